@@ -35,6 +35,7 @@ from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget
 from tablemend.training.data import Row
 from tablemend.training.memory import STRATEGIES
+from tablemend.training.pairs import PairRow
 from tablemend.training.trainer import Trainer
 
 FORMULA = (
@@ -97,7 +98,7 @@ def random_preference_trainer(
     """
     model = random_model(config)
     ids = _drawing(model, tokenizer, config.seed)
-    rows = [preference.PairRow(ids(prompt), ids(one), ids(two)) for prompt, one, two in pairs]
+    rows = [PairRow(ids(prompt), ids(one), ids(two)) for prompt, one, two in pairs]
     trainer = preference.PreferenceTrainer(
         ref_model=random_model(config) if memory.has_copy(config, STRATEGIES[0]) else None,
         args=_quiet(preference.dpo_arguments(config, folder, 1, validate=False)),

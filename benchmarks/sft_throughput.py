@@ -93,14 +93,10 @@ def sides_of(config: Benchmark, lengths: list[int]) -> dict[str, tuple[Benchmark
 def rows_of(config: Benchmark, tokenizer: object) -> list:
     """The first rows of data.train; a mixture's hold its sources in their shares."""
     from tablemend.tasks.sources import read_examples, read_training
-    from tablemend.training.data import build_rows
-    from tablemend.training.mixtures import build_mixture
+    from tablemend.training.data import build_mixture
 
-    train = config.data.train
-    if isinstance(train, dict):
-        mixed, _ = build_mixture(tokenizer, read_training(train), config)
-        return mixed.rows[: config.rows]
-    return build_rows(tokenizer, read_examples(train)[: config.rows], config).rows
+    sources = read_training(config.data.train, read_examples)
+    return build_mixture(tokenizer, sources, config)[0].rows[: config.rows]
 
 
 def epoch(

@@ -91,15 +91,6 @@ class Train(Section):
             yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
         if self.method == "qlora" and self.precision == "float32":
             yield "precision", "method: qlora computes in bfloat16"
-        checkpointing = self.trl.get("gradient_checkpointing_kwargs") or {}
-        if self.trl_config in ("DPOConfig", "GRPOConfig"):
-            for name in ("every_n_layers", "offload"):
-                if name in checkpointing:
-                    yield (
-                        f"trl.gradient_checkpointing_kwargs.{name}",
-                        "TRL switches checkpointing off for scoring and on again without it: "
-                        "only for fine-tuning",
-                    )
 
     @field_validator("trl")
     @classmethod

@@ -52,6 +52,7 @@ _OWNED = {
     "bf16": "train.precision",
     "fp16": "train.precision",
     "gradient_checkpointing": "train.gradient_checkpointing",
+    "gradient_checkpointing_kwargs": "train.gradient_checkpointing",
     "model_init_kwargs": "model",
     "seed": "seed",
     "data_seed": "seed",

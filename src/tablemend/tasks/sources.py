@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -109,6 +109,20 @@ def mix(shares: Mapping[str, float], sizes: Mapping[str, int]) -> list[str]:
         taken[name] += 1
         order.append(name)
     return order
+
+
+def mixed(
+    sources: Mapping[str, Sequence[Item]], train: Source | Mixture
+) -> Iterator[tuple[str, Item]]:
+    """Every item to train on with the name of its source: in the order of :func:`mix`, or of the
+    one source that there is.
+    """
+    shares = {"train": 1.0}
+    if not isinstance(train, Source):
+        shares = {name: part.share for name, part in train.items()}
+    streams = {name: iter(items) for name, items in sources.items()}
+    for name in mix(shares, {name: len(items) for name, items in sources.items()}):
+        yield name, next(streams[name])
 
 
 def _take(items: Iterator[Item], source: Source, what: str) -> list[Item]:

@@ -12,9 +12,6 @@ from pydantic import ValidationError
 from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Planner, Strategy
 
-SHORTEST = 2048
-"""Rows shorter than this hold no adversarial context; a plan does not propose them."""
-
 
 def changes(config: Trained) -> Iterator[tuple[tuple[str, ...], Trained]]:
     """Overrides that make a recipe need less and less, and what it is with all up to there.
@@ -33,7 +30,7 @@ def changes(config: Trained) -> Iterator[tuple[tuple[str, ...], Trained]]:
 
 
 def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
-    """Overrides that each need less memory, the cheapest first."""
+    """Overrides that each need less memory and train on the same rows, the cheapest first."""
     train = config.train
     if isinstance(config, DpoExperiment) and not config.dpo.precompute_reference:
         yield ("dpo.precompute_reference=true",)
@@ -43,10 +40,6 @@ def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
         yield ("train.gradient_checkpointing=true",)
     if not isinstance(config, GrpoExperiment):  # GRPOConfig has no such field
         yield ("train.trl.activation_offloading=true",)
-    if isinstance(config, GrpoExperiment) and config.grpo.engine == "transformers":
-        batch = train.global_batch  # as many answers are drawn at once
-        while (batch := batch // 2) >= config.grpo.group:
-            yield (f"train.global_batch={batch}",)
     if train.method == "full":
         yield (
             "train.lora={r: 32, alpha: 64}",
@@ -56,9 +49,6 @@ def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
         )
     if train.method != "qlora":
         yield ("train.method=qlora",)
-    length = config.longest_row
-    while (length := length // 2) >= SHORTEST:
-        yield (f"train.max_length={length}",)
 
 
 def _with(config: Trained, overrides: Sequence[str]) -> Trained | None:
@@ -81,12 +71,9 @@ def refused(config: Trained, strategy: Strategy) -> str:
 def uneven(config: Trained, strategy: Strategy) -> str:
     """What to set where the global batch does not divide over a launch; empty where it does."""
     train, gpus = config.train, strategy.gpus
-    if train.global_batch % (train.micro_batch * gpus) == 0:
-        return ""
-    smaller = (size for size in range(train.micro_batch, 0, -1))
-    fitting = next((size for size in smaller if train.global_batch % (size * gpus) == 0), None)
-    if fitting is not None:
-        return f"train.micro_batch={fitting}"
+    for size in range(train.micro_batch, 0, -1):
+        if train.global_batch % (size * gpus) == 0:
+            return "" if size == train.micro_batch else f"train.micro_batch={size}"
     at_once = train.micro_batch * gpus
     if isinstance(config, GrpoExperiment):
         at_once = math.lcm(at_once, config.grpo.group)
@@ -102,24 +89,20 @@ def lines(
     steps = changes(config)
     overrides: tuple[str, ...] | None = ()
     memory = single
-    others = [each for each in found if each.gpus > 1]
     for card in sorted(CARDS, reverse=True):
         if single.fits(card):
             continue
-        while not memory.fits(card):
-            overrides, changed = next(steps, (None, None))
-            if changed is None:
-                break
+        while overrides is not None and not memory.fits(card):
+            overrides, changed = next(steps, (None, config))
             memory = planner.memory(changed, STRATEGIES[0])
         ways = []
         if overrides is not None:
             ways = [f"one GPU with {shlex.join(overrides)} ({memory.total / GIB:.1f} GiB)"]
-        several = [each for each in others if (its := found[each]) and its.fits(card)]
+        several = [each for each, its in found.items() if each.gpus > 1 and its and its.fits(card)]
         fewest = min((each.gpus for each in several if not each.offload), default=0)
-        ways += [_on(config, each) for each in several if each.offload or each.gpus == fewest]
+        for each in several:
+            if each.offload or each.gpus == fewest:
+                mend = uneven(config, each)
+                mended = f" and {mend}" if mend else ""
+                ways.append(f"{each.gpus} GPUs with {each.config}{mended}")
         yield f"{card} GB: " + ("; or ".join(ways) if ways else "not with anything above")
-
-
-def _on(config: Trained, strategy: Strategy) -> str:
-    mend = uneven(config, strategy)
-    return f"{strategy.gpus} GPUs with {strategy.config}" + (f" and {mend}" if mend else "")

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import NamedTuple
 
 from huggingface_hub import try_to_load_from_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.config import HUB, SMALL_WORLD
+from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Model, Trained
-from tablemend.renderer import prompt_ids, target_ids
-from tablemend.tasks.sources import check_local, mix, read_training
+from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Model, Trained
+from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import check_local, mixed, read_training
+from tablemend.tasks.task import Sample
 from tablemend.training import checkpoints
-from tablemend.training.data import Row, render
-from tablemend.training.mixtures import build_mixture
-from tablemend.training.pairs import FILE, Pair, read_pairs
+from tablemend.training.data import Row, render, render_chat
+from tablemend.training.pairs import FILE, Pair, read_pairs, render_pair
 
 SAMPLE = 200
 """Examples, or pairs, that are rendered to find the length of rows."""
-LONGEST = 20
-"""Those with the most characters that are rendered to find the longest row."""
-
-Item = tuple[Any, Any]
-"""A sample and how it is shown, or a sample and a pair of answers to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,6 @@ class Amount:
             then, and all are taken to fit.
         assumed: what was taken for something that is not there yet.
         per_sequence: rows in a sequence of a batch; more than one where they are packed.
-        most: tokens of a sequence of a step, at the most, where the data says less than the recipe.
     """
 
     rows: int
@@ -55,7 +49,14 @@ class Amount:
     sampled: int = 0
     assumed: str = ""
     per_sequence: float = 1.0
-    most: int | None = None
+
+
+class Item(NamedTuple):
+    """What one row, or one pair of rows, is made of."""
+
+    sample: Sample | Chat
+    view: str = ""
+    pair: Pair | None = None
 
 
 def amount_of(config: Trained) -> Amount:
@@ -68,31 +69,30 @@ def amount_of(config: Trained) -> Amount:
         if source.source.startswith(HUB):
             raise TablemendError(f"{source.source} is not fetched for a plan")
     check_local(*config.data.training_sources, command=config.task_of().makes)
+    items, total, assumed = _items(config)
     try:
         tokenizer = _tokenizer(config.model)
     except TablemendError as error:
-        return Amount(_rows(config), assumed=f"tokens are not counted: {error}")
-    train, task, shown = config.data.train, config.task_of(), config.shown
-    if isinstance(train, dict):
-        assert isinstance(config, Experiment)
-        mixed, _ = build_mixture(tokenizer, read_training(train, task.samples), config)
-        rows = [(row,) for row in mixed.rows]
-        total = len(rows) + sum(mixed.dropped.values())
-        return _summary(config, rows, total, total, max(len(row) for (row,) in rows))
-    pairs = _made(config)
-    if pairs is not None:
-        known = {one.id: one for one in task.samples(train)}
-        items: list[Item] = [(known[p.example_id], p) for p in pairs if p.example_id in known]
-        return _sampled(config, items, len(items), lambda item: _both(config, tokenizer, *item))
-    generated = train.source == SMALL_WORLD  # and not read whole for a plan
-    if generated:
-        assert train.n is not None  # refused by the configuration
-        count = train.n
-        train = train.model_copy(update={"n": min(count, SAMPLE)})
-    samples = task.samples(train)
-    items = [(sample, view) for sample in samples for view in shown]
-    total = count * len(shown) if generated else len(items)
-    return _sampled(config, items, total, lambda item: _gold(config, tokenizer, *item))
+        return Amount(total, assumed=f"tokens are not counted: {error}")
+    looked_at = items[:: max(1, len(items) // SAMPLE)]
+    rendered = [rows for item in looked_at if (rows := _rows(config, tokenizer, item))]
+    fitting = [rows for rows in rendered if _length(config, rows) <= config.longest_row]
+    if not fitting:
+        raise TablemendError(
+            f"none of {len(looked_at)} rows looked at fits {config.longest_row} tokens"
+        )
+    count = round(total * len(fitting) / len(looked_at))
+    supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
+    tokens = fmean(sum(map(len, each)) for each in fitting)
+    return Amount(
+        rows=count,
+        dropped=total - count,
+        tokens=tokens - supervised if isinstance(config, GrpoExperiment) else tokens,
+        supervised=supervised,
+        sampled=len(looked_at),
+        assumed=assumed,
+        per_sequence=_per_sequence([row for each in fitting for row in each], config),
+    )
 
 
 def _tokenizer(model: Model) -> Tokenizer:
@@ -107,46 +107,46 @@ def _tokenizer(model: Model) -> Tokenizer:
     return checkpoints.load_tokenizer(model, local_files_only=True)
 
 
-def _rows(config: Trained) -> int:
-    """How many rows there are, long ones too."""
-    train, times, task = config.data.train, len(config.shown), config.task_of()
-    if isinstance(train, dict):
-        read = read_training(train, task.samples)
-        sizes = {name: len(items) for name, items in read.items()}
-        order = mix({name: part.share for name, part in train.items()}, sizes)
-        return sum(1 if train[name].content == "messages" else times for name in order)
-    if (made := _made(config)) is not None:
-        return len(made)
-    drawn = train.n if train.source == SMALL_WORLD else None  # for the training alone
-    return times * (drawn or len(task.samples(train)))
+def _items(config: Trained) -> tuple[list[Item], int, str]:
+    """What rows are made of, how many there are in all, and what was assumed of them."""
+    train, task, assumed = config.data.train, config.task_of(), ""
+    if isinstance(config, DpoExperiment):
+        folder = Path(config.dpo.pairs.path)
+        if (folder / FILE).is_file():
+            known = {sample.id: sample for sample in task.samples(config.data.train)}
+            items = [
+                Item(known[pair.example_id], pair.context, pair)
+                for pair in read_pairs(folder)
+                if pair.split == "train" and pair.example_id in known
+            ]
+            return items, len(items), ""
+        assumed = (
+            f"no pairs in {folder} yet, so a pair for each prompt is taken, with two answers as "
+            "long as gold"
+        )
+    count = None
+    if isinstance(train, Source) and train.source == SMALL_WORLD:  # not made whole for a plan
+        assert train.n is not None  # refused by the configuration
+        count, train = train.n, train.model_copy(update={"n": min(train.n, SAMPLE)})
+    items = []
+    for _, one in mixed(read_training(train, task.samples), train):
+        items += [Item(one)] if isinstance(one, Chat) else [Item(one, v) for v in config.shown]
+    return items, len(items) if count is None else count * len(config.shown), assumed
 
 
-def _made(config: Trained) -> list[Pair] | None:
-    """The pairs to train on; ``None`` where they are not made yet, or no pairs are trained on."""
-    if not isinstance(config, DpoExperiment):
-        return None
-    folder = Path(config.dpo.pairs.path)
-    if not (folder / FILE).is_file():
-        return None
-    return [pair for pair in read_pairs(folder) if pair.split == "train"]
-
-
-def _gold(config: Trained, tokenizer: Tokenizer, sample: Any, view: str) -> tuple[Row, ...]:
-    """The row of a sample's gold answer, twice for a pair that is not made yet; none without it."""
+def _rows(config: Trained, tokenizer: Tokenizer, item: Item) -> Sequence[Row]:
+    """The rows of an item: the gold answer's, twice for a pair that is not made yet."""
+    if isinstance(item.sample, Chat):
+        return (render_chat(tokenizer, item.sample),)
+    if item.pair is not None:
+        assert isinstance(config, DpoExperiment)
+        return render_pair(tokenizer, item.sample, item.pair, config).rows
     if isinstance(config, GrpoExperiment) and config.thinking == "on":  # which no gold answer has
         config = config.model_copy(update={"thinking": "empty"})
     with suppress(NoTarget):
-        row = render(tokenizer, sample, view, config)
+        row = render(tokenizer, item.sample, item.view, config)
         return (row, row) if isinstance(config, DpoExperiment) else (row,)
     return ()
-
-
-def _both(config: Trained, tokenizer: Tokenizer, sample: Any, pair: Pair) -> tuple[Row, ...]:
-    """The two sequences of a pair (:func:`tablemend.training.preference.render`)."""
-    messages = config.task_of().messages(sample, pair.context, config.train.prompt)
-    prompt = tuple(prompt_ids(tokenizer, messages, config.thinking != "off"))
-    answers = (pair.chosen, pair.rejected)
-    return tuple(Row(prompt, tuple(target_ids(tokenizer, answer))) for answer in answers)
 
 
 def _length(config: Trained, rows: Sequence[Row]) -> int:
@@ -154,69 +154,6 @@ def _length(config: Trained, rows: Sequence[Row]) -> int:
     if isinstance(config, GrpoExperiment):
         return len(rows[0].prompt) + config.grpo.max_new_tokens
     return max(map(len, rows))
-
-
-def _sampled(
-    config: Trained,
-    items: Sequence[Item],
-    total: int,
-    rows_of: Callable[[Item], tuple[Row, ...]],
-) -> Amount:
-    """What some of the items, and those with the most characters, say of all."""
-    task = config.task_of()
-
-    def characters(item: Item) -> int:
-        sample, shown = item
-        view = shown.context if isinstance(shown, Pair) else shown
-        chat = task.messages(sample, view, config.train.prompt)
-        answers = (shown.chosen, shown.rejected) if isinstance(shown, Pair) else ("",)
-        return sum(len(turn["content"]) for turn in chat) + max(map(len, answers))
-
-    chosen = items[:: max(1, len(items) // SAMPLE)]
-    rendered = [rows for item in chosen if (rows := rows_of(item))]
-    fitting = [rows for rows in rendered if _length(config, rows) <= config.longest_row]
-    if not fitting:
-        raise TablemendError(
-            f"none of {len(chosen)} rows looked at fits {config.longest_row} tokens"
-        )
-    most = None
-    not_made = isinstance(config, DpoExperiment) and not isinstance(items[0][1], Pair)
-    if total == len(items) and not not_made:
-        longest = [
-            rows for item in sorted(items, key=characters)[-LONGEST:] if (rows := rows_of(item))
-        ]
-        most = max((_length(config, rows) for rows in longest), default=None)
-        if most is not None and most > config.longest_row:
-            most = None  # some are dropped, and so what the recipe allows is full
-    return _summary(config, fitting, total, len(chosen), most)
-
-
-def _summary(
-    config: Trained,
-    fitting: Sequence[tuple[Row, ...]],
-    total: int,
-    looked_at: int,
-    most: int | None,
-) -> Amount:
-    rows = round(total * len(fitting) / looked_at)
-    supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
-    tokens = fmean(sum(map(len, each)) for each in fitting)
-    assumed = ""
-    if isinstance(config, DpoExperiment) and _made(config) is None:
-        assumed = (
-            f"no pairs in {config.dpo.pairs.path} yet, so a pair for each prompt is taken, with "
-            "two answers as long as gold"
-        )
-    return Amount(
-        rows=rows,
-        dropped=total - rows,
-        tokens=tokens - supervised if isinstance(config, GrpoExperiment) else tokens,
-        supervised=supervised,
-        sampled=looked_at,
-        assumed=assumed,
-        per_sequence=_per_sequence([row for each in fitting for row in each], config),
-        most=None if config.train.packing else most,
-    )
 
 
 def _per_sequence(rows: Sequence[Row], config: Trained) -> float:

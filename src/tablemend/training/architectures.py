@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def known() -> dict[str, dict[str, Any]]:
     """What ``architectures.yaml`` says, by name on the Hub."""
     text = Path(__file__).with_name("architectures.yaml").read_text(encoding="utf-8")
-    found: dict[str, dict[str, Any]] = yaml.safe_load(text)
-    return found
+    return {name: values for name, values in yaml.safe_load(text).items() if name[0] != "."}
 
 
 def start_of(path: str) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import Trained
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import mixed
 from tablemend.tasks.task import Sample
 
 IGNORED = -100
@@ -118,6 +121,39 @@ def build_rows(
     return refuse_nothing(built, config, name)
 
 
+def build_mixture(
+    tokenizer: Tokenizer, sources: Mapping[str, Sequence[Sample | Chat]], config: Trained
+) -> tuple[Rows, dict[str, Any]]:
+    """The rows of all sources in the order of training, and what the manifest says of each source.
+
+    Raises:
+        TablemendError: nothing is left of a source.
+    """
+    train = config.data.train
+    whole, built = Rows([]), {name: Rows([]) for name in sources}
+    used: Counter[str] = Counter()
+    for name, item in mixed(sources, train):
+        part = built[name]
+        known = len(part.rows)
+        add_item(part, tokenizer, item, config)
+        whole.rows += part.rows[known:]
+        used[name] += 1
+    facts = {}
+    for name, part in built.items():
+        refuse_nothing(part, config, f"train.{name}" if isinstance(train, dict) else name)
+        whole.dropped += part.dropped
+        whole.longest_answer = max(whole.longest_answer, part.longest_answer)
+        facts[name] = {
+            "share": train[name].share if isinstance(train, dict) else 1.0,
+            "available": len(sources[name]),
+            "used": used[name],
+            "rows": len(part.rows),
+            "tokens": sum(map(len, part.rows)),
+            "dropped": dict(part.dropped),
+        }
+    return whole, facts
+
+
 def add_item(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Trained) -> None:
     """Render an item in every view that training shows; count what is left out."""
     if isinstance(item, Chat):
@@ -146,22 +182,29 @@ def refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
     )
 
 
-def check_rows(tokenizer: Tokenizer, rows: Sequence[Row], targets: Sequence[str]) -> None:
+def check_row(tokenizer: Tokenizer, row: Row, target: str) -> None:
     """Assert that the supervised ids are exactly the target and one end of turn.
 
     Raises:
-        TablemendError: a tokenizer that does not give back the text it was given, or that
-            splits the sequence differently when prompt and target stand together.
+        TablemendError: a tokenizer that does not give back the text it was given.
     """
-    for row, target in zip(rows, targets, strict=True):
-        supervised = [label for label in row.labels if label != IGNORED]
-        end = tokenizer.decode([supervised[-1]])
-        decoded = tokenizer.decode(supervised)
-        if decoded != target + end or supervised.count(supervised[-1]) != 1:
-            raise TablemendError(
-                f"the supervised ids decode to {decoded[-80:]!r}, not to the target and one end "
-                f"of turn {end!r}: the tokenizer does not give back the text it is given"
-            )
+    end, decoded = tokenizer.decode(row.target[-1:]), tokenizer.decode(row.target)
+    if decoded != target + end or row.target.count(row.target[-1]) != 1:
+        raise TablemendError(
+            f"the supervised ids decode to {decoded[-80:]!r}, not to the target and one end "
+            f"of turn {end!r}: the tokenizer does not give back the text it is given"
+        )
+
+
+def check_prompt(
+    tokenizer: Tokenizer, sample: Sample, view: str, prompt: Sequence[int], config: Trained
+) -> None:
+    """Assert that a training prompt is that of every system that answers with its checkpoint."""
+    for system in config.evaluation.systems.values():
+        if system.model == config.stage and not system.after:
+            chat = config.task_of(system).messages(sample, view, system.prompt)
+            ids = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
+            assert tuple(ids) == tuple(prompt), "the training prompt is not the evaluation's"
 
 
 def check_end_of_turn(tokenizer: Tokenizer) -> None:
@@ -189,6 +232,20 @@ def refuse_shared_tables(train: Iterable[Sample], held_out: Iterable[Sample], na
             f"data.{name} and data.train share {len(shared)} tables (first: {shared[0]}): "
             "split by table (the scripts in data_gen/ do)"
         )
+
+
+def read_validation(config: Trained, train: Sequence[Sample]) -> list[Any]:
+    """The samples of data.validation, none without it.
+
+    Raises:
+        TablemendError: these, or those of data.test, share a table with the training's.
+    """
+    read, data = config.task_of().samples, config.data
+    validation = read(data.validation) if data.validation else []
+    refuse_shared_tables(train, validation, "validation")
+    if not data.test.source.startswith(HUB):
+        refuse_shared_tables(train, read(data.test), "test")
+    return validation
 
 
 def show(tokenizer: Tokenizer, row: Row) -> str:

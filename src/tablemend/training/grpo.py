@@ -22,17 +22,16 @@ from trl import GRPOConfig, GRPOTrainer
 from tablemend.backends.hf import HFModel
 from tablemend.backends.loading import window_of
 from tablemend.backends.requests import Sampling
-from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
-from tablemend.renderer import prompt_ids, prompt_text
+from tablemend.renderer import prompt_text
 from tablemend.runs import Run, hash_text, say
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Reward, Sample, Score, Submission, Task, TaskOptions
 from tablemend.training import adapters, engine
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
-from tablemend.training.data import check_end_of_turn, refuse_shared_tables
+from tablemend.training.data import check_end_of_turn, check_prompt, read_validation
 from tablemend.training.drawing import draw, drawing_model
 from tablemend.training.engine import Agreement, scored_by_vllm
 from tablemend.training.models import lora_config, trainable_model
@@ -94,8 +93,7 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
     task = config.task_of()
     examples = task.samples(config.data.train)
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
-    if not config.data.test.source.startswith(HUB):
-        refuse_shared_tables(examples, task.samples(config.data.test), "test")
+    read_validation(config, examples)  # has none; refuses tables of the test
     payable, unpaid = _payable(examples, config)
     refuse_unpaid_gold(payable, config)
     tasks, dropped = _render(payable, config, tokenizer)
@@ -106,7 +104,8 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
             f"data.train gives {len(tasks)} prompts, one step takes {needed} "
             "(train.global_batch / grpo.group): give more examples, or lower train.global_batch"
         )
-    _check_prompts(tasks[:CHECKED_PROMPTS], config, tokenizer)
+    for asked in tasks[:CHECKED_PROMPTS]:
+        check_prompt(tokenizer, asked.sample, asked.view, asked.ids, config)
     digest = hashlib.sha256()
     for asked in tasks:
         digest.update(f"{asked.sample.id}{asked.view}{asked.ids}".encode())
@@ -140,18 +139,6 @@ def _render(
             else:
                 tasks.append(Asked(example, view, text, ids))
     return tasks, dropped
-
-
-def _check_prompts(tasks: Sequence[Asked], config: GrpoExperiment, tokenizer: Tokenizer) -> None:
-    """The ids that answers are drawn after are those of every evaluation of the checkpoint."""
-    for system in config.evaluation.systems.values():
-        if system.model != config.stage or system.after:
-            continue
-        task = config.task_of(system)
-        for asked in tasks:
-            chat = task.messages(asked.sample, asked.view, system.prompt)
-            ids = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
-            assert tuple(ids) == asked.ids, "the training prompt is not the evaluation's"
 
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:

@@ -89,10 +89,13 @@ def from_environment(environment: Mapping[str, str]) -> Launch:
     return Launch("ddp" if processes > 1 else "single", processes)
 
 
-def threads_asked_for() -> int | None:
-    """Threads a process that the user has set; ``None`` where the launcher or torch chose.
+def share_cores() -> int | None:
+    """Share this machine's cores among its processes, unless the user has set OMP_NUM_THREADS.
 
-    Launchers set OMP_NUM_THREADS to 1 where it is not set: their own environment tells.
+    Launchers set it to 1 where it is not set: their own environment tells.
+
+    Returns:
+        threads a process that the user has set; ``None`` where the cores were shared.
     """
     said = os.environ.get("OMP_NUM_THREADS", "")
     if said == "1" and {"ACCELERATE_MIXED_PRECISION", "WORLD_SIZE"} & set(os.environ):
@@ -100,7 +103,11 @@ def threads_asked_for() -> int | None:
         with suppress(psutil.Error):  # of a scheduler that is another user's
             parent = psutil.Process().parent()
             said = parent.environ().get("OMP_NUM_THREADS", "") if parent is not None else ""
-    return int(said) if said.isdigit() else None
+    if said.isdigit():
+        return int(said)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    torch.set_num_threads(max(1, (cores or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
+    return None
 
 
 def _refuse_unsupported(launch: Launch, environment: Mapping[str, str]) -> None:
@@ -160,12 +167,8 @@ def note(folder: Path) -> None:
     write_json(folder / NOTE, asdict(from_environment(os.environ)))
 
 
-def check_checkpoint(folder: Path, kept: str = "the same rows, other rounding") -> bool:
+def check_checkpoint(folder: Path) -> bool:
     """Say that a training goes on with another number of processes, or refuse it.
-
-    Args:
-        folder: the checkpoint.
-        kept: what stays and what does not; the order of the rows and the global batch always stay.
 
     Returns:
         whether its shares are of another number of processes, and must be put together before
@@ -174,20 +177,17 @@ def check_checkpoint(folder: Path, kept: str = "the same rows, other rounding") 
     Raises:
         TablemendError: this launch cannot read the optimizer's state in the checkpoint.
     """
-    if not (folder / NOTE).is_file():  # of an older version, which knew one format
-        return False
     saved = Launch(**read_object(folder / NOTE, "delete the checkpoint"))
     here = from_environment(os.environ)
     if saved == here:
         return False
-    fit = saved.strategy == here.strategy or {saved.strategy, here.strategy} == {"single", "ddp"}
-    if not fit:
+    if saved.strategy != here.strategy and {saved.strategy, here.strategy} != {"single", "ddp"}:
         raise TablemendError(
             f"{folder} was saved by {saved} and cannot be continued by {here}: launch it as "
             "before, or give overwrite=true to start anew"
         )
     if PartialState().is_main_process:
-        print(f"{folder} was saved by {saved}, {here} go on: {kept}")
+        print(f"{folder} was saved by {saved}, {here} go on with other rounding")
     return here.strategy.startswith("zero")
 
 

@@ -18,10 +18,10 @@ T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a traine
 - DPO: both answers of a pair in one pass. The reference is a second model where all weights train
   and it scores in every pass, or FSDP2 is at work (``preference.build_trainer``): under DeepSpeed
   in the type computed in, divided under ZeRO-3 and FSDP2.
-- GRPO: all answers of a step are drawn at once, each process its part; they wait as ids, with the
-  old log-probabilities. Gradients are not there yet when answers are drawn, except what ZeRO and
-  FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are gathered for it (``drawing.drawing_model``).
-  vLLM in the same process takes its share of the card, whether it needs it or not.
+- GRPO: all answers of a step are drawn at once, each process its part. Gradients are not there yet
+  when answers are drawn, except what ZeRO and FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are
+  gathered for it (``drawing.drawing_model``). vLLM in the same process takes its share of the card,
+  whether it needs it or not.
 
 A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CONTEXT` and
 :data:`SLACK` are left free on every card.
@@ -30,11 +30,10 @@ A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CON
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import nn
 from transformers import PretrainedConfig
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
@@ -258,12 +257,15 @@ class Planner:
         counts = self.counts(config)
         found = _states(config, counts, strategy)
         activations, layer = self._activations(config, strategy, on_gpu, supervised)
-        if not strategy.shards and config.train.global_batch <= _at_once(config, strategy):
+        at_once = config.train.micro_batch * strategy.gpus
+        if not strategy.shards and config.train.global_batch <= at_once:
             # gradients grow from nothing to all while activations go, but for the first layer's
             activations = max(layer, activations - found.gradients)
         found = replace(found, activations=activations)
         if has_copy(config, strategy):
-            found = replace(found, reference=_copy_bytes(config, counts, strategy))
+            copy = counts.total * _size(config) if strategy.deepspeed else counts.total_bytes
+            parts = strategy.gpus if "weights" in strategy.shards else 1
+            found = replace(found, reference=math.ceil(copy / parts))
         if isinstance(config, GrpoExperiment):
             found = self._with_answers(config, strategy, found, on_gpu)
         return found
@@ -273,30 +275,20 @@ class Planner:
     ) -> tuple[int, int]:
         """The most that layers and head hold of a pass, and what one layer adds to what is kept."""
         step = pass_of(config, self.architecture, strategy, on_gpu)
-        checkpointing = config.train.trl.get("gradient_checkpointing_kwargs") or {}
         layers = None
-        if config.train.trl.get("activation_offloading") or checkpointing.get("offload"):
+        if config.train.trl.get("activation_offloading"):
             layers = COPYING if step.checkpointing else 1  # of which each keeps many tensors
-        found = self._layers(step, layers)
-        every = checkpointing.get("every_n_layers") or 1
-        if step.checkpointing and every > 1:  # of every so many layers one is checkpointed
-            whole = self._layers(replace(step, checkpointing=False), layers)
-            pairs = zip(astuple(found), astuple(whole), strict=True)
-            found = Kept(*(round(own + (1 - 1 / every) * (its - own)) for own, its in pairs))
-        head = _head_bytes(config, self.architecture, step, on_gpu, supervised)
-        return max(found.most, found.forward + head), found.most - found.forward
-
-    def _layers(self, step: Pass, layers: int | None) -> Kept:
         if (step, layers) not in self._kept:
             self._kept[step, layers] = kept(step, layers)
-        return self._kept[step, layers]
+        found = self._kept[step, layers]
+        head = _head_bytes(config, self.architecture, step, on_gpu, supervised)
+        return max(found.most, found.forward + head), found.most - found.forward
 
     def _with_answers(
         self, config: GrpoExperiment, strategy: Strategy, found: Memory, on_gpu: bool
     ) -> Memory:
-        """With the answers of a step, and what draws them."""
+        """With what draws the answers of a step."""
         counts = self.counts(config)
-        waiting = answers_at_once(config, strategy) * answer_bytes(config)
         generation = 0
         if config.grpo.engine == "transformers":
             generation = drawing_bytes(config, self.architecture, strategy, on_gpu=on_gpu)
@@ -304,7 +296,6 @@ class Planner:
                 generation += counts.total * _size(config)
         return replace(
             found,
-            buffers=found.buffers + waiting,
             generation=generation,
             engine=engine_of(config, self.architecture, counts),
             keeps=bool(strategy.shards),
@@ -320,26 +311,18 @@ def count(config: Trained, architecture: PretrainedConfig) -> Counts:
     inside = {id(weight) for weight in decoder.layers.parameters()}
     weights = list(model.parameters())
     trained = [weight for weight in weights if weight.requires_grad]
-    bases = [weight for weight in weights if id(weight) in inside and weight.ndim == 2]
-    frozen = [weight for weight in bases if not weight.requires_grad]
+    matrices = [weight for weight in weights if id(weight) in inside and weight.ndim == 2]
+    frozen = [weight for weight in matrices if not weight.requires_grad]
     return Counts(
-        total=_numbers(weights),
-        trained=_numbers(trained),
-        total_bytes=_bytes(weights),
-        trained_bytes=_bytes(trained),
-        packed=_numbers(frozen) if packed else 0,
+        total=sum(weight.numel() for weight in weights),
+        trained=sum(weight.numel() for weight in trained),
+        total_bytes=sum(weight.nbytes for weight in weights),
+        trained_bytes=sum(weight.nbytes for weight in trained),
+        packed=sum(weight.numel() for weight in frozen) if packed else 0,
         layer=sum(weight.numel() for weight in decoder.layers[0].parameters()),
-        ends=_numbers([weight for weight in weights if id(weight) not in inside]),
-        largest=max(weight.numel() for weight in bases),
+        ends=sum(weight.numel() for weight in weights if id(weight) not in inside),
+        largest=max(weight.numel() for weight in matrices),
     )
-
-
-def _numbers(weights: list[nn.Parameter]) -> int:
-    return sum(weight.numel() for weight in weights)
-
-
-def _bytes(weights: list[nn.Parameter]) -> int:
-    return sum(weight.numel() * weight.itemsize for weight in weights)
 
 
 def weight_type(config: Trained, architecture: PretrainedConfig) -> torch.dtype:
@@ -351,10 +334,6 @@ def weight_type(config: Trained, architecture: PretrainedConfig) -> torch.dtype:
 def _size(config: Trained) -> int:
     """Bytes of a number that is computed with."""
     return 2 if config.train.precision == "bfloat16" else 4
-
-
-def _at_once(config: Trained, strategy: Strategy) -> int:
-    return config.train.micro_batch * strategy.gpus
 
 
 def pass_of(
@@ -453,24 +432,9 @@ def has_copy(config: Trained, strategy: Strategy) -> bool:
     return isinstance(config, DpoExperiment) and (not config.dpo.precompute_reference or on_fsdp)
 
 
-def _copy_bytes(config: Trained, counts: Counts, strategy: Strategy) -> int:
-    """Weights of a second model."""
-    whole = counts.total * _size(config) if strategy.deepspeed else counts.total_bytes
-    return math.ceil(whole / strategy.gpus) if "weights" in strategy.shards else whole
-
-
 def answers_at_once(config: GrpoExperiment, strategy: Strategy) -> int:
     """How many answers a process draws for a step."""
     return math.ceil(config.train.global_batch / strategy.gpus)
-
-
-def answer_bytes(config: GrpoExperiment) -> int:
-    """What waits of one answer for its pass: ids and masks, and numbers a token of the answer (old
-    log-probabilities; vLLM's own and their ratio; the reference's).
-    """
-    engine = config.grpo.engine != "transformers"
-    numbers = (engine or config.grpo.iterations > 1) + 2 * engine + (config.grpo.beta > 0)
-    return 16 * config.longest_row + 4 * numbers * config.grpo.max_new_tokens
 
 
 def cache_bytes(config: PretrainedConfig, length: int, sizes: int = 4) -> int:

@@ -39,7 +39,11 @@ def trainable_model(config: Trained) -> PreTrainedModel:
     say(f"loading the weights of {config.model.path}")
     model = checkpoints.load_model(config.model, **options)
     freeze_unused(model)
-    _warn_of_rounding(config, model.dtype)
+    if config.train.method == "full" and model.dtype != torch.float32:
+        print(
+            f"warning: all weights are trained in {model.dtype}, where small updates round to "
+            "nothing: set model.dtype=float32 (twice the memory), or train.method=lora"
+        )
     return model
 
 
@@ -73,14 +77,6 @@ def _unused(model: PreTrainedModel) -> list[str]:
         return found
 
     return below(model, "")
-
-
-def _warn_of_rounding(config: Trained, dtype: torch.dtype) -> None:
-    if config.train.method == "full" and dtype != torch.float32:
-        print(
-            f"warning: all weights are trained in {dtype}, where small updates round to nothing: "
-            "set model.dtype=float32 (twice the memory), or train.method=lora"
-        )
 
 
 def lora_config(

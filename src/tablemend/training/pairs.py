@@ -13,8 +13,10 @@ from tablemend.errors import NoTarget, TablemendError
 from tablemend.generations import Scored
 from tablemend.recipe.experiment import DpoExperiment
 from tablemend.records import ContextKind, Finding, Judgement
+from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.runs import hash_text, read_jsonl
 from tablemend.tasks.task import Sample, Scorer, Submission
+from tablemend.training.data import Row
 
 FILE = "pairs.jsonl"
 Split = Literal["train", "validation"]
@@ -96,6 +98,33 @@ def check_pairs(config: DpoExperiment) -> None:
             f"no pairs in {path}: make them first, python data_gen/preference.py "
             f"recipe={config.name}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """A pair as ids: the evaluation prompt, and two answers with one end of turn each."""
+
+    prompt: tuple[int, ...]
+    chosen: tuple[int, ...]
+    rejected: tuple[int, ...]
+
+    @property
+    def rows(self) -> tuple[Row, Row]:
+        """The two sequences: chosen, rejected."""
+        return Row(self.prompt, self.chosen), Row(self.prompt, self.rejected)
+
+    def __len__(self) -> int:
+        return max(map(len, self.rows))
+
+
+def render_pair(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: DpoExperiment) -> PairRow:
+    """One pair as ids; the prompt is that of evaluation, through the same function."""
+    messages = config.task_of().messages(sample, pair.context, config.train.prompt)
+    return PairRow(
+        tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
+        tuple(target_ids(tokenizer, pair.chosen)),
+        tuple(target_ids(tokenizer, pair.rejected)),
+    )
 
 
 class Prompt(NamedTuple):

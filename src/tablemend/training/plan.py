@@ -81,8 +81,7 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
         amount, uncounted = amount_of(config), ""
     except TablemendError as error:
         amount, uncounted = None, str(error)
-    long = _with_longest(config, amount)
-    yield f"plan: {_what(long, named)}"
+    yield f"plan: {_what(config, named)}"
     if path != named:
         yield f"{named} is not trained yet: planned with {path}, which its recipe starts from"
     yield (
@@ -96,24 +95,13 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
         )
     yield from _data_lines(config, amount, uncounted)
     found = {
-        each: None if advice.refused(long, each) else planner.memory(long, each)
+        each: None if advice.refused(config, each) else planner.memory(config, each)
         for each in launches(gpus)
     }
-    if isinstance(long, GrpoExperiment):
-        yield _generation_line(long, planner)
-    yield from _table(long, amount, found)
-    yield from advice.lines(long, planner, found)
-
-
-def _with_longest(config: Trained, amount: Amount | None) -> Trained:
-    """The recipe with rows as long as the longest of its data, where that is known."""
-    if amount is None or amount.most is None:
-        return config
-    trl = config.train.trl
-    if isinstance(config, GrpoExperiment):  # vLLM's window stays what the recipe says
-        trl = {"vllm_max_model_length": config.longest_row, **trl}
-    train = config.train.model_copy(update={"max_length": amount.most, "trl": trl})
-    return config.model_copy(update={"train": train})
+    if isinstance(config, GrpoExperiment):
+        yield _generation_line(config, planner)
+    yield from _table(config, found)
+    yield from advice.lines(config, planner, found)
 
 
 def _what(config: Trained, path: str) -> str:
@@ -162,11 +150,9 @@ def steps_line(config: Trained, amount: Amount) -> str:
         if not pass_steps:
             return f"none: {amount.rows} prompts, and one step takes {at_once}: refused"
         steps = train.max_steps or math.ceil(pass_steps * (train.epochs or 0))
-        most = steps * batch / config.grpo.iterations * config.grpo.max_new_tokens
         return (
             f"{steps} of {batch} answers, {config.grpo.group} to a prompt, "
-            f"{steps / pass_steps:.2g} passes over the prompts; at most {most / 1e6:.2f} M tokens "
-            "drawn"
+            f"{steps / pass_steps:.2g} passes over the prompts"
         )
     if train.packing and not amount.sampled:
         return f"{train.max_steps or 'not counted,'} of {batch} packed rows"
@@ -180,19 +166,15 @@ def steps_line(config: Trained, amount: Amount) -> str:
     return f"{steps} of {batch} {unit}, about {tokens / 1e6:.2f} M tokens"
 
 
-def _table(
-    config: Trained, amount: Amount | None, found: Mapping[Strategy, Memory | None]
-) -> Iterator[str]:
+def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator[str]:
     """Memory under each launch."""
     shown = [memory for memory in found.values() if memory is not None]
     more = [name for name in SOMETIMES if any(getattr(each, name) for each in shown)]
     what = "the greater of a step and of generation" if "generation" in more else "their sum"
     beside = ", without vLLM's share" if shown[0].engine else ""
-    known = amount is not None and amount.most is not None
-    longest = "the longest of the data" if known else "the longest that the recipe allows"
     yield (
-        f"memory in GiB on each GPU, for rows of {config.longest_row} tokens, {longest}; total: "
-        f"{what}{beside}:"
+        f"memory in GiB on each GPU, for rows of {config.longest_row} tokens, the longest that "
+        f"the recipe allows; total: {what}{beside}:"
     )
     columns = [*COLUMNS, *more]
     titles = "".join(f"{name:>{len(name) + 2}}" for name in columns)
@@ -213,12 +195,12 @@ def _table(
 def _generation_line(config: GrpoExperiment, planner: Planner) -> str:
     """What draws the answers, and what it needs."""
     single = STRATEGIES[0]
-    row = cache_bytes(planner.architecture, config.longest_row) / GIB
     if config.grpo.engine == "transformers":
         answers = answers_at_once(config, single)
         return f"generation: one GPU draws {answers} answers at once; W GPUs share the answers"
     engine = planner.memory(config, single).engine
     if engine is None:
+        row = cache_bytes(planner.architecture, config.longest_row) / GIB
         return (
             f"generation: vLLM on GPUs of its own, not counted here: "
             f"{planner.counts(config).total * 2 / GIB:.1f} GiB of weights, and {row:.2f} GiB of "
@@ -226,8 +208,7 @@ def _generation_line(config: GrpoExperiment, planner: Planner) -> str:
         )
     starts = ", ".join(f"{n} on {card} GB" for card in CARDS if (n := engine.rows(card)))
     return (
-        f"generation: vLLM takes {engine.share:g} of every card"
-        f"{', and gives it back while a step runs' if engine.sleeps else ''}; its weights are "
-        f"{engine.weights / GIB:.2f} GiB, keys and values {engine.row / GIB:.2f} GiB for its "
-        f"longest row; so many of these at a time: {starts or 'none'}"
+        f"generation: vLLM takes {engine.share:g} of every card, for weights of "
+        f"{engine.weights / GIB:.2f} GiB and {engine.row / GIB:.2f} GiB for each row; rows at a "
+        f"time: {starts or 'none'}"
     )

@@ -19,23 +19,26 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl import DPOConfig, DPOTrainer
 
-from tablemend.config import HUB
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment
-from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import Run, hash_file, hash_text, say, sync_all, write_json
-from tablemend.tasks.task import Sample, Task
 from tablemend.training import adapters, checkpoints, launch
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
-from tablemend.training.data import Row, check_end_of_turn, check_rows, refuse_shared_tables, show
+from tablemend.training.data import (
+    check_end_of_turn,
+    check_prompt,
+    check_row,
+    read_validation,
+    show,
+)
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.order import LengthGrouped
 from tablemend.training.pair_making import STAGE as PAIRS_STAGE
 from tablemend.training.pair_making import start_of
-from tablemend.training.pairs import FILE, Pair, Split, read_pairs
+from tablemend.training.pairs import FILE, PairRow, Split, read_pairs, render_pair
 from tablemend.training.phases import Method
-from tablemend.training.run_folder import checkpoints_of, refuse_changes
+from tablemend.training.run_folder import checkpoints_of, once, refuse_changes
 from tablemend.training.stage import refusals
 from tablemend.training.trainer import Paced
 
@@ -45,23 +48,6 @@ COLUMNS = ("prompt_ids", "chosen_ids", "rejected_ids")
 """What DPOTrainer's collator reads."""
 DRIFT = -10.0
 """Nats that the chosen answers may lose against the start before there is a warning."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """A pair as ids: the evaluation prompt, and two answers with one end of turn each."""
-
-    prompt: tuple[int, ...]
-    chosen: tuple[int, ...]
-    rejected: tuple[int, ...]
-
-    @property
-    def rows(self) -> tuple[Row, Row]:
-        """The two sequences: chosen, rejected."""
-        return Row(self.prompt, self.chosen), Row(self.prompt, self.rejected)
-
-    def __len__(self) -> int:
-        return max(map(len, self.rows))
 
 
 @dataclass(frozen=True)
@@ -113,11 +99,10 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
     folder = Path(config.dpo.pairs.path)
     say(f"reading {folder} and its examples")
     pairs = read_pairs(folder)
-    task = config.task_of()
-    examples = _examples(config)
+    train = config.task_of().samples(config.data.train)
+    examples = {one.id: one for one in (*train, *read_validation(config, train))}
     built = PairRows({"train": [], "validation": []}, Counter())
-    longest = 0
-    checked = 0
+    longest = checked = 0
     say(f"tokenising {len(pairs):,} pairs")
     for pair in pairs:
         example = examples.get(pair.example_id)
@@ -127,15 +112,16 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
                 "data.train and data.validation do not hold: make the pairs again "
                 "(data_gen/preference.py, overwrite=true)"
             )
-        row = render(tokenizer, example, pair, config)
+        row = render_pair(tokenizer, example, pair, config)
         longest = max(longest, len(row))
         reason = _why_dropped(row, config)
         if reason:
             built.dropped[reason] += 1
             continue
         if checked < CHECKED_ROWS:
-            check_rows(tokenizer, row.rows, (pair.chosen, pair.rejected))
-            _check_prompt(tokenizer, task, example, pair, row, config)
+            for part, answer in zip(row.rows, (pair.chosen, pair.rejected), strict=True):
+                check_row(tokenizer, part, answer)
+            check_prompt(tokenizer, example, pair.context, row.prompt, config)
             checked += 1
         built.rows[pair.split].append(row)
     if not built.rows["train"]:
@@ -153,30 +139,9 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
         "pairs_hash": hash_file(folder / FILE),
         "pairs_made": {key: value for key, value in made.items() if key != "log"},
         "template_hash": hash_text(str(tokenizer.chat_template)),
-        **task.versions(),
+        **config.task_of().versions(),
     }
     return built, facts
-
-
-def _examples(config: DpoExperiment) -> dict[str, Sample]:
-    """The examples that pairs may be of, by id; none of them shares a table with the test set."""
-    read = config.task_of().samples
-    train = read(config.data.train)
-    held_out = read(config.data.validation) if config.data.validation else []
-    refuse_shared_tables(train, held_out, "validation")
-    if not config.data.test.source.startswith(HUB):
-        refuse_shared_tables(train, read(config.data.test), "test")
-    return {example.id: example for example in (*train, *held_out)}
-
-
-def render(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: DpoExperiment) -> PairRow:
-    """One pair as ids; the prompt is that of evaluation, through the same function."""
-    messages = config.task_of().messages(sample, pair.context, config.train.prompt)
-    return PairRow(
-        tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
-        tuple(target_ids(tokenizer, pair.chosen)),
-        tuple(target_ids(tokenizer, pair.rejected)),
-    )
 
 
 def _why_dropped(row: PairRow, config: DpoExperiment) -> str:
@@ -188,22 +153,6 @@ def _why_dropped(row: PairRow, config: DpoExperiment) -> str:
     if any(part.target.count(part.target[-1]) > 1 for part in row.rows):
         return "an end of turn within the answer"
     return ""
-
-
-def _check_prompt(
-    tokenizer: Tokenizer,
-    task: Task[Any],
-    sample: Sample,
-    pair: Pair,
-    row: PairRow,
-    config: DpoExperiment,
-) -> None:
-    """The prompt of every system that answers with this checkpoint is the pair's, id for id."""
-    for system in config.evaluation.systems.values():
-        if system.model == config.stage and not system.after:
-            chat = task.messages(sample, pair.context, system.prompt)
-            prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
-            assert list(row.prompt) == prompt, "the pair's prompt is not evaluation's"
 
 
 def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
@@ -218,10 +167,7 @@ def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     """
     disable_progress_bars()
     folder = checkpoints_of(run, config.stage) / "pairs"
-    with launch.main_first() as is_main:
-        if is_main:
-            _write(folder, *build_rows(config, tokenizer), config, run)
-    facts = json.loads((folder / "facts.json").read_text("utf-8"))
+    facts = once(run, lambda: _write(folder, config, tokenizer, run))
     validation = folder / "validation"
     return Prepared(
         Dataset.load_from_disk(str(folder / "train")),
@@ -230,18 +176,21 @@ def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     )
 
 
-def _write(
-    folder: Path, built: PairRows, facts: dict[str, Any], config: DpoExperiment, run: Run
-) -> None:
+def _write(folder: Path, config: DpoExperiment, tokenizer: Tokenizer, run: Run) -> dict[str, Any]:
     """Put the rows into the run folder, unless the same ones are there; ``facts.json`` is last."""
+    built, facts = build_rows(config, tokenizer)
+    drawn = facts["pairs_made"].get("model")
     if checkpoints.last_complete(checkpoints_of(run, config.stage)) is not None:
         noted = {"rows_hash": facts["rows_hash"]}
         refuse_changes(run, config.stage, noted, str(Path(config.dpo.pairs.path) / FILE))
-    else:
-        _note_other_start(config, facts)
+    elif drawn is not None and drawn != start_of(config):
+        print(
+            "warning: the answers in the pairs were drawn from other weights than model.path: "
+            "make the pairs again (data_gen/preference.py, overwrite=true)"
+        )
     there = folder / "facts.json"
     if there.is_file() and json.loads(there.read_text("utf-8")) == facts:
-        return
+        return facts
     shutil.rmtree(folder, ignore_errors=True)
     with refusals(config.train, run):
         for split, rows in built.rows.items():
@@ -249,16 +198,7 @@ def _write(
                 as_dataset(rows).save_to_disk(str(folder / split))
         sync_all(folder)
     write_json(there, facts)
-
-
-def _note_other_start(config: DpoExperiment, facts: Mapping[str, Any]) -> None:
-    """Say that the rejected answers are another model's: they teach less."""
-    drawn = facts["pairs_made"].get("model")
-    if drawn is not None and drawn != start_of(config):
-        print(
-            "warning: the answers in the pairs were drawn from other weights than model.path: "
-            "make the pairs again (data_gen/preference.py, overwrite=true)"
-        )
+    return facts
 
 
 def as_dataset(rows: Sequence[PairRow]) -> Dataset:

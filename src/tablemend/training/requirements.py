@@ -52,13 +52,10 @@ def check_method(config: Trained) -> None:
         )
     if config.model.kernels and not is_kernels_available():
         raise TablemendError(f"model.kernels=true needs the package kernels: {install('gpu')}")
-    trl = config.train.trl
-    kept = trl.get("gradient_checkpointing_kwargs") or {}
-    offloads = trl.get("activation_offloading") or kept.get("offload")
-    if offloads and not torch.accelerator.is_available():
+    if config.train.trl.get("activation_offloading") and not torch.accelerator.is_available():
         raise TablemendError(
-            "train.trl: activations are moved from a GPU into the machine's memory, and there is "
-            "no GPU here: leave activation_offloading and offload out"
+            "train.trl.activation_offloading moves activations from a GPU into the machine's "
+            "memory, and there is no GPU here: leave it out"
         )
     if config.train.method != "qlora":
         return

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 from unicodedata import is_normalized
 
@@ -13,10 +14,8 @@ from accelerate import PartialState
 from datasets import Dataset, Features, List, Value
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from tablemend.config import HUB
 from tablemend.errors import NoTarget
 from tablemend.recipe.experiment import Experiment, SftCommand
-from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, hash_text, say
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import read_training
@@ -27,15 +26,16 @@ from tablemend.training.budget import Budget
 from tablemend.training.data import (
     Row,
     Rows,
+    build_mixture,
     build_rows,
     check_end_of_turn,
-    check_rows,
-    refuse_shared_tables,
+    check_prompt,
+    check_row,
+    read_validation,
     render,
     render_chat,
     show,
 )
-from tablemend.training.mixtures import build_mixture
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.phases import Method
 from tablemend.training.run_folder import checkpoints_of, once
@@ -72,25 +72,21 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
     items = [item for found in sources.values() for item in found]
     say(f"tokenising {len(items):,} rows")
     examples = [item for item in items if not isinstance(item, Chat)]
-    validation = task.samples(config.data.validation) if config.data.validation else None
-    if validation is not None:
-        refuse_shared_tables(examples, validation, "validation")
-    if PartialState().is_main_process and not _is_remote(config):
-        refuse_shared_tables(examples, task.samples(config.data.test), "test")
+    validation = read_validation(config, examples)
     _check_first(config, tokenizer, examples[:CHECKED_ROWS])
     _check_chats(tokenizer, [item for item in items if isinstance(item, Chat)][:CHECKED_ROWS])
-    parts: dict[str, Any] = {}
-    if isinstance(config.data.train, dict):
-        rows, parts = build_mixture(tokenizer, sources, config)
-    else:
-        rows = build_rows(tokenizer, items, config)
-    held_out = None
-    if validation is not None:
-        held_out = build_rows(tokenizer, validation, config, "validation")
-    _warn_of_cuts(rows, config)
+    rows, parts = build_mixture(tokenizer, sources, config)
+    held_out = build_rows(tokenizer, validation, config, "validation") if validation else None
+    most = config.evaluation.max_new_tokens
+    if rows.longest_answer > most:
+        warnings.warn(
+            f"the longest training target has {rows.longest_answer} tokens, "
+            f"evaluation.max_new_tokens is {most}: answers like it will be cut",
+            stacklevel=2,
+        )
     facts = {
-        "examples": sum(part["used"] for part in parts.values()) if parts else len(examples),
-        **({"parts": parts} if parts else {}),
+        "examples": sum(part["used"] for part in parts.values()),
+        **({"parts": parts} if isinstance(config.data.train, dict) else {}),
         "rows": len(rows.rows),
         "dropped": dict(rows.dropped),
         "rows_hash": rows.content_hash(),
@@ -100,50 +96,21 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
     return Prepared(rows, held_out, facts)
 
 
+def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sample]) -> None:
+    """The masks of the first rows, and their prompts against those of every fine-tuned system."""
+    for example, view in product(examples, config.shown):
+        with suppress(NoTarget):  # counted when the rows are built
+            row = render(tokenizer, example, view, config)
+            check_row(tokenizer, row, config.task_of().target(example, view, config.thinking))
+            check_prompt(tokenizer, example, view, row.prompt, config)
+
+
 def _check_chats(tokenizer: Tokenizer, chats: Sequence[Chat]) -> None:
     """The masks of the first chats; text that a tokenizer composes anew does not come back."""
-    plain = [chat for chat in chats if is_normalized("NFC", chat.answer)]
-    rows = [(render_chat(tokenizer, chat), chat.answer) for chat in plain]
-    whole = [(row, answer) for row, answer in rows if row.target.count(row.target[-1]) == 1]
-    check_rows(tokenizer, [row for row, _ in whole], [answer for _, answer in whole])
-
-
-def _warn_of_cuts(rows: Rows, config: Experiment) -> None:
-    """Answers as long as those trained on would be cut in the comparison."""
-    most = config.evaluation.max_new_tokens
-    if rows.longest_answer > most and PartialState().is_main_process:
-        warnings.warn(
-            f"the longest training target has {rows.longest_answer} tokens, "
-            f"evaluation.max_new_tokens is {most}: answers like it will be cut",
-            stacklevel=2,
-        )
-
-
-def _is_remote(config: Experiment) -> bool:
-    return config.data.test.source.startswith(HUB)
-
-
-def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sample]) -> None:
-    """The masks of the first rows, and their prefixes against every fine-tuned system's prompts."""
-    systems = [
-        system
-        for system in config.evaluation.systems.values()
-        if system.model == config.stage and not system.after
-    ]
-    task = config.task_of()
-    for view in config.shown:
-        sound, rows, targets = [], [], []
-        for example in examples:
-            with suppress(NoTarget):  # counted when the rows are built
-                rows.append(render(tokenizer, example, view, config))
-                targets.append(task.target(example, view, config.thinking))
-                sound.append(example)
-        check_rows(tokenizer, rows, targets)
-        for example, row in zip(sound, rows, strict=True):
-            for system in systems:
-                chat = task.messages(example, view, system.prompt)
-                prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
-                assert row.input_ids[: len(prompt)] == prompt, "training prefix is not the prompt"
+    for chat in chats:
+        row = render_chat(tokenizer, chat)
+        if is_normalized("NFC", chat.answer) and row.target.count(row.target[-1]) == 1:
+            check_row(tokenizer, row, chat.answer)
 
 
 def build_trainer(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,19 +24,10 @@ from tablemend.training.run_folder import checkpoints_of
 
 C = TypeVar("C", bound=Trained)
 T = TypeVar("T")
-KEPT = {
-    "sft": "the same rows, other rounding",
-    "dpo": "the same pairs, other rounding",
-    "grpo": "the same prompts, other answers",  # each process draws with a generator of its own
-}
-"""What another number of processes keeps of a training, by stage, and what not."""
 
 
 def set_up(config: C) -> C:
     """Join the other processes, and settle what the recipe leaves to the device.
-
-    Where no GPU is, this machine's cores are shared among its processes, unless the user has set
-    OMP_NUM_THREADS.
 
     Returns:
         the recipe with a type of numbers in place of each ``auto`` that the device decides.
@@ -49,11 +39,7 @@ def set_up(config: C) -> C:
     launch.join()
     transformers_logging.disable_progress_bar()
     state = PartialState()
-    threads = None
-    if state.device.type == "cpu" and (threads := launch.threads_asked_for()) is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        torch.set_num_threads(max(1, (cores or 1) // here))
+    threads = launch.share_cores() if state.device.type == "cpu" else None
     settled = precision.settle(config, state.device.type)
     if state.is_main_process:
         for line in precision.lines(config, settled, state.device.type, threads):
@@ -71,7 +57,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     """
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
     if last is not None:
-        if launch.check_checkpoint(last, KEPT[config.stage]):
+        if launch.check_checkpoint(last):
             universal.prepare(trainer, last)
         elif trainer.accelerator.is_main_process:
             universal.remove(last)  # of a launch that was killed before it had read it

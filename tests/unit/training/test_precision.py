@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+import torch
 
 from tablemend.backends import hf, precision
 from tablemend.backends.checkpoints import Checkpoint
@@ -112,8 +113,9 @@ def test_the_users_number_of_threads_is_found(
     for name, value in here.items():
         monkeypatch.setenv(name, value)
     found = SimpleNamespace(environ=lambda: launcher)
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
     monkeypatch.setattr(psutil, "Process", lambda: SimpleNamespace(parent=lambda: found))
-    assert launching.threads_asked_for() == asked
+    assert launching.share_cores() == asked
 
 
 def test_a_training_says_and_notes_what_it_computes_in(tiny_model: Path, tmp_path: Path) -> None:

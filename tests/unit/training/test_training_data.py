@@ -25,7 +25,7 @@ from tablemend.training.data import (
     Row,
     build_rows,
     check_end_of_turn,
-    check_rows,
+    check_row,
     refuse_shared_tables,
     render,
     show,
@@ -65,31 +65,9 @@ def test_supervised_ids_decode_to_the_target_and_one_end_of_turn(
         assert tokenizer.decode(supervised) == target + "<|im_end|>"
         assert row.labels.index(supervised[0]) == len(row.prompt)
         assert len(row.labels) == len(row.input_ids) == len(row)
-    check_rows(tokenizer, rows, targets)
-    with pytest.raises(TablemendError, match="supervised ids decode to"):
-        check_rows(tokenizer, rows[:1], [targets[0] + "!"])
-
-
-def test_the_training_prefix_is_the_prompt_of_the_fine_tuned_system(
-    tokenizer: Any, recipe: Callable[..., Experiment]
-) -> None:
-    config = recipe()
-    system = config.evaluation.systems["sft"]
-    for example in EXAMPLES:
-        row = render(tokenizer, example, "adversarial", config)
-        chat = tablehallu.messages(example, "adversarial", system.prompt, config.format)
-        prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
-        assert row.input_ids[: len(prompt)] == prompt
-        assert tokenizer.decode(prompt).endswith("<|im_start|>assistant\n")
-
-
-def test_the_empty_thinking_block_bears_no_loss(
-    tokenizer: Any, recipe: Callable[..., Experiment]
-) -> None:
-    config = recipe("thinking=off", "evaluation.systems.sft.thinking=off")
-    row = render(tokenizer, EXAMPLES[0], "adversarial", config)
-    assert tokenizer.decode(row.prompt).endswith("<think>\n\n</think>\n\n")
-    assert "think" not in tokenizer.decode(row.target)
+        check_row(tokenizer, row, target)
+        with pytest.raises(TablemendError, match="supervised ids decode to"):
+            check_row(tokenizer, row, f"{target}!")
 
 
 def test_what_does_not_fit_is_dropped_and_counted(
@@ -152,10 +130,6 @@ def test_length_groups_are_a_permutation_without_padding_that_changes_by_epoch()
     assert first != order(1, 0)
     assert padded(first) < 1.05 * sum(lengths)
     assert padded(list(range(1001))) > 1.5 * sum(lengths)
-
-
-def test_fewer_rows_than_a_batch() -> None:
-    assert sorted(length_groups([3, 1, 2], 16, 0, 0)) == [0, 1, 2]
 
 
 def test_show_colours_the_loss(tokenizer: Any, recipe: Callable[..., Experiment]) -> None:

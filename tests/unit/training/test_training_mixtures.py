@@ -13,10 +13,9 @@ import pytest
 import yaml
 from transformers import AutoTokenizer
 
-from tablemend.config import ConfigError, Part, parse, to_yaml
-from tablemend.config.describe import keys_of
+from tablemend.config import ConfigError, Part, parse
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoExperiment, Experiment, SftCommand
+from tablemend.recipe.experiment import Experiment, SftCommand
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run
@@ -24,8 +23,7 @@ from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix, read_chats, read_examples, read_training
 from tablemend.training import plan, stage
 from tablemend.training.amounts import amount_of
-from tablemend.training.data import IGNORED, build_rows, check_rows, render_chat
-from tablemend.training.mixtures import build_mixture
+from tablemend.training.data import IGNORED, build_mixture, build_rows, check_row, render_chat
 from tablemend.training.sft import build_trainer, prepare
 
 ROOT = Path(__file__).parents[3]
@@ -159,7 +157,6 @@ def test_the_plan_of_a_mixture_is_what_the_training_has(
     rows = prepared.train.rows
     assert (amount.rows, amount.dropped) == (len(rows), prepared.train.dropped.total())
     assert amount.dropped >= 4 and amount.sampled == len(longest) == 100
-    assert amount.most == max(map(len, rows))
     assert amount.supervised == pytest.approx(sum(len(row.target) for row in rows) / len(rows))
     facts = stage.train(build_trainer(config, run, tokenizer, prepared), config, run)
     assert facts["tokens"] == round(amount.tokens * amount.rows)
@@ -172,7 +169,7 @@ def test_loss_is_on_the_last_answer_alone(tokenizer: Any) -> None:
     assert tokenizer.decode(supervised) == "Three.<|im_end|>"
     assert list(row.prompt) == prompt_ids(tokenizer, TURNS[:-1], False)
     assert "Two." in tokenizer.decode(row.prompt)
-    check_rows(tokenizer, [row], ["Three."])
+    check_row(tokenizer, row, "Three.")
 
 
 def test_only_an_answer_that_thinks_is_prompted_to_think(tokenizer: Any) -> None:
@@ -183,16 +180,6 @@ def test_only_an_answer_that_thinks_is_prompted_to_think(tokenizer: Any) -> None
     assert tokenizer.decode(row.target).startswith("<think>\n1 + 1\n</think>")
     plain = render_chat(tokenizer, Chat.of({"messages": TURNS[1:3]}))
     assert tokenizer.decode(plain.prompt).endswith("<think>\n\n</think>\n\n")
-
-
-def test_an_answer_with_an_end_of_turn_inside_is_dropped(
-    tokenizer: Any, recipe: Recipe, tmp_path: Path
-) -> None:
-    turns = [TURNS[1], {"role": "assistant", "content": "Two.<|im_end|>Three."}]
-    sound, broken = Chat.of({"messages": TURNS}), Chat.of({"messages": turns})
-    built = build_rows(tokenizer, [sound, broken], recipe())
-    assert len(built.rows) == 1
-    assert built.dropped == {"an end of turn within the answer": 1}
 
 
 def test_a_part_of_which_nothing_is_left_is_named(tokenizer: Any, recipe: Recipe) -> None:
@@ -214,16 +201,6 @@ def test_tables_of_a_part_that_are_held_out_too_are_refused(
         prepare(held_out, tokenizer)
 
 
-def test_the_printed_mixture_reads_back(recipe: Recipe, tmp_path: Path) -> None:
-    config = recipe("data.train.one.share=0.4", "data.train.two.share=0.4")
-    path = tmp_path / "printed.yaml"
-    path.write_text(to_yaml(config))
-    assert parse(Experiment, [f"recipe={path}"]) == config
-    assert config.data.train["one"].share == 0.4  # type: ignore[index]
-    paths = {key.path for key in keys_of(Experiment)}
-    assert {"data.train.source", "data.train.<name>.share"} <= paths
-
-
 @pytest.mark.parametrize(
     ("token", "problem"),
     [
@@ -243,33 +220,6 @@ def test_a_mixture_that_makes_no_sense_is_refused_at_its_place(
 ) -> None:
     found = problems(lambda: recipe(token))
     assert any(one.startswith(problem) for one in found), found
-
-
-def test_a_mixture_of_chats_alone_is_refused(recipe: Recipe) -> None:
-    chat = {"source": "x.jsonl", "content": "messages", "share": 1.0}
-    assert any("no part holds examples" in one for one in problems(lambda: recipe(chat=chat)))
-
-
-@pytest.mark.parametrize("trained", ["off", "empty", "quote", "rationale"])
-@pytest.mark.parametrize("asked", ["off", "empty", "on", "quote", "rationale"])
-def test_a_trained_system_thinks_as_it_was_trained(trained: str, asked: str) -> None:
-    tokens = ["recipe=tiny", f"thinking={trained}", f"evaluation.systems.sft.thinking={asked}"]
-    if trained == asked:
-        config = parse(Experiment, tokens)
-        assert config.thinking_of(config.evaluation.systems["sft"]) == trained
-    else:
-        found = problems(lambda: parse(Experiment, tokens))
-        assert any(one.startswith("evaluation.systems.sft.thinking: ") for one in found)
-    config = parse(
-        Experiment, ["recipe=tiny", f"thinking={trained}", "evaluation.systems.sft.thinking=null"]
-    )
-    assert config.thinking_of(config.evaluation.systems["sft"]) == trained
-
-
-def test_a_grammar_leaves_no_room_for_an_empty_block() -> None:
-    tokens = ["recipe=tiny", "evaluation.systems.constrained.thinking=empty"]
-    found = problems(lambda: parse(Experiment, tokens))
-    assert any(one.startswith("evaluation.systems.constrained.mitigation: ") for one in found)
 
 
 @pytest.mark.parametrize(
@@ -306,21 +256,10 @@ def test_records_that_are_no_chat_are_refused_by_number(
     assert f"{path}: record 2 is no chat (" in str(caught.value) and problem in str(caught.value)
 
 
-def test_fewer_chats_than_asked_for_are_refused(tmp_path: Path) -> None:
-    part = Part(source=str(chats_file(tmp_path, 3)), content="messages", share=1, n=4)
-    with pytest.raises(TablemendError, match="holds 3 chats, n asks for 4"):
-        read_chats(part)
-    assert len(read_chats(part.model_copy(update={"n": 2}))) == 2
-
-
 def test_targets_longer_than_answers_may_be_are_warned_of(tokenizer: Any) -> None:
     tokens = ["recipe=tiny", "data.train.n=5", "data.test.n=5", "data.validation.n=5"]
     with pytest.warns(UserWarning, match=r"evaluation\.max_new_tokens is 16: answers like it"):
         prepare(parse(Experiment, [*tokens, "evaluation.max_new_tokens=16"]), tokenizer)
-
-
-def test_preferences_take_one_source(tmp_path: Path) -> None:
-    assert "data.train.<name>.share" not in {key.path for key in keys_of(DpoExperiment)}
 
 
 def test_the_mixture_of_the_docs_is_one(recipe: Recipe) -> None:

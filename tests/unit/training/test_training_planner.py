@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-import re
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,25 +20,19 @@ import yaml
 from huggingface_hub import constants
 from trl.trainer.utils import RepeatSampler
 
-from tablemend.config import ConfigError, Source, parse
+from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
-from tablemend.tasks.sources import read_examples
-from tablemend.training import activations, advice, memory, plan, requirements
+from tablemend.training import activations, advice, memory, plan
 from tablemend.training.activations import kept, layer_kinds
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, start_of
-from tablemend.training.checkpoints import load_tokenizer
-from tablemend.training.data import build_rows
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy, launches
-from tests.unit.config.test_config import KINDS
 
 ROOT = Path(__file__).parents[3]
 LAUNCHES = {each.config: each for each in STRATEGIES}
 SINGLE = LAUNCHES["single-gpu"]
-COMMANDS = {"experiment": SftCommand, "dpo": DpoCommand, "grpo": GrpoCommand}
-TRAINED = {name: COMMANDS[kind] for name, kind in KINDS.items() if kind in COMMANDS}
 
 
 @pytest.fixture(autouse=True)
@@ -69,12 +60,6 @@ def dpo(*overrides: str, name: str = "qwen3-8b-dpo") -> DpoCommand:
 
 def grpo(*overrides: str, name: str = "qwen3-8b-grpo") -> GrpoCommand:
     return parse(GrpoCommand, [f"recipe={name}", *overrides])
-
-
-def shipped(name: str, *overrides: str) -> Trained:
-    command: type[Any] = TRAINED[name]
-    config: Trained = parse(command, [f"recipe={name}", *overrides])
-    return config
 
 
 def planner_of(config: Trained) -> memory.Planner:
@@ -147,12 +132,6 @@ def test_what_is_kept_grows_with_the_batch_and_shrinks_with_checkpointing() -> N
     assert lean.forward - offloaded.forward == pytest.approx(23 / 28 * hidden, rel=0.15)
 
 
-@pytest.mark.parametrize("command", [dpo, grpo])
-def test_trl_would_forget_what_is_said_of_checkpointing(command: Callable[..., Trained]) -> None:
-    with pytest.raises(ConfigError, match=r"every_n_layers.*only for fine-tuning"):
-        command("train.trl.gradient_checkpointing_kwargs={every_n_layers: 2}")
-
-
 def test_adapters_are_counted_on_every_linear_layer() -> None:
     config = recipe("qwen3-8b")
     counts = planner_of(config).counts(config)
@@ -202,94 +181,6 @@ def test_four_bits_take_less_and_are_not_divided() -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "where"),
-    [
-        (("train.method=qlora", "train.lora=null"), "train.lora"),
-        (("train.method=qlora", "train.precision=float32"), "train.precision"),
-    ],
-)
-def test_four_bits_need_adapters_and_bfloat16(overrides: tuple[str, ...], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        recipe("qwen3-8b", *overrides)
-    assert any(problem.startswith(where) for problem in caught.value.problems)
-
-
-def qlora() -> Any:
-    return recipe("qwen3-8b", "train.method=qlora")
-
-
-def test_four_bits_are_refused_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(TablemendError, match=r"^train\.method=qlora needs a CUDA GPU.*method=lora"):
-        requirements.check_method(qlora())
-    requirements.check_method(recipe("qwen3-8b"))
-    monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
-    for key in ("activation_offloading=true", "gradient_checkpointing_kwargs={offload: true}"):
-        with pytest.raises(TablemendError, match=r"there is no GPU here: leave activation_off"):
-            requirements.check_method(recipe("qwen3-8b", f"train.trl.{key}"))
-
-
-def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(requirements, "find_spec", lambda _: None)
-    with pytest.raises(TablemendError, match="needs bitsandbytes: pip install"):
-        requirements.check_method(qlora())
-    monkeypatch.setattr(requirements, "find_spec", lambda _: object())
-    requirements.check_method(qlora())
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    with pytest.raises(TablemendError, match=r"launch it with accelerate_configs/ddp\.yaml"):
-        requirements.check_method(qlora())
-
-
-def test_kernels_are_refused_without_a_gpu_or_their_package(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    config = recipe("qwen3-8b", "model.kernels=true")
-    monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
-    with pytest.raises(TablemendError, match=r"^model\.kernels=true needs a GPU"):
-        requirements.check_method(config)
-    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
-    with pytest.raises(TablemendError, match=r"needs the package kernels: .*\[gpu\]"):
-        requirements.check_method(config)
-    monkeypatch.setattr(requirements, "is_kernels_available", lambda: True)
-    requirements.check_method(config)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in TRAINED if not name.startswith("tiny")])
-def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
-    command: type[Any] = TRAINED[name]
-    config = parse(command, [f"recipe={name}"])
-    head = (ROOT / "recipes" / f"{name}.yaml").read_text().partition("kind:")[0]
-    said = re.search(r"# Hardware: planned (\d+) GiB .*(one|eight) GPUs? of (\d+) GB", head)
-    assert said is not None
-    planner, card = planner_of(config), int(said[3])
-    found = planner.memory(config, SINGLE if said[2] == "one" else LAUNCHES["fsdp2"])
-    assert (round(found.total / GIB), found.card) == (int(said[1]), card)
-    lora = config.train.lora
-    trains = f"{config.train.method} (r {lora.r})" if lora else config.train.method
-    row = f"| `{name}` | {trains} | {said[1]} | {said[2]} of {card} GB |"
-    assert row in (ROOT / "docs" / "training.md").read_text().splitlines()
-    other = re.search(r"; on (one|two) of 80 GB (\d+) GiB(?: each)?\n# with (\S+)", head)
-    assert card <= 80 or other is not None  # an answer for the card that most have
-    if other is not None:
-        given = () if other[1] == "two" else (other[3].rstrip("."),)
-        launch = replace(LAUNCHES["fsdp2"], gpus=2) if other[1] == "two" else SINGLE
-        found = planner.memory(parse(command, [f"recipe={name}", *given]), launch)
-        assert (round(found.total / GIB), found.card) == (int(other[2]), 80)
-    if config.evaluation.options.vllm.tensor_parallel > 1:  # no batch of ours fits on a GPU
-        return
-    answers = config.options_of(config.evaluation.systems["base"])
-    whole = copy.deepcopy(planner.architecture)  # its cache keeps every token of every layer
-    whole.get_text_config().sliding_window = None
-    cache = answers.batch_size * memory.cache_bytes(whole, config.model.context_length)
-    assert answers.dtype == "bfloat16"
-    assert Memory(2 * planner.counts(config).total, 0, 0, 0, cache).fits(card)
-
-
-@pytest.mark.parametrize(
     ("make", "given"),
     [
         (dpo, ("dpo.precompute_reference=false", "train.micro_batch=2")),
@@ -311,44 +202,12 @@ def test_what_a_plan_proposes_is_a_valid_recipe(
                 assert not advice.uneven(make(*given, *overrides, mend), strategy)
 
 
-def test_four_bits_are_proposed_where_they_train() -> None:
-    proposed = {
-        name: any("train.method=qlora" in overrides for overrides, _ in advice.changes(config))
-        for name, config in {
-            "sft": recipe("qwen3-8b"),
-            "vllm": grpo(),
-            "own": grpo("grpo.engine=transformers"),
-        }.items()
-    }
-    assert proposed == {"sft": True, "vllm": False, "own": True}
-
-
 def test_a_plan_is_made_for_the_gpus_that_there_are() -> None:
     names = [each.config for each in launches(4)]
     assert names == ["single-gpu", "ddp", "zero2", "zero3", "zero3-offload", "fsdp2"]
     assert [each.gpus for each in launches(4)] == [1, 4, 4, 4, 4, 4]
     several = [(each.config, each.gpus) for each in launches(16)]
     assert several == [("single-gpu", 1), ("zero3-nodes", 16), ("fsdp2-nodes", 16)]
-
-
-def test_all_weights_of_the_largest_model_fit_on_several_machines() -> None:
-    full = ("train.method=full", "train.lora=null", "train.max_length=1024")
-    config = recipe("llama-3.3-70b", *full)
-    planner = planner_of(config)
-    one, four = (planner.memory(config, LAUNCHES[each]) for each in ("zero3", "zero3-nodes"))
-    assert not one.fits(141) and four.fits(80)
-    assert advice.uneven(config, LAUNCHES["zero3-nodes"]) == "train.global_batch=32"
-
-
-def test_a_plan_says_what_fits_and_what_to_change() -> None:
-    lines = list(plan.lines(recipe("qwen3-8b")))
-    rows = {line.split()[0]: line for line in lines if line.split()[0] in LAUNCHES}
-    assert set(rows) == set(LAUNCHES)
-    assert rows["single-gpu"].endswith("40 GB")
-    (advice,) = [line for line in lines if line.startswith("24 GB:")]
-    assert "one GPU with " in advice and "train.method=qlora (" in advice
-    assert "8 GPUs with fsdp2" in advice
-    assert any(line.startswith("steps: rows x 2 / 16") for line in lines)
 
 
 def test_a_plan_counts_the_data_that_is_there() -> None:
@@ -365,35 +224,6 @@ def data(tmp_path: Path) -> str:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.jsonl").write_text(text)
     return f"data.train={{source: {tmp_path / 'data'}, split: train, n: null, seed: 0}}"
-
-
-@pytest.mark.parametrize(
-    ("overrides", "known"),
-    [
-        ((), True),
-        (("train.max_length=280",), False),  # longer ones are dropped
-    ],
-    ids=["rows", "dropped"],
-)
-def test_a_plan_is_for_the_longest_row_of_the_data(
-    overrides: tuple[str, ...], known: bool, data: str
-) -> None:
-    config = recipe("tiny", data, *overrides)
-    tokenizer = load_tokenizer(config.model)
-    assert isinstance(config.data.train, Source)
-    rows = build_rows(tokenizer, read_examples(config.data.train), config).rows
-    longest = max(map(len, rows))
-    assert amount_of(config).most == (longest if known else None)
-    said = f"rows of {longest if known else config.longest_row} tokens, the longest "
-    assert any(said in line for line in plan.lines(config))
-
-
-def test_a_plan_of_rewards_is_for_the_longest_prompt_and_answer(data: str) -> None:
-    config = grpo(data, f"model.path={ROOT / 'checkpoints' / 'tiny-base'}", name="tiny-grpo")
-    tokenizer = load_tokenizer(config.model)
-    rows = build_rows(tokenizer, read_examples(config.data.train), config).rows
-    most = max(len(row.prompt) for row in rows) + config.grpo.max_new_tokens
-    assert amount_of(config).most == most < config.longest_row
 
 
 @pytest.fixture
@@ -495,14 +325,6 @@ def test_vllm_takes_its_share_and_needs_weights_and_a_row() -> None:
     assert not Memory(16 * GIB, 0, 0, 0, 45 * GIB, engine=awake).fits(80)
 
 
-def test_answers_of_a_step_are_drawn_at_once() -> None:
-    config = grpo("grpo.engine=transformers", "train.max_length=8192")
-    assert [memory.answers_at_once(config, LAUNCHES[n]) for n in ("ddp", "fsdp2")] == [16, 16]
-    waiting = memory.answer_bytes(config)
-    assert waiting == 16 * 8192
-    assert memory.answer_bytes(grpo("train.max_length=8192")) == waiting + 3 * 4 * 4096
-
-
 @pytest.mark.parametrize("command", [dpo, grpo])
 def test_preferences_and_rewards_are_planned_without_weights_and_pairs(
     command: Callable[..., Trained],
@@ -529,61 +351,11 @@ def test_a_batch_that_does_not_divide_is_said() -> None:
     assert advice.uneven(odd, LAUNCHES["ddp"]) == "train.global_batch=16"
 
 
-def test_a_window_that_is_too_short_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    plan.print_plan(recipe("phi-4", "model.context_length=20000"))
-    assert "the window of microsoft/phi-4, 16384 tokens" in capsys.readouterr().out
-
-
-def test_pairs_that_are_not_there_are_assumed(tmp_path: Path) -> None:
-    there = f"model.path={ROOT / 'checkpoints' / 'tiny-base'}"
-    amount = amount_of(dpo(there, f"dpo.pairs.path={tmp_path}", name="tiny-dpo"))
-    assert amount.rows == 2000 and "no pairs in" in amount.assumed
-    prompts = amount_of(grpo(there, name="tiny-grpo"))
-    assert prompts.rows == 2000 and not prompts.assumed
-    assert amount.tokens == pytest.approx(2 * (prompts.tokens + prompts.supervised), rel=0.1)
-
-
 def test_an_unknown_model_has_no_plan_and_is_still_checked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     plan.print_plan(recipe("tiny", "model.path=nobody/nothing"))
     assert capsys.readouterr().out.startswith("# no plan: the architecture of nobody/nothing")
-
-
-@pytest.fixture
-def script() -> Callable[..., subprocess.CompletedProcess[str]]:
-    def run(*tokens: str) -> subprocess.CompletedProcess[str]:
-        code = (
-            "import runpy, sys\n"
-            f"sys.argv = {['train/sft.py', *tokens]!r}\n"
-            "try:\n    runpy.run_path('train/sft.py', run_name='__main__')\n"
-            "finally:\n    print('torch' in sys.modules, file=sys.stderr)\n"
-        )
-        return subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True
-        )
-
-    return run
-
-
-def test_check_prints_a_recipe_with_its_plan(
-    script: Callable[..., subprocess.CompletedProcess[str]], tiny_model: Path
-) -> None:
-    done = script("recipe=tiny", f"model.path={tiny_model}", "--check", "gpus=4")
-    assert done.returncode == 0, done.stderr
-    recipe = yaml.safe_load(done.stdout)
-    assert recipe["model"]["path"] == str(tiny_model)
-    assert "gpus" not in recipe  # a recipe says nothing of them
-    assert "# plan: full of" in done.stdout and "\n# single-gpu " in done.stdout
-    assert re.search(r"^# zero3 +4 ", done.stdout, re.MULTILINE)
-
-
-def test_check_of_an_invalid_recipe_loads_nothing_heavy(
-    script: Callable[..., subprocess.CompletedProcess[str]],
-) -> None:
-    done = script("recipe=tiny", "train.epochs=0", "--check")
-    assert done.returncode == 2 and "train.epochs" in done.stderr
-    assert done.stderr.endswith("False\n")
 
 
 @pytest.mark.parametrize("launch", STRATEGIES, ids=lambda launch: launch.config)

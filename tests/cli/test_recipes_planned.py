@@ -1,0 +1,92 @@
+"""What --check says of the recipes: the hardware at their heads, and a plan beside the recipe."""
+
+from __future__ import annotations
+
+import copy
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tablemend.config import parse
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand
+from tablemend.training import memory, plan
+from tablemend.training.architectures import config_of, start_of
+from tablemend.training.memory import GIB, STRATEGIES, Memory
+from tests.unit.config.test_config import KINDS
+
+ROOT = Path(__file__).parents[2]
+LAUNCHES = {each.config: each for each in STRATEGIES}
+COMMANDS = {"experiment": SftCommand, "dpo": DpoCommand, "grpo": GrpoCommand}
+TRAINED = {name: COMMANDS[kind] for name, kind in KINDS.items() if kind in COMMANDS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in TRAINED if not name.startswith("tiny")])
+def test_a_recipe_fits_the_hardware_that_its_header_names(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    command: type[Any] = TRAINED[name]
+    config = parse(command, [f"recipe={name}"])
+    head = (ROOT / "recipes" / f"{name}.yaml").read_text().partition("kind:")[0]
+    said = re.search(r"# Hardware: planned (\d+) GiB .*(one|eight) GPUs? of (\d+) GB", head)
+    assert said is not None
+    planner, card = memory.Planner(config_of(start_of(config.model.path))), int(said[3])
+    single = LAUNCHES["single-gpu"]
+    found = planner.memory(config, single if said[2] == "one" else LAUNCHES["fsdp2"])
+    assert (round(found.total / GIB), found.card) == (int(said[1]), card)
+    lora = config.train.lora
+    trains = f"{config.train.method} (r {lora.r})" if lora else config.train.method
+    row = f"| `{name}` | {trains} | {said[1]} | {said[2]} of {card} GB |"
+    assert row in (ROOT / "docs" / "training.md").read_text().splitlines()
+    other = re.search(r"; on (one|two) of 80 GB (\d+) GiB(?: each)?\n# with (\S+)", head)
+    assert card <= 80 or other is not None  # an answer for the card that most have
+    if other is not None:
+        given = () if other[1] == "two" else (other[3].rstrip("."),)
+        launch = replace(LAUNCHES["fsdp2"], gpus=2) if other[1] == "two" else single
+        found = planner.memory(parse(command, [f"recipe={name}", *given]), launch)
+        assert (round(found.total / GIB), found.card) == (int(other[2]), 80)
+    if config.evaluation.options.vllm.tensor_parallel > 1:  # no batch of ours fits on a GPU
+        return
+    answers = config.options_of(config.evaluation.systems["base"])
+    whole = copy.deepcopy(planner.architecture)  # its cache keeps every token of every layer
+    whole.get_text_config().sliding_window = None
+    cache = answers.batch_size * memory.cache_bytes(whole, config.model.context_length)
+    assert answers.dtype == "bfloat16"
+    assert Memory(2 * planner.counts(config).total, 0, 0, 0, cache).fits(card)
+
+
+@pytest.mark.slow
+def test_check_prints_a_recipe_with_its_plan(tiny_model: Path) -> None:
+    command = ["recipe=tiny", f"model.path={tiny_model}", "--check", "gpus=4"]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "train/sft.py", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    recipe = yaml.safe_load(done.stdout)
+    assert recipe["model"]["path"] == str(tiny_model)
+    assert "gpus" not in recipe  # a recipe says nothing of them
+    assert "# plan: full of" in done.stdout and "\n# single-gpu " in done.stdout
+    assert re.search(r"^# zero3 +4 ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_a_plan_says_what_fits_and_what_to_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    lines = list(plan.lines(parse(SftCommand, ["recipe=qwen3-8b"])))
+    rows = {line.split()[0]: line for line in lines if line.split()[0] in LAUNCHES}
+    assert set(rows) == set(LAUNCHES)
+    assert rows["single-gpu"].endswith("40 GB")
+    (advice,) = [line for line in lines if line.startswith("24 GB:")]
+    assert "one GPU with " in advice and "train.method=qlora (" in advice
+    assert "8 GPUs with fsdp2" in advice
+    assert any(line.startswith("steps: rows x 2 / 16") for line in lines)

@@ -1,0 +1,55 @@
+"""What this machine or the model lacks is refused in one line, before anything is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tablemend.config import parse
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import SftCommand
+from tablemend.training import requirements
+
+QLORA = "train.method=qlora"
+
+
+@pytest.mark.parametrize(
+    ("given", "patched", "environment", "message"),
+    [
+        (QLORA, {"cuda": False}, {}, r"^train\.method=qlora needs a CUDA GPU.*method=lora"),
+        (QLORA, {"cuda": True, "found": None}, {}, "needs bitsandbytes: pip install"),
+        (
+            QLORA,
+            {"cuda": True, "found": object()},
+            {"ACCELERATE_USE_FSDP": "true"},
+            r"launch it with accelerate_configs/ddp\.yaml",
+        ),
+        (QLORA, {"cuda": True, "found": object()}, {}, None),
+        ("train.trl.activation_offloading=true", {"gpu": False}, {}, "there is no GPU here"),
+        ("model.kernels=true", {"gpu": False}, {}, r"^model\.kernels=true needs a GPU"),
+        ("model.kernels=true", {"gpu": True}, {}, r"needs the package kernels: .*\[gpu\]"),
+        ("seed=0", {"gpu": False, "cuda": False}, {}, None),
+    ],
+)
+def test_what_the_method_needs_and_is_not_here_is_refused(
+    given: str,
+    patched: dict[str, Any],
+    environment: dict[str, str],
+    message: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: patched.get("cuda", False))
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: patched.get("gpu", False))
+    monkeypatch.setattr(requirements, "find_spec", lambda _: patched.get("found"))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    config = parse(SftCommand, ["recipe=qwen3-8b", given])
+    if message is None:
+        requirements.check_method(config)
+        return
+    with pytest.raises(TablemendError, match=message):
+        requirements.check_method(config)
