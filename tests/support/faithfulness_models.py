@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tablemend.backends.requests import Completion, Request, TooLong
+from tablemend.backends.requests import Completion, Request
 from tablemend.records import FinishReason
 
 Answer = str | tuple[str, FinishReason]
@@ -26,9 +26,9 @@ class CannedBackend:
         self.closed = False
         self._answer = answer
 
-    def check(self, requests: Sequence[Request]) -> None:
-        if any(len(request.messages[-1]["content"]) > self.window for request in requests):
-            raise TooLong("does not fit into a window", "a request does not fit into a window")
+    def too_long(self, requests: Sequence[Request]) -> dict[str, str]:
+        too_long = [one.id for one in requests if len(one.messages[-1]["content"]) > self.window]
+        return dict.fromkeys(too_long, "does not fit into a window")
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
         for request in reversed(requests):  # answers may come in any order

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from tablemend.backends.backend import Backend
 from tablemend.backends.names import ModelName
-from tablemend.backends.requests import Completion, Request, TooLong
+from tablemend.backends.requests import Completion, Request
 from tablemend.errors import MOST_FAILURES, Stopped
 
 
@@ -25,7 +25,9 @@ def ask(backend: Backend, requests: Sequence[Request]) -> dict[str, Completion]:
     """
     if not requests:
         return {}
-    fitting, found = _fitting(backend, requests)
+    too_long = backend.too_long(requests)
+    found = {name: Completion.failed(name, why) for name, why in too_long.items()}
+    fitting = [request for request in requests if request.id not in too_long]
     in_a_row = 0
     completions = backend.generate(fitting)
     assert isinstance(completions, Generator)
@@ -39,25 +41,6 @@ def ask(backend: Backend, requests: Sequence[Request]) -> dict[str, Completion]:
                     f"because {completion.error}: mend that and run the command again"
                 )
     return found
-
-
-def _fitting(
-    backend: Backend, requests: Sequence[Request]
-) -> tuple[Sequence[Request], dict[str, Completion]]:
-    """The requests that the model can answer, and failed completions for the others."""
-    try:
-        backend.check(requests)
-    except TooLong:
-        fitting, failed = [], {}
-        for request in requests:
-            try:
-                backend.check([request])
-            except TooLong as error:
-                failed[request.id] = Completion.failed(request.id, error.reason)
-            else:
-                fitting.append(request)
-        return fitting, failed
-    return requests, {}
 
 
 def short_name(backend: Backend) -> str:

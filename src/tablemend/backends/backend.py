@@ -50,9 +50,9 @@ class Backend:
         """What was used since the backend was opened."""
         return self._budget.spent
 
-    def check(self, requests: Sequence[Request]) -> None:
-        """Refuse, before anything is loaded or sent, what could never be answered."""
-        self._engine.check(requests)
+    def too_long(self, requests: Sequence[Request]) -> dict[str, str]:
+        """Why requests leave no room for an answer, by id, before anything is loaded or sent."""
+        return self._engine.too_long(requests)
 
     def load(self) -> None:
         """Load the weights, or start what the first request needs."""

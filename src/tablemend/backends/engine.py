@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from typing import Any, Protocol
+from typing import Any
 
 from tablemend.backends.requests import Completion, Request
 
@@ -14,50 +13,42 @@ SETTLE = 0.02
 """Seconds without a further request after which a batch begins."""
 
 
-class Engine(Protocol):
+class Engine:
     """Something that answers requests; cache and caps are around it, not in it.
 
     A request that fails for good is a completion with ``finish_reason="error"``; an exception
     means that the engine as a whole cannot go on.
+
+    Attributes:
+        ahead: requests of a stream that are best put to it before their answers are handed out.
     """
+
+    ahead = 1
 
     @property
     def identity(self) -> dict[str, Any]:
         """All that an answer depends on beside the request; JSON-serialisable, without keys."""
-        ...
-
-    @property
-    def ahead(self) -> int:
-        """Requests of a stream that are best put to it before their answers are handed out."""
-        ...
+        raise NotImplementedError
 
     async def answer(self, request: Request) -> Completion:
         """Answer one; any number may be waited for at once."""
-        ...
+        raise NotImplementedError
 
     async def leave(self) -> None:
         """Let go of what belongs to the running event loop, which is about to end."""
-        ...
 
-    def check(self, requests: Sequence[Request]) -> None:
-        """Refuse, before anything is loaded or sent, what could never be answered.
-
-        Raises:
-            TablemendError: such as a prompt that leaves no room for an answer; an engine that
-                cannot know raises nothing.
-        """
-        ...
+    def too_long(self, requests: Sequence[Request]) -> dict[str, str]:
+        """Why requests leave no room for an answer, by id; a server's window is not known."""
+        return {}
 
     def load(self) -> None:
-        """Load the weights or start what the first request needs; a server is only asked.
+        """Load the weights or start what the first request needs.
 
         The first request does it otherwise, and its seconds then hold the loading.
         """
-        ...
 
     def close(self) -> None:
         """Let go of memory, connections and processes; a second call does nothing."""
-        ...
 
 
 class BatchEngine(Engine):
@@ -71,9 +62,9 @@ class BatchEngine(Engine):
         self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
         self._running: asyncio.Task[None] | None = None
 
-    @abstractmethod
     def generate(self, requests: Sequence[Request]) -> Generator[Completion]:
         """Answer all, in the order in which the answers end; closing it drops the rest."""
+        raise NotImplementedError
 
     async def answer(self, request: Request) -> Completion:
         """Answer one; requests of the same moment are generated together."""

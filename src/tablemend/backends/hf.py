@@ -29,7 +29,7 @@ from tablemend.backends.loading import (
     read_window,
     stop_ids,
 )
-from tablemend.backends.requests import Completion, Prompt, Sampling, check_window
+from tablemend.backends.requests import Completion, Prompt, Sampling
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import say
@@ -90,8 +90,8 @@ class HFModel:
         Long prompts go first, so that a batch too large for the memory fails at once.
 
         Raises:
-            TablemendError: before the first token, a prompt that does not fit into the window;
-                a grammar that cannot be read; a batch that does not fit into the GPU's memory.
+            TablemendError: a grammar that cannot be read; a batch that does not fit into the
+                GPU's memory.
         """
         try:
             for answer in self.draw(prompts, sampling, batch_size):
@@ -105,8 +105,10 @@ class HFModel:
     def draw(
         self, prompts: Sequence[Prompt], sampling: Sampling, batch_size: int
     ) -> Iterator[Answer]:
-        """As :meth:`generate`, in tokens, and running out of memory is torch's own error."""
-        check_window(prompts, sampling.max_new_tokens, self.window)
+        """As :meth:`generate`, in tokens, and running out of memory is torch's own error.
+
+        Every prompt leaves room for a whole answer in the model's window.
+        """
         queue = deque(sorted(prompts, key=lambda prompt: len(prompt.ids), reverse=True))
         batch = _Batch(self, sampling)
         most_tokens = prefill_tokens(self.model.device.type)

@@ -16,7 +16,7 @@ from tablemend.backends.engine import BatchEngine
 from tablemend.backends.loading import loading_device
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import Completion, Request, Sampling, misfit
+from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config.backend import BackendOptions
 
 
@@ -56,8 +56,9 @@ class HFEngine(LocalEngine, BatchEngine):
         """
         for sampling, own in _by_sampling(requests).items():
             fitting = []
-            for prompt in map(self._render, own):
-                if why := misfit(prompt, sampling.max_new_tokens, self._window):
+            for request in own:
+                prompt = self._render(request)
+                if why := self._misfit(prompt, request):
                     yield Completion.failed(prompt.id, why)
                 else:
                     fitting.append(prompt)

@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import Any
 
 from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.engine import Engine
 from tablemend.backends.loading import load_tokenizer, read_window
-from tablemend.backends.requests import Prompt, Request, check_window
+from tablemend.backends.requests import Prompt, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.renderer import prompt_ids
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """A checkpoint, and requests as its token ids.
 
     Args:
@@ -31,18 +32,20 @@ class LocalEngine:
         self.checkpoint = checkpoint
         self.options = options
 
-    def check(self, requests: Sequence[Request]) -> None:
-        """Refuse prompts that do not fit; loads the tokenizer alone.
+    def too_long(self, requests: Sequence[Request]) -> dict[str, str]:
+        """See :class:`Engine`; loads the tokenizer alone."""
+        found = {request.id: self._misfit(self._render(request), request) for request in requests}
+        return {name: why for name, why in found.items() if why}
 
-        Raises:
-            TablemendError: see :func:`tablemend.backends.requests.check_window`.
-        """
-        by_length: dict[int, list[Prompt]] = {}
-        for request in requests:
-            most = request.sampling.max_new_tokens
-            by_length.setdefault(most, []).append(self._render(request))
-        for most, prompts in by_length.items():
-            check_window(prompts, most, self._window)
+    def _misfit(self, prompt: Prompt, request: Request) -> str:
+        """Why a prompt leaves no room for a whole answer; empty where it leaves some."""
+        longest = request.sampling.max_new_tokens
+        if len(prompt.ids) + longest <= self._window:
+            return ""
+        return (
+            f"a prompt of {len(prompt.ids)} tokens and an answer of up to {longest} do not fit "
+            f"into a window of {self._window} tokens"
+        )
 
     def _render(self, request: Request) -> Prompt:
         ids = prompt_ids(self._tokenizer, request.messages, request.thinking)

@@ -18,6 +18,7 @@ import httpx2
 import openai
 
 from tablemend.backends import chat
+from tablemend.backends.engine import Engine
 from tablemend.backends.keys import NO_KEY, keys_of
 from tablemend.backends.limits import Pace, estimate_prompt
 from tablemend.backends.names import ModelName
@@ -26,7 +27,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
 AHEAD = 4
-"""Requests that are taken for one that may be in flight."""
+"""Requests that are taken for one that may be in flight: others are being stored or handed out."""
 LONGEST_BACKOFF = 60.0
 """Longest back-off, in seconds, before jitter."""
 LONGEST_RETRY_AFTER = 300.0
@@ -117,7 +118,7 @@ class _Connections:
         }
 
 
-class OpenAIEngine:
+class OpenAIEngine(Engine):
     """A model behind one or more OpenAI-compatible servers.
 
     Args:
@@ -131,6 +132,7 @@ class OpenAIEngine:
     def __init__(self, name: ModelName, options: BackendOptions) -> None:
         self._name = name
         self._options = options
+        self.ahead = AHEAD * options.concurrency
         self._pace = Pace(options.requests_per_minute, options.tokens_per_minute)
         self._answers = self._answer_tokens = 0
         self._servers = deque(_Server(url, key) for url, key in keys_of(name, options).items())
@@ -153,17 +155,6 @@ class OpenAIEngine:
             "limit_field": options.limit_field,
             "body": options.body,
         }
-
-    @property
-    def ahead(self) -> int:
-        """More than may be in flight: others are being stored, or wait to be handed out."""
-        return AHEAD * self._options.concurrency
-
-    def check(self, requests: Sequence[Request]) -> None:
-        """Nothing is known of a server's window before it is asked."""
-
-    def load(self) -> None:
-        """The server has its weights."""
 
     async def answer(self, request: Request) -> Completion:
         """Answer one; any number may be waited for at once.
@@ -295,9 +286,6 @@ class OpenAIEngine:
         if self._here is not None:
             here, self._here = self._here, None
             await here.http.aclose()
-
-    def close(self) -> None:
-        """Nothing is held beyond an event loop."""
 
 
 def _not_reached(server: _Server, error: BaseException) -> Fault:

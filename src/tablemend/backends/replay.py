@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tablemend.backends.engine import Engine
 from tablemend.backends.limits import estimate_prompt
 from tablemend.backends.requests import Completion, Request
 from tablemend.errors import TablemendError
@@ -25,7 +26,7 @@ class Line(BaseModel):
     finish_reason: FinishReason = "stop"
 
 
-class ReplayEngine:
+class ReplayEngine(Engine):
     """Answers every request with the first line that fits it; token counts are estimates.
 
     Args:
@@ -34,8 +35,6 @@ class ReplayEngine:
     Raises:
         TablemendError: the file cannot be read, a line is not such an object, or there is none.
     """
-
-    ahead = 1
 
     def __init__(self, path: Path) -> None:
         try:
@@ -47,7 +46,12 @@ class ReplayEngine:
         self._lines = [_read(line, f"{path}:{number}") for number, line in lines if line.strip()]
         if not self._lines:
             raise TablemendError(f"scripted:{path}: the file is empty")
-        self.identity = {"engine": "scripted", "file": sha256(content).hexdigest()}
+        self._hash = sha256(content).hexdigest()
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The file's content."""
+        return {"engine": "scripted", "file": self._hash}
 
     async def answer(self, request: Request) -> Completion:
         """See :class:`Engine`."""
@@ -59,18 +63,6 @@ class ReplayEngine:
         prompt, answer = estimate_prompt(request), count_tokens(found.text)
         reason = found.finish_reason
         return Completion(request.id, found.text, prompt, answer, reason, estimated=True)
-
-    def check(self, requests: Sequence[Request]) -> None:
-        """A file has no window."""
-
-    def load(self) -> None:
-        """The file is read already."""
-
-    async def leave(self) -> None:
-        """Nothing belongs to an event loop."""
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 def _read(line: bytes, where: str) -> Line:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.values.foreign import whole_characters
 
@@ -127,43 +126,3 @@ def stream_seed(seed: int, name: str) -> int:
     """Seed of one request's own stream, from an experiment's seed; 31 bits, as servers take."""
     digest = hashlib.sha256(f"{seed}\n{name}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
-
-
-class TooLong(TablemendError):
-    """Prompts that leave no room for a whole answer.
-
-    Attributes:
-        reason: what the worst of them needs, without its name and without a way out.
-    """
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
-def misfit(prompt: Prompt, max_new_tokens: int, window: int) -> str:
-    """Why a prompt leaves no room for a whole answer; empty where it leaves some."""
-    if len(prompt.ids) + max_new_tokens <= window:
-        return ""
-    return (
-        f"a prompt of {len(prompt.ids)} tokens and an answer of up to {max_new_tokens} do not "
-        f"fit into a window of {window} tokens"
-    )
-
-
-def check_window(prompts: Sequence[Prompt], max_new_tokens: int, window: int) -> None:
-    """Refuse, before anything is generated, prompts that leave no room for a whole answer.
-
-    Raises:
-        TooLong: naming the longest prompt, its length, and how many do not fit.
-    """
-    too_long = [prompt for prompt in prompts if misfit(prompt, max_new_tokens, window)]
-    if too_long:
-        worst = max(too_long, key=lambda prompt: len(prompt.ids))
-        reason = misfit(worst, max_new_tokens, window)
-        raise TooLong(
-            reason,
-            f"{worst.id}: {reason} ({len(too_long)} of {len(prompts)} prompts do not fit): raise "
-            "model.context_length as far as the model allows, lower evaluation.max_new_tokens, "
-            "or use examples with shorter contexts",
-        )

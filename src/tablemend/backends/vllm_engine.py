@@ -29,7 +29,7 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import read_config, stop_ids
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import Completion, Prompt, Request, misfit
+from tablemend.backends.requests import Completion, Prompt, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
@@ -120,7 +120,7 @@ class VllmEngine(LocalEngine):
             TablemendError: vLLM does not start, or has died.
         """
         prompt = self._render(request)
-        if why := misfit(prompt, request.sampling.max_new_tokens, self._window):
+        if why := self._misfit(prompt, request):
             return Completion.failed(prompt.id, why)
         if self._llm is None:
             await asyncio.to_thread(self.load)
@@ -188,9 +188,6 @@ class VllmEngine(LocalEngine):
             finish_reason=finish,
             cached_tokens=output.num_cached_tokens or 0,
         )
-
-    async def leave(self) -> None:
-        """The engine has an event loop of its own."""
 
     def load(self) -> None:
         """Start vLLM.

@@ -122,7 +122,14 @@ class _Asked:
     def check(self) -> None:
         """Refuse prompts that do not fit."""
         for system, context, missing in self.parts:
-            self.backend.check([self._request(system, context, example) for example in missing])
+            asked = [self._request(system, context, example) for example in missing]
+            if too_long := self.backend.too_long(asked):
+                name, why = next(iter(too_long.items()))
+                raise TablemendError(
+                    f"{name}: {why} ({len(too_long)} of {len(asked)} prompts do not fit): raise "
+                    "model.context_length as far as the model allows, lower "
+                    "evaluation.max_new_tokens, or use examples with shorter contexts"
+                )
 
     def answer(self, generations: Generations, progress: tqdm[Any]) -> None:
         """Ask, and store every answer as it ends.

@@ -81,12 +81,6 @@ class Batches(BatchEngine):
             self.made += 1
             yield Completion(one.id, str(one.messages[0]["content"]), 5, self.tokens, "stop")
 
-    def check(self, requests: Sequence[Request]) -> None:
-        pass
-
-    def load(self) -> None:
-        pass
-
     def close(self) -> None:
         self.closed += 1
 

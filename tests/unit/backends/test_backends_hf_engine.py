@@ -59,8 +59,8 @@ def test_a_prompt_that_does_not_fit_fails_alone_and_is_refused_beforehand(
     engine: HFEngine,
 ) -> None:
     requests = [ask("fits"), ask("misfit", "word " * 3000)]
-    with pytest.raises(TablemendError, match=r"misfit: a prompt of \d+ tokens .*1 of 2 prompts"):
-        engine.check(requests)
+    (name,) = engine.too_long(requests)
+    assert name == "misfit"
     assert engine._model is None
     done = {one.id: one for one in engine.generate(requests)}
     assert done["fits"].finish_reason in ("stop", "length")
@@ -80,7 +80,7 @@ def test_weights_are_loaded_once_when_needed_and_let_go(
         return load(*arguments, **options)
 
     monkeypatch.setattr(hf, "load_model", count)
-    engine.check([ask("a")])
+    assert engine.too_long([ask("a")]) == {}
     assert engine.identity["fingerprint"] and not loaded
     first = [one.text for one in engine.generate([ask("a")])]
     list(engine.generate([ask("b")]))
