@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm import checks, omissions, preservation, queries
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.preservation import Preserved
 from tablemend.detector.keys import primary_key
 from tablemend.prompting.replies import Problem

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.records import Condition, Constraints, SortOrder
 from tablemend.tables.table import Table
 

@@ -185,9 +185,12 @@ def test_whole_rows_are_made_through_the_server(
 
         async def rows() -> list[Row]:
             models = Models(asked, asked)
-            return await asyncio.gather(
-                *(make_row(n, topics.topic(n), settings, models) for n in range(4))
+            numbers = range(4)
+            made = await asyncio.gather(
+                *(make_row(n, topics.topic(n), settings, models) for n in numbers)
             )
+            await backend.leave()
+            return made
 
         made = asyncio.run(rows())
     assert all(row.example is not None for row in made)

@@ -38,7 +38,7 @@ def build(
             another process is making.
     """
     if not (out / COUNTS).exists():
-        _refuse_other_files(out)
+        refuse_other_files(out, MADE)
         try:
             with Store(out / MADE, "number", settings) as store:
                 if not (out / COUNTS).exists():  # by another process, meanwhile
@@ -53,8 +53,13 @@ def build(
     return read_object(out / COUNTS, MOVE_AWAY)
 
 
-def _refuse_other_files(out: Path) -> None:
-    if not out.exists() or (out / MADE).exists():
+def refuse_other_files(out: Path, begun: str) -> None:
+    """Refuse a folder of something else: with files, but without the one of a data set begun.
+
+    Raises:
+        TablemendError: it is one.
+    """
+    if not out.exists() or (out / begun).exists():
         return
     if not out.is_dir() or any(not path.name.startswith(".") for path in out.iterdir()):
         raise TablemendError(f"out={out} holds something else; give another out=")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tablemend.config import SMALL_WORLD
@@ -10,20 +11,57 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.engine import ENGINE
 from tablemend.datasets.tablehallu.files import EXAMPLE
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
+from tablemend.records import Example
 
-TAGS = ("table-generation", "hallucination", "synthetic")
 _MEANS = {
     "gold context, characters": "gold_characters",
     "adversarial context, characters": "adversarial_characters",
     "rows": "rows",
     "columns": "columns",
-    "facts": "facts",
+    "facts with their places": "facts",
 }
+
+
+def sizes_of(example: Example) -> dict[str, int]:
+    """What is added up over the examples of a data set."""
+    return {
+        "gold_characters": len(example.gold_context),
+        "adversarial_characters": len(example.adversarial_context),
+        "rows": len(example.gold_table.rows),
+        "columns": len(example.gold_table.columns),
+        "facts": len(example.facts),
+        f"difficulty {example.difficulty}": 1,
+        f"domain {example.domain}": 1,
+    }
+
+
+def examples_card(parts: Iterable[str], counts: Mapping[str, Any], form: str) -> str:
+    """The card of a data set of examples, its head as the Hub reads it.
+
+    Args:
+        parts: its text.
+        counts: as in ``counts.json``.
+        form: the suffix of its files.
+    """
+    return write_card(
+        parts,
+        categories=("text-generation",),
+        tags=("table-generation", "hallucination", "synthetic"),
+        files={split: f"{split}.{form}" for split in counts["splits"]},
+        fields=EXAMPLE,
+    )
+
+
+def size_tables(counts: Mapping[str, Any]) -> tuple[str, str]:
+    """Examples by split, and the means of their sizes."""
+    made, sizes = counts["examples"]["made"], counts["sizes"]
+    means = {name: f"{sizes.get(key, 0) / max(made, 1):.1f}" for name, key in _MEANS.items()}
+    return table_of("split | examples", counts["splits"]), table_of("per example | mean", means)
 
 
 def card_of(settings: Synthesis, counts: dict[str, Any]) -> str:
     """The card of a finished data set."""
-    made, sizes, tables = counts["examples"]["made"], counts["sizes"], counts["tables"]
+    made, tables = counts["examples"]["made"], counts["tables"]
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
     is_pool = settings.source == POOL
     tables_of = "fictional tables of the built-in topics" if is_pool else f"`{settings.source}`"
@@ -34,11 +72,7 @@ def card_of(settings: Synthesis, counts: dict[str, Any]) -> str:
         "in a scope; the adversarial context holds them among rows out of scope. The gold table "
         "is right by construction, and a program has checked every example.",
         command_of("tablehallu.py", settings, named, ("kind", "workers", "out")),
-        table_of("split | examples", counts["splits"]),
-        table_of(
-            "per example | mean",
-            {name: f"{sizes.get(key, 0) / max(made, 1):.1f}" for name, key in _MEANS.items()},
-        ),
+        *size_tables(counts),
         "Splits are made by the content hash of the source table: no table is in two splits. "
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
@@ -50,10 +84,7 @@ def card_of(settings: Synthesis, counts: dict[str, Any]) -> str:
         "## Licence\n\nThe sentences and queries are synthetic; cells come from the source "
         "tables, so their licence applies. Whoever publishes this data set has to state it here.",
     ]
-    files = {split: f"{split}.{settings.format}" for split in counts["splits"]}
-    return write_card(
-        parts, categories=("text-generation",), tags=TAGS, files=files, fields=EXAMPLE
-    )
+    return examples_card(parts, counts, settings.format)
 
 
 def _made_up(settings: Synthesis) -> str:

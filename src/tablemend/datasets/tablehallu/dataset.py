@@ -19,7 +19,7 @@ from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import build, make_numbers, note_tables
 from tablemend.datasets.splits import SPLITS, Shares, split_of
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.card import card_of
+from tablemend.datasets.tablehallu.card import card_of, sizes_of
 from tablemend.datasets.tablehallu.engine import (
     ENGINE,
     Skipped,
@@ -32,7 +32,6 @@ from tablemend.datasets.tablehallu.files import encode, split_files
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.errors import TablemendError
-from tablemend.records import Example
 from tablemend.runs import Store, write_jsonl, write_text
 
 SKIPPED = "skipped.jsonl"
@@ -115,21 +114,9 @@ class RecordMaker:
         record: dict[str, Any] = {"number": number, "rejected": dict(self._maker.rejected)}
         if example is not None:
             record["split"] = split_of(example.source_hash, self._shares)
-            record["sizes"] = _sizes(example)
+            record["sizes"] = sizes_of(example)
             record["line"] = encode(example)
         return record
-
-
-def _sizes(example: Example) -> dict[str, int]:
-    return {
-        "gold_characters": len(example.gold_context),
-        "adversarial_characters": len(example.adversarial_context),
-        "rows": len(example.gold_table.rows),
-        "columns": len(example.gold_table.columns),
-        "facts": len(example.facts),
-        f"difficulty {example.difficulty}": 1,
-        f"domain {example.domain}": 1,
-    }
 
 
 def _count_tables(

@@ -5,37 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from tablemend.backends.names import ModelName
-from tablemend.datasets import card
 from tablemend.datasets.card import command_of, table_of
-from tablemend.datasets.tablehallu.files import EXAMPLE
-from tablemend.datasets.tablehallu_llm.counts import VERDICTS
+from tablemend.datasets.tablehallu.card import examples_card, size_tables
+from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
-from tablemend.datasets.tablehallu_llm.usage import MILLION
-
-MEANS = {
-    "gold context, characters": "gold_characters",
-    "adversarial context, characters": "adversarial_characters",
-    "rows": "rows",
-    "columns": "columns",
-    "facts with their places": "facts",
-}
 
 
 def write_card(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
     """The card of a finished data set; the same rows and prices give the same text."""
-    return card.write_card(
-        _body(settings, counts),
-        categories=["text-generation"],
-        tags=["table-generation", "hallucination", "synthetic"],
-        files={split: f"{split}.{settings.format}" for split in counts["splits"]},
-        fields=EXAMPLE,
-    )
+    return examples_card(_body(settings, counts), counts, settings.format)
 
 
 def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
-    examples, sizes = counts["examples"], counts["sizes"]
+    examples = counts["examples"]
     made = examples["made"]
-    means = {name: f"{sizes.get(key, 0) / made:.1f}" for name, key in MEANS.items()}
     return [
         "# Query-driven table generation among distractors",
         f"{made} examples. {_who(counts)} Each asks for a table of what is in the scope "
@@ -43,8 +26,7 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
         "constraint of the query. A program has checked every example, then a model verified "
         "it; neither is a person: see `tablemend annotate` for human verification.",
         _command(settings),
-        table_of("split | examples", counts["splits"]),
-        table_of("per example | mean", means),
+        *size_tables(counts),
         "Splits are made by the hash of the topic, its years left out: no topic stands on two "
         "sides, and of two nearly equal kernels only the first is kept.",
         "Every gold value has its character span in both contexts. `calls` of an example names "

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tablemend.datasets.tablehallu.settings import Shape
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
+from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.statements import Statements
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted

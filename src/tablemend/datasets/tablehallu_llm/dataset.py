@@ -1,41 +1,49 @@
 """A data set by language models: estimated, made row by row, joined when all rows are there.
 
-The folder holds ``rows/`` with one file a shard, to which every row is appended as it ends, and
-in the end ``train``, ``validation`` and ``test``, ``counts.json``, ``rejected.jsonl`` (every
-rejection with its reason) and a card. Rows are kept: they were paid for, and with a larger n or
-rows of further shards the data set is joined anew from them.
+The folder holds ``rows.jsonl``, to which every row is appended as it ends, and in the end
+``train``, ``validation`` and ``test``, ``counts.json``, ``rejected.jsonl`` (every rejection with
+its reason) and a card. Rows are kept: they were paid for, and with a larger n the data set is
+joined anew from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from tablemend.datasets.tablehallu_llm.counts import Counts
+from tablemend.datasets.build import COUNTS, SETTINGS, refuse_other_files
+from tablemend.datasets.splits import split_of
+from tablemend.datasets.tablehallu.files import encode, split_files
+from tablemend.datasets.tablehallu_llm.card import write_card
+from tablemend.datasets.tablehallu_llm.counts import Counts, Usage
+from tablemend.datasets.tablehallu_llm.duplicates import Kernels
 from tablemend.datasets.tablehallu_llm.estimate import estimate
-from tablemend.datasets.tablehallu_llm.join import COUNTS, join_rows
-from tablemend.datasets.tablehallu_llm.model_rows import Pair, open_models, run
+from tablemend.datasets.tablehallu_llm.model_rows import OpenMaker, RowMaker, make_rows
 from tablemend.datasets.tablehallu_llm.preview import preview_rows
 from tablemend.datasets.tablehallu_llm.prompting import prompts_hash
-from tablemend.datasets.tablehallu_llm.rows import FOLDER, Row, Rows, shard_path
+from tablemend.datasets.tablehallu_llm.rows import Rejection, Row, read_row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE
-from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics
+from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
-from tablemend.runs import LOCK, Store, read_object, refuse_other, sole_writer, write_json
+from tablemend.runs import MOVE_AWAY, Store, read_object, write_json, write_jsonl, write_text
 
-SETTINGS = "settings.json"
-_DAMAGED = f"copy {FOLDER}/ into a new folder and give that as out=, the rows are joined anew"
+ROWS = "rows.jsonl"
+REJECTED = "rejected.jsonl"
 
 
-def make_llm_dataset(settings: LlmSynthesis) -> None:
-    """Make a data set or a shard of one, or go on with it, or find it finished; say what came.
+def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -> None:
+    """Make a data set, or go on with it, or find it finished; say what came.
 
     Rows whose requests failed for good are asked for again.
+
+    Args:
+        settings: what to make and where.
+        open_maker: opens what makes the rows.
 
     Raises:
         BudgetSpent: a cap is reached; what was made is kept.
@@ -45,27 +53,31 @@ def make_llm_dataset(settings: LlmSynthesis) -> None:
     """
     topics = open_topics(settings.topics, settings.seed)
     if settings.preview is not None:
-        preview_rows(settings, topics)
+        preview_rows(settings, topics, open_maker)
         return
-    noted, out = noted_of(settings, topics), Path(settings.out)
-    _check_folder(out, noted, settings.n)
-    if (out / COUNTS).exists() and not (out / FOLDER).exists():  # not needed any more
-        print(report(read_object(out / COUNTS, _DAMAGED), out))
-        return
-    rows = Rows(out, settings.n, noted)
-    if missing := len(list(_missing(settings, rows))):
-        with ExitStack() as stack:
-            pair = None if settings.estimate_only else open_models(settings, stack)
+    out = Path(settings.out)
+    _check_folder(out, settings.n)
+    store = Store(out / ROWS, "number", noted_of(settings, topics))
+    made = _look_through(store, settings.n)
+    missing = [n for n in range(settings.n) if n not in store or n in made.failed]
+    with ExitStack() as stack:
+        maker = None
+        if missing and not settings.estimate_only:
+            maker = open_maker(settings, topics, stack)
+        if missing:
             if settings.n > topics.count:
                 print(
                     f"note: there are {topics.count:,} topics; later rows take them again (with "
                     "other years, where they have some), and near-duplicate kernels are dropped"
                 )
-            print(estimate(settings, missing, rows.usage, rows.seconds, len(rows)))
-            if pair is not None:
-                _make_missing(settings, topics, pair, noted)
-    if not settings.estimate_only:
-        _join(settings, noted)
+            print(estimate(settings, len(missing), made.usage, made.seconds, made.rows))
+        if settings.estimate_only:
+            return
+        stack.callback(_remove_if_empty, out)
+        stack.enter_context(store)
+        if maker is not None:
+            _make_missing(settings, maker, store, missing, made.failed)
+        print(report(_join(settings, store), out))
 
 
 def noted_of(settings: LlmSynthesis, topics: Topics) -> dict[str, Any]:
@@ -74,75 +86,80 @@ def noted_of(settings: LlmSynthesis, topics: Topics) -> dict[str, Any]:
     return {**versions, **settings.noted()}
 
 
-def _check_folder(out: Path, noted: dict[str, Any], n: int) -> None:
-    """Refuse a folder with another data set, or with anything else."""
-    path = out / SETTINGS
-    if path.exists():
-        old = read_object(path, _DAMAGED)
-        if old.get("engine") != "llm":
+def _check_folder(out: Path, n: int) -> None:
+    """Refuse a folder with anything else, or with a larger data set."""
+    refuse_other_files(out, ROWS)
+    if (out / COUNTS).exists():
+        asked = read_object(out / COUNTS, MOVE_AWAY)["examples"]["asked"]
+        if n < asked:
             raise TablemendError(
-                f"out={out} holds a data set of engine={old.get('engine')}; give another out="
+                f"out={out} holds a data set of n={asked}, which n={n} would make smaller: "
+                "give another out=, or no smaller n"
             )
-        if (out / COUNTS).exists():  # else the rows say what they were made with, if any are there
-            refuse_other(old, noted, f"the data set in out={out}")
-            asked = read_object(out / COUNTS, _DAMAGED)["examples"]["asked"]
-            if n < asked:
-                raise TablemendError(
-                    f"out={out} holds a data set of n={asked}, which n={n} would make smaller: "
-                    "give another out=, or no smaller n"
-                )
-    elif out.exists() and (not out.is_dir() or not all(map(_is_ours, out.iterdir()))):
-        raise TablemendError(f"out={out} holds something else; give another out=")
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a file or folder may stand in a folder that is only begun."""
-    return path.name in (FOLDER, LOCK) or (path.name.startswith(".") and path.suffix == ".tmp")
+def _remove_if_empty(out: Path) -> None:
+    with suppress(OSError):
+        out.rmdir()
 
 
-def _missing(settings: LlmSynthesis, rows: Rows) -> Iterator[int]:
-    """Numbers of the shard that are not there, or whose requests failed."""
-    part, parts = settings.part
-    return (n for n in range(part, settings.n, parts) if n not in rows or n in rows.failed)
+class _Made(NamedTuple):
+    """What the rows that are there took, and the numbers of those whose requests failed."""
+
+    rows: int
+    usage: Usage
+    seconds: float
+    failed: set[int]
+
+
+def _look_through(store: Store, n: int) -> _Made:
+    usage, seconds, failed = Usage(), 0.0, set()
+    numbers = [number for number in store if number < n]
+    for number in numbers:
+        row = read_row(store, number)
+        usage.add(row.calls)
+        seconds += store[number].get("seconds", 0.0)
+        if row.failed:
+            failed.add(number)
+    return _Made(len(numbers), usage, seconds, failed)
 
 
 def _make_missing(
-    settings: LlmSynthesis, topics: Topics, pair: Pair, noted: dict[str, Any]
+    settings: LlmSynthesis,
+    maker: RowMaker,
+    store: Store,
+    missing: Sequence[int],
+    failed_before: set[int],
 ) -> None:
-    """Make what is missing of the shard, as the only process that does; append each row as it ends.
+    """Make what is missing; append each row as it ends.
 
     Raises:
         Stopped: the :data:`MOST_FAILURES` latest rows have failed. Those that an earlier command
             has seen fail do not count: what no server will ever answer must not keep a data set
             from its end.
     """
-    out = Path(settings.out)
-    with Store(shard_path(out, *settings.part), "number", noted) as store:
-        rows = Rows(out, settings.n, noted)
-        write_json(out / SETTINGS, noted)  # they fit the rows
-        numbers = list(_missing(settings, rows))
-        counts = Counts()
-        in_a_row = 0
-        with tqdm(total=len(numbers), unit="row", disable=None) as bar:
+    counts = Counts()
+    in_a_row = 0
+    with tqdm(total=len(missing), unit="row", disable=None) as bar:
 
-            def done(row: Row, seconds: float) -> None:
-                nonlocal in_a_row
-                store.put({"seconds": round(seconds, 3), **row.to_json()})
-                counts.add(row)
-                bar.set_postfix(_figures(settings, counts), refresh=False)
-                bar.update()
-                if not row.failed:
-                    in_a_row = 0
-                    return
-                in_a_row += row.number not in rows.failed
-                if in_a_row == MOST_FAILURES:
-                    raise Stopped(
-                        f"requests of {in_a_row} rows in a row failed for good, the last because "
-                        f"{row.rejections[-1].text}: mend that; the same command makes these rows "
-                        "anew and goes on"
-                    )
+        def done(row: Row, seconds: float) -> None:
+            nonlocal in_a_row
+            store.put({"seconds": round(seconds, 3), **row.to_json()})
+            counts.add(row)
+            bar.set_postfix(_figures(settings, counts), refresh=False)
+            bar.update()
+            if not row.failed:
+                in_a_row = 0
+                return
+            in_a_row += row.number not in failed_before
+            if in_a_row == MOST_FAILURES:
+                raise Stopped(
+                    f"requests of {in_a_row} rows in a row failed for good, the last because "
+                    f"{row.rejections[-1].text}: mend that; the same command makes these rows "
+                    "anew and goes on"
+                )
 
-            run(settings, topics, pair, numbers, done)
+        make_rows(maker, missing, done, settings.concurrency)
 
 
 def _figures(settings: LlmSynthesis, counts: Counts) -> dict[str, str]:
@@ -155,19 +172,51 @@ def _figures(settings: LlmSynthesis, counts: Counts) -> dict[str, str]:
     return shown if cost is None else shown | {"cost": f"{sum(cost.values()):,.2f}"}
 
 
-def _join(settings: LlmSynthesis, noted: dict[str, Any]) -> None:
-    """Join the rows where those of all shards are there, and say what came of them."""
+def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
+    """Write the files from the rows, in order of number: the same bytes whatever order they had.
+
+    Returns:
+        The counts, as in ``counts.json``.
+
+    Raises:
+        TablemendError: a row cannot be read, or none has an example.
+    """
     out = Path(settings.out)
-    with sole_writer(out / FOLDER):
-        rows = Rows(out, settings.n, noted)
-        if missing := settings.n - len(rows):
-            print(
-                f"shard {settings.shard} is whole; {missing:,} rows of other shards are not in "
-                f"{out / FOLDER} yet: bring their files there and run the command of any shard"
-            )
-            return
-        write_json(out / SETTINGS, noted)
-        print(report(join_rows(settings, rows), out))
+    (out / COUNTS).unlink(missing_ok=True)  # from here to its return the data set is unfinished
+    counts, kernels = Counts(), Kernels()
+    rejected: list[dict[str, Any]] = []
+    with split_files(out, settings.format) as write:
+        for number in range(settings.n):
+            row = read_row(store, number)
+            counts.add(row)
+            rejections = list(row.rejections)
+            if row.example is not None:
+                repeated = kernels.add_or_find(number, row.example.gold_table)
+                if repeated is None:
+                    split = split_of(split_key(row.example.topic), settings.shares)
+                    write(encode(row.example), split)
+                    counts.take(row.example, split)
+                else:
+                    same = f"as the kernel of row {repeated}"
+                    rejections.append(Rejection("join", "near-duplicate kernel", same, 0))
+                    counts.reject(rejections[-1])
+                    counts.examples["near_duplicates"] += 1
+            rejected += ({"row": number, **rejection._asdict()} for rejection in rejections)
+    write_jsonl(out / REJECTED, rejected)
+    found = counts.to_json(settings)
+    if not found["examples"]["made"]:
+        reasons = "; ".join(
+            f"{stage}: {next(iter(kinds.values()))} x {next(iter(kinds))}"
+            for stage, kinds in found["rejected"].items()
+        )
+        raise TablemendError(
+            f"none of {settings.n} rows could be made: {out / REJECTED} says why of each "
+            f"({reasons})"
+        )
+    write_text(out / "README.md", write_card(settings, found))
+    write_json(out / SETTINGS, store.settings)
+    write_json(out / COUNTS, found)
+    return found
 
 
 def report(counts: dict[str, Any], out: Path) -> str:

@@ -2,19 +2,15 @@
 
 Two tables are compared by the pairs of cells that stand in one row together, so that the order
 of rows and columns, the names of columns and the spelling of values do not count. They are near
-duplicates where at least :data:`THRESHOLD` of all pairs of both are common (Jaccard). MinHash in
-bands finds the candidates, the pairs themselves decide.
+duplicates where at least :data:`THRESHOLD` of all pairs of both are common (Jaccard).
 """
 
 from __future__ import annotations
 
-import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from hashlib import blake2b
 from itertools import combinations
-
-import numpy as np
-import numpy.typing as npt
-from datasketch import MinHash, MinHashLSH
 
 from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
@@ -22,21 +18,17 @@ from tablemend.values.text import tokens_of
 
 THRESHOLD = 0.6
 """One cell or one row changed in a table of 6 x 6 leaves 0.9 or 0.7; two rows 0.5."""
-BANDS, ROWS = 20, 3
-"""A pair at the threshold shares a band with a probability of 0.99."""
-
-Hashes = npt.NDArray[np.uint64]
 
 
 class Kernels:
-    """The kernels so far, in memory: 11 kB each, 1.1 GB for 100,000 (measured).
+    """The kernels so far, in memory: some 20 kB each.
 
     What is found depends on the order of adding alone.
     """
 
     def __init__(self) -> None:
-        self._bands = MinHashLSH(num_perm=BANDS * ROWS, params=(BANDS, ROWS))
-        self._pairs: dict[int, Hashes] = {}
+        self._numbers: defaultdict[bytes, list[int]] = defaultdict(list)  # by the hash of a pair
+        self._pairs: dict[int, int] = {}
 
     def add_or_find(self, number: int, table: Table) -> int | None:
         """Add a kernel, unless an earlier one is nearly the same.
@@ -49,39 +41,21 @@ class Kernels:
             The number of the most similar earlier kernel, the first of equals; ``None`` where there
             is none and the kernel was added.
         """
-        pairs = _hash_pairs(table)
-        sketch = MinHash(num_perm=BANDS * ROWS, hashfunc=_low_half)
-        sketch.update_batch(pairs)
-        found: list[int] = sorted(self._bands.query(sketch))
-        likenesses = {other: _jaccard(pairs, self._pairs[other]) for other in found}
-        nearest = max(likenesses, key=likenesses.__getitem__, default=None)
-        if nearest is not None and likenesses[nearest] >= THRESHOLD:
+        pairs = {blake2b(pair.encode(), digest_size=8).digest() for pair in _pairs(table)}
+        common = Counter(
+            other for pair in pairs if pair in self._numbers for other in self._numbers[pair]
+        )
+        likeness = {
+            other: shared / (len(pairs) + self._pairs[other] - shared)
+            for other, shared in common.items()
+        }
+        nearest = max(likeness, key=lambda other: (likeness[other], -other), default=None)
+        if nearest is not None and likeness[nearest] >= THRESHOLD:
             return nearest
-        self._bands.insert(number, sketch)
-        self._pairs[number] = pairs
+        self._pairs[number] = len(pairs)
+        for pair in pairs:
+            self._numbers[pair].append(number)
         return None
-
-
-def likeness(one: Table, other: Table) -> float:
-    """Share of all pairs of cells in a row, of both tables, that both have; 1.0 for equals."""
-    return _jaccard(_hash_pairs(one), _hash_pairs(other))
-
-
-def _jaccard(one: Hashes, other: Hashes) -> float:
-    common = len(np.intersect1d(one, other, assume_unique=True))
-    return common / max(1, len(one) + len(other) - common)
-
-
-def _low_half(pair: np.uint64) -> int:
-    return int(pair) & 0xFFFFFFFF
-
-
-def _hash_pairs(table: Table) -> Hashes:
-    """Hashes of the pairs of cells that share a row, each once; the same on every machine."""
-    digests = b"".join(
-        hashlib.blake2b(text.encode(), digest_size=8).digest() for text in set(_pairs(table))
-    )
-    return np.unique(np.frombuffer(digests, "<u8").astype(np.uint64))
 
 
 def _pairs(table: Table) -> Iterator[str]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.engine import EXPANSION
+from tablemend.datasets.tablehallu_llm.counts import ROLES, Spent, Usage, role_of
 from tablemend.datasets.tablehallu_llm.prompting import prompt
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.usage import ROLES, Spent, Usage, role_of
 from tablemend.values.qwen_tokens import count_tokens
 
 ENOUGH = 3
@@ -61,13 +60,13 @@ def estimate(settings: LlmSynthesis, rows: int, usage: Usage, seconds: float, ma
         calls, asked, answered = spent
         lines.append(f"  {stage:<20}{calls:>12,}{asked:>16,}{answered:>16,}")
     at_once = min(settings.concurrency, rows)
-    time = _duration(_seconds(settings, total, rows, each))
+    time = _duration(rows * each / max(1, at_once))
     return "\n".join(
         [
             f"estimate for {rows:,} rows:",
             *lines,
             f"  cost: {_money(total, settings)}",
-            f"  time: about {time} with {at_once} rows at a time",
+            f"  time: about {time} with {at_once} rows at a time, where no rate limit slows them",
             f"  {source}",
         ]
     )
@@ -102,27 +101,6 @@ def _stages(settings: LlmSynthesis) -> Iterator[tuple[str, float, float]]:
     yield "perturb", shown, adversarial
     yield "verify_preserved", context + adversarial, VERDICT_TOKENS
     yield "verify_distractors", shown + adversarial, VERDICT_TOKENS
-
-
-def _seconds(settings: LlmSynthesis, usage: Usage, rows: int, row_seconds: float) -> float:
-    """The slowest of: rows one after the other in so many lines, and each model's limits."""
-    generator, verifier = settings.generator_options, settings.asked_of_verifier
-    requests = generator.concurrency + (0 if settings.one_model else verifier.concurrency)
-    bounds = [rows * row_seconds / max(1, min(settings.concurrency, rows, requests))]
-    if settings.one_model:
-        bounds += _limits(usage.total(), generator)
-    else:
-        for role, options in zip(ROLES, (generator, verifier), strict=True):
-            bounds += _limits(usage.total(role), options)
-    return max(bounds)
-
-
-def _limits(spent: Spent, options: BackendOptions) -> Iterator[float]:
-    """Seconds that a model's limits allow it at least."""
-    if options.requests_per_minute is not None:
-        yield 60 * spent.calls / options.requests_per_minute
-    if options.tokens_per_minute is not None:
-        yield 60 * (spent.prompt_tokens + spent.completion_tokens) / options.tokens_per_minute
 
 
 def _money(usage: Usage, settings: LlmSynthesis) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import ModelName
@@ -19,62 +18,64 @@ from tablemend.datasets.tablehallu_llm.topics import Topics
 
 THINKS = {None: None, "on": True, "off": False}
 
-MakeRow = Callable[[int], Awaitable[Row]]
-Done = Callable[[Row, float], None]
 
+class RowMaker:
+    """Makes the row of a number with the models of the settings.
 
-class Pair(NamedTuple):
-    """The backends of the two models; one and the same where one does for both."""
-
-    generator: Backend
-    verifier: Backend
-
-
-def open_models(settings: LlmSynthesis, stack: ExitStack) -> Pair:
-    """Open both models; weights are loaded with the first request.
+    Args:
+        settings: what to make.
+        topics: of the rows.
+        stack: closes the models; weights are loaded with the first request.
 
     Raises:
         TablemendError: a model cannot be had.
     """
-    enter = stack.enter_context
-    generator = enter(open_backend(settings.generator, settings.generator_options))
-    if settings.one_model:
-        return Pair(generator, generator)
-    return Pair(generator, enter(open_backend(settings.verifier_model, settings.asked_of_verifier)))
 
-
-@asynccontextmanager
-async def open_maker(settings: LlmSynthesis, topics: Topics, pair: Pair) -> AsyncIterator[MakeRow]:
-    """What makes the row of a number; at the end the models leave the event loop."""
-    async with AsyncExitStack() as stack:
-        for backend in {id(backend): backend for backend in pair}.values():
-            stack.push_async_callback(backend.leave)
+    def __init__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> None:
+        self._settings, self._topics = settings, topics
         sampling = Sampling(settings.max_new_tokens, settings.temperature)
 
         def asked(model: str, backend: Backend, thinks: str | None) -> Asked:
             name = ModelName.parse(model)  # rows record it without the address of a server
             return Asked(f"{name.engine}:{name.model}", backend, sampling, THINKS[thinks])
 
-        models = Models(
-            asked(settings.generator, pair.generator, settings.generator_thinking),
-            asked(settings.verifier_model, pair.verifier, settings.verifier_thinking),
+        generator = stack.enter_context(
+            open_backend(settings.generator, settings.generator_options)
+        )
+        verifier = generator
+        if not settings.one_model:
+            verifier = stack.enter_context(
+                open_backend(settings.verifier_model, settings.asked_of_verifier)
+            )
+        self._backends = {id(backend): backend for backend in (generator, verifier)}
+        self._models = Models(
+            asked(settings.generator, generator, settings.generator_thinking),
+            asked(settings.verifier_model, verifier, settings.verifier_thinking),
         )
 
-        async def make(number: int) -> Row:
-            return await make_row(number, topics.topic(number), settings, models)
+    async def make(self, number: int) -> Row:
+        """The row of a number."""
+        return await make_row(number, self._topics.topic(number), self._settings, self._models)
 
-        yield make
+    async def leave(self) -> None:
+        """Take the models out of the event loop, at its end."""
+        for backend in self._backends.values():
+            await backend.leave()
 
 
-async def make_rows(numbers: Iterable[int], make: MakeRow, done: Done, concurrency: int) -> None:
-    """Make rows, at most ``concurrency`` at a time.
+OpenMaker = Callable[[LlmSynthesis, Topics, ExitStack], RowMaker]
+Done = Callable[[Row, float], None]
+
+
+def make_rows(maker: RowMaker, numbers: Iterable[int], done: Done, concurrency: int) -> None:
+    """Make rows in an event loop of their own, at most ``concurrency`` at a time.
 
     Whatever goes wrong in one row, no further row is begun; those in the making end, and what is
     whole by then is handed out.
 
     Args:
+        maker: of a row.
         numbers: taken as there is room.
-        make: makes the row of a number.
         done: takes a row and the seconds that it took, in the order in which rows end.
         concurrency: rows in the making.
 
@@ -88,22 +89,16 @@ async def make_rows(numbers: Iterable[int], make: MakeRow, done: Done, concurren
         while not errors and (number := next(waiting, None)) is not None:
             start = time.monotonic()
             try:
-                done(await make(number), time.monotonic() - start)
+                done(await maker.make(number), time.monotonic() - start)
             except Exception as error:
                 errors.append(error)
 
-    await asyncio.gather(*(work() for _ in range(concurrency)))
-    if errors:
-        raise errors[0]
-
-
-def run(
-    settings: LlmSynthesis, topics: Topics, pair: Pair, numbers: Iterable[int], done: Done
-) -> None:
-    """:func:`make_rows` by the models, in an event loop of its own."""
-
     async def make_all() -> None:
-        async with open_maker(settings, topics, pair) as make:
-            await make_rows(numbers, make, done, settings.concurrency)
+        try:
+            await asyncio.gather(*(work() for _ in range(concurrency)))
+        finally:
+            await maker.leave()
 
     asyncio.run(make_all())
+    if errors:
+        raise errors[0]

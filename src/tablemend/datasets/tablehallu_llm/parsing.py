@@ -3,61 +3,115 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
 
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+
 from tablemend.prompting.replies import EMPTY, WRONG_FIELD, Unreadable, one_object, prose
 from tablemend.records import Condition, Constraints, SortOrder
-from tablemend.tables.table import Cell, Table
+from tablemend.tables.table import Table
 
-NESTED = "nested value in a cell"
 UNEVEN = "row of another length than the header"
 
-_TEXT = {"type": "string"}
-_TEXT_OR_NULL = {"type": ["string", "null"]}
-_TEXTS = {"type": "array", "items": _TEXT}
-_ORDER = {"type": "string", "enum": ["ascending", "descending"]}
+
+@dataclass(frozen=True, slots=True)
+class KernelDraft:
+    """A table and the text that states it, as a model wrote them (TableHallu, A.1.2).
+
+    Attributes:
+        table: with the title that the model gave it.
+        sort_column: as the model named it; whether the table has it is checked later.
+        sort_order: the declared direction.
+        context: the base context.
+    """
+
+    table: Table
+    sort_column: str
+    sort_order: SortOrder
+    context: str
 
 
-def _object(**fields: dict[str, Any]) -> dict[str, Any]:
-    """An object with exactly these fields, in the form that strict servers demand."""
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+def _single(value: Any) -> Any:
+    """A single value as text with plain spaces; the decoder left numbers as they were written."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return " ".join(value.split()) or None if isinstance(value, str) else value
 
 
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "kernel": _object(
-        title=_TEXT,
-        columns=_TEXTS,
-        rows={"type": "array", "items": {"type": "array", "items": _TEXT_OR_NULL}},
-        sort_column=_TEXT,
-        sort_order=_ORDER,
-        context=_TEXT,
-    ),
-    "constraints": _object(
-        entity_scope=_TEXTS,
-        numerical_range=_TEXT_OR_NULL,
-        sort_column=_TEXT,
-        sort_order=_ORDER,
-        conditions={
-            "type": "array",
-            "items": _object(column=_TEXT, low=_TEXT_OR_NULL, high=_TEXT_OR_NULL, values=_TEXTS),
-        },
-    ),
-}
+def _end(value: Any) -> Any:
+    """An end of a range; many models write null as "None"."""
+    text = _single(value)
+    named = isinstance(text, str) and text.casefold() in ("none", "null", "n/a")
+    return None if named else text
+
+
+def _listed(value: Any) -> Any:
+    return [] if value is None else value if isinstance(value, list) else [value]
+
+
+def _direction(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.strip().casefold()
+    return {"asc": "ascending", "desc": "descending"}.get(text, text)
+
+
+Name = Annotated[str, BeforeValidator(_single)]
+CellText = Annotated[str | None, BeforeValidator(_single)]
+End = Annotated[str | None, BeforeValidator(_end)]
+Direction = Annotated[Literal["ascending", "descending"], BeforeValidator(_direction)]
+Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class _Kernel(BaseModel):
+    title: CellText = None
+    columns: Annotated[list[Name], Field(min_length=1)]
+    rows: list[list[CellText]]
+    sort_column: Name
+    sort_order: Direction
+    context: Prose
+
+
+class _Condition(BaseModel):
+    column: Name
+    low: End = None
+    high: End = None
+    values: Annotated[list[CellText], BeforeValidator(_listed)] = []
+
+
+class _Constraints(BaseModel):
+    entity_scope: Annotated[list[CellText], BeforeValidator(_listed)]
+    numerical_range: End = None
+    sort_column: Name
+    sort_order: Direction
+    conditions: list[_Condition]
+
+
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of an answer, in the form that strict servers demand."""
+    schema = model.model_json_schema()
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part["additionalProperties"] = False
+        part["required"] = list(part["properties"])
+        for field in part["properties"].values():
+            field.pop("default", None)
+    return schema
+
+
+SCHEMAS = {"kernel": _schema(_Kernel), "constraints": _schema(_Constraints)}
 """JSON schema of the answer to a prompt, for engines with structured output."""
+M = TypeVar("M", bound=BaseModel)
 
-_SORT_ORDERS: dict[str, SortOrder] = {
-    "ascending": "ascending",
-    "asc": "ascending",
-    "descending": "descending",
-    "desc": "descending",
-}
-_NONE = frozenset({"", "none", "null", "n/a"})
+
+def _read(text: str, model: type[M]) -> M:
+    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    try:
+        return model.model_validate(one_object(text, required))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Unreadable(WRONG_FIELD, f'"{place}" is wrong: {first["msg"].lower()}.') from error
 
 
 def read_kernel(text: str) -> KernelDraft:
@@ -66,27 +120,15 @@ def read_kernel(text: str) -> KernelDraft:
     Raises:
         Unreadable: the answer is no such object.
     """
-    data = one_object(text, ("columns", "rows", "sort_column", "sort_order", "context"))
-    columns = [_cell(name, "a column name") for name in _list(data, "columns")]
-    if not columns or None in columns:
-        raise Unreadable(WRONG_FIELD, '"columns" must be a list of names, none of them empty.')
-    header = [name for name in columns if name]
-    rows = []
-    for number, row in enumerate(_list(data, "rows"), 1):
-        if not isinstance(row, list):
-            raise Unreadable(WRONG_FIELD, f'Row {number} of "rows" must be a list of cells.')
-        if len(row) != len(header):
+    found = _read(text, _Kernel)
+    width = len(found.columns)
+    for number, row in enumerate(found.rows, 1):
+        if len(row) != width:
             raise Unreadable(
-                UNEVEN, f"Row {number} has {len(row)} cells, but there are {len(header)} columns."
+                UNEVEN, f"Row {number} has {len(row)} cells, but there are {width} columns."
             )
-        rows.append([_cell(cell, f"row {number}") for cell in row])
-    title = data.get("title")
-    return KernelDraft(
-        Table.of(header, rows, " ".join(title.split()) if isinstance(title, str) else ""),
-        _words(data, "sort_column"),
-        _sort_order(data),
-        _paragraphs(_string(data, "context")),
-    )
+    table = Table.of(found.columns, found.rows, found.title or "")
+    return KernelDraft(table, found.sort_column, found.sort_order, _paragraphs(found.context))
 
 
 def read_query(text: str) -> str:
@@ -119,77 +161,17 @@ def read_constraints(text: str) -> Constraints:
     Raises:
         Unreadable: the answer is no such object.
     """
-    data = one_object(text, ("entity_scope", "sort_column", "sort_order", "conditions"))
-    scope = data["entity_scope"]
-    phrases = [scope] if isinstance(scope, str) else _list(data, "entity_scope")
-    entity_scope = tuple(
-        phrase for item in phrases if (phrase := _cell(item, '"entity_scope"')) is not None
-    )
-    span = _end(data.get("numerical_range"), '"numerical_range"')
-    conditions = []
-    for number, item in enumerate(_list(data, "conditions"), 1):
-        if not isinstance(item, dict):
-            raise Unreadable(WRONG_FIELD, f'Entry {number} of "conditions" must be an object.')
-        conditions.append(_condition(item, f"condition {number}"))
+    found = _read(text, _Constraints)
     return Constraints(
-        entity_scope, span, _words(data, "sort_column"), _sort_order(data), tuple(conditions)
+        tuple(phrase for phrase in found.entity_scope if phrase),
+        found.numerical_range,
+        found.sort_column,
+        found.sort_order,
+        tuple(
+            Condition(one.column, one.low, one.high, tuple(value for value in one.values if value))
+            for one in found.conditions
+        ),
     )
-
-
-def _condition(item: dict[str, Any], where: str) -> Condition:
-    values = item.get("values")
-    if values is None:
-        values = []
-    if not isinstance(values, list):
-        values = [values]
-    return Condition(
-        _words(item, "column"),
-        _end(item.get("low"), where),
-        _end(item.get("high"), where),
-        tuple(value for one in values if (value := _cell(one, where)) is not None),
-    )
-
-
-def _end(value: Any, where: str) -> str | None:
-    """A range or an end of one; "None" is how many models write null."""
-    text = _cell(value, where)
-    return None if text is None or text.casefold() in _NONE else text
-
-
-def _list(data: dict[str, Any], name: str) -> list[Any]:
-    value = data.get(name)
-    if not isinstance(value, list):
-        raise Unreadable(WRONG_FIELD, f'"{name}" must be a list.')
-    return value
-
-
-def _string(data: dict[str, Any], name: str) -> str:
-    value = data.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise Unreadable(WRONG_FIELD, f'"{name}" must be a text that is not empty.')
-    return value
-
-
-def _words(data: dict[str, Any], name: str) -> str:
-    return " ".join(_string(data, name).split())
-
-
-def _sort_order(data: dict[str, Any]) -> SortOrder:
-    order = _SORT_ORDERS.get(_string(data, "sort_order").strip().casefold())
-    if order is None:
-        raise Unreadable(WRONG_FIELD, '"sort_order" must be "ascending" or "descending".')
-    return order
-
-
-def _cell(value: Any, where: str) -> Cell:
-    """A single value as text with plain spaces; the decoder left numbers as they were written."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return " ".join(value.split()) or None
-    raise Unreadable(NESTED, f"In {where} a value is a list or an object; it must be a single one.")
 
 
 def _paragraphs(text: str) -> str:

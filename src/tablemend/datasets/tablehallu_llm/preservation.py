@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.verification import meets
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
 from tablemend.datasets.tablehallu_llm.omissions import Omissions, foreign_names
+from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.statements import Sentence, Statements, is_text, overlap
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Fact, Mention

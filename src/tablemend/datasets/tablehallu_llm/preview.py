@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from tablemend.datasets.tablehallu_llm.counts import Counts
+from tablemend.datasets.tablehallu_llm.counts import Usage
 from tablemend.datasets.tablehallu_llm.estimate import estimate
-from tablemend.datasets.tablehallu_llm.model_rows import open_models, run
+from tablemend.datasets.tablehallu_llm.model_rows import OpenMaker, make_rows
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import Topics
@@ -17,14 +17,13 @@ EXCERPT = 600
 """Characters of a context that are shown."""
 
 
-def preview_rows(settings: LlmSynthesis, topics: Topics) -> None:
+def preview_rows(settings: LlmSynthesis, topics: Topics, open_maker: OpenMaker) -> None:
     """Make the first rows, show them, write nothing but the request cache; then the estimate.
 
     Raises:
         TablemendError: a model cannot be had, a cap is reached, or no row could be made.
     """
-    assert settings.preview is not None
-    numbers = range(min(settings.preview, settings.n))
+    numbers = range(min(settings.preview or 0, settings.n))
     made: dict[int, Row] = {}
     times: list[float] = []
 
@@ -32,17 +31,18 @@ def preview_rows(settings: LlmSynthesis, topics: Topics) -> None:
         made[row.number] = row
         times.append(seconds)
 
-    counts = Counts()
+    usage = Usage()
     with ExitStack() as stack:
-        pair = open_models(settings, stack)  # says what is wrong with a model before the estimate
-        print(estimate(settings, len(numbers), counts.usage, 0.0, 0))
+        # says what is wrong with a model before the estimate
+        maker = open_maker(settings, topics, stack)
+        print(estimate(settings, len(numbers), usage, 0.0, 0))
         try:
-            run(settings, topics, pair, numbers, done)
+            make_rows(maker, numbers, done, settings.concurrency)
         finally:
             for number in sorted(made):
-                counts.add(made[number])
+                usage.add(made[number].calls)
                 print(f"\n{show_row(made[number])}")
-    print(f"\n{estimate(settings, settings.n, counts.usage, sum(times), len(made))}")
+    print(f"\n{estimate(settings, settings.n, usage, sum(times), len(made))}")
     if settings.generator_options.cache is None or settings.asked_of_verifier.cache is None:
         print("note: without a request cache these rows are paid for again")
     if all(row.example is None for row in made.values()):

@@ -9,7 +9,7 @@ from datetime import date
 
 from tablemend.datasets.tablehallu.columns import read_date, read_number
 from tablemend.datasets.tablehallu.verification import meets
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.prompting.replies import Problem

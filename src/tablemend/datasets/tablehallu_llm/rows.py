@@ -1,23 +1,18 @@
 """What becomes of one row of a data set: an example, or the reasons why there is none.
 
 A row holds everything that was paid for on its way, so that counts, costs and verdict rates of a
-data set are added up from its rows and from nothing else. Rows are in ``rows/``, a
-:class:`~tablemend.runs.Store` for each shard.
+data set are added up from its rows and from nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from tablemend.datasets.tablehallu_llm.usage import Usage
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
 from tablemend.runs import Store
-
-FOLDER = "rows"
 
 
 class Rejection(NamedTuple):
@@ -78,59 +73,14 @@ class Row:
         )
 
 
-def shard_path(out: Path, part: int, parts: int) -> Path:
-    """File of shard ``part``, counted from 0."""
-    width = max(2, len(str(parts)))
-    return out / FOLDER / f"{part + 1:0{width}}-of-{parts:0{width}}.jsonl"
-
-
-class Rows(Mapping[int, Row]):
-    """The rows of all shards; of two of one number the first that did not fail.
-
-    Args:
-        out: folder of the data set.
-        n: rows that it is to have; further ones are passed over.
-        settings: what the rows depend on.
-
-    Attributes:
-        usage: calls and tokens of all rows.
-        seconds: time that they took, added up.
-        failed: numbers of the rows whose requests failed.
+def read_row(store: Store, number: int) -> Row:
+    """The row of a number.
 
     Raises:
-        TablemendError: a file was made with other settings, or holds a line that is no row.
+        TablemendError: its record is no row.
     """
-
-    def __init__(self, out: Path, n: int, settings: Mapping[str, Any]) -> None:
-        self.usage = Usage()
-        self.seconds = 0.0
-        self.failed: set[int] = set()
-        self._stores: dict[int, Store] = {}
-        for path in sorted((out / FOLDER).glob("*-of-*.jsonl")):
-            store = Store(path, "number", settings)
-            for number, record in store.items():
-                row = _read(record, store, number)
-                if number >= n or (number in self._stores and number not in self.failed):
-                    continue
-                self._stores[number] = store
-                (self.failed.add if row.failed else self.failed.discard)(number)
-                self.usage.add(row.calls)
-                self.seconds += record.get("seconds", 0.0)
-
-    def __getitem__(self, number: int) -> Row:
-        store = self._stores[number]
-        return _read(store[number], store, number)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(sorted(self._stores))
-
-    def __len__(self) -> int:
-        return len(self._stores)
-
-
-def _read(record: Mapping[str, Any], store: Store, number: int) -> Row:
     try:
-        return Row.from_json(record)
+        return Row.from_json(store[number])
     except (ValueError, KeyError, TypeError, AttributeError, TablemendError) as error:
         raise TablemendError(
             f"{store.path}: row {number} cannot be read ({type(error).__name__}: {error}): take "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
@@ -46,24 +45,10 @@ SPEED_OPTIONS = frozenset(
 )
 """Options of the generator that also suit another verifier; its key, prices and caps do not."""
 FREE = frozenset(
-    {
-        "n",
-        "out",
-        "concurrency",
-        "shard",
-        "preview",
-        "estimate_only",
-        "generator",
-        "verifier",
-        "generator_options",
-        "verifier_options",
-        "topics",
-    }
+    "n out concurrency preview estimate_only topics "
+    "generator verifier generator_options verifier_options".split()
 )
 """Settings that change no row, or that are noted in another form."""
-
-
-SHARD = re.compile(r"[1-9]\d{0,3}/[1-9]\d{0,3}")
 
 
 class LlmShape(Shape):
@@ -122,8 +107,6 @@ class LlmSynthesis(Section):
     """File with topics of your own, one a line; null: the built-in ones."""
     concurrency: int = Field(default=32, ge=1, le=4096)
     """Rows in the making at the same time."""
-    shard: str = "1/1"
-    """Which part of the rows this process makes: `3/16` is the third of sixteen."""
     preview: int | None = Field(default=None, ge=1, le=1000)
     """Make and show this many rows, write no data set, and stop."""
     estimate_only: bool = False
@@ -138,19 +121,8 @@ class LlmSynthesis(Section):
                     ModelName.parse(text)
             except TablemendError as error:
                 yield name, str(error)
-        if not SHARD.fullmatch(self.shard):
-            yield "shard", f"{self.shard!r} is none: write 3/16 for the third of sixteen"
-        elif self.part[0] >= self.part[1]:
-            parts = self.part[1]
-            yield "shard", f"there are {parts} shards, from 1/{parts} to {parts}/{parts}"
         if self.preview is not None and self.estimate_only:
             yield "estimate_only", "a preview makes rows, with real requests: leave one of them out"
-
-    @property
-    def part(self) -> tuple[int, int]:
-        """Number of the shard, counted from 0, and number of shards."""
-        part, _, parts = self.shard.partition("/")
-        return int(part) - 1, int(parts)
 
     @property
     def verifier_model(self) -> str:

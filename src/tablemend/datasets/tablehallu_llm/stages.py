@@ -16,8 +16,8 @@ from tablemend.datasets.tablehallu.engine import EXPANSION
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
 from tablemend.datasets.tablehallu_llm.checks import check_kernel
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft, Topic
 from tablemend.datasets.tablehallu_llm.parsing import (
+    KernelDraft,
     read_constraints,
     read_context,
     read_kernel,
@@ -38,6 +38,7 @@ from tablemend.datasets.tablehallu_llm.queries import (
 )
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.datasets.tablehallu_llm.topics import Topic
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example, Fact
 

@@ -15,12 +15,11 @@ from itertools import product
 from pathlib import Path
 from random import Random
 from string import Formatter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import yaml
 
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
-from tablemend.datasets.tablehallu_llm.drafts import Topic
 from tablemend.errors import TablemendError
 
 OWN = "Own topics"
@@ -38,6 +37,14 @@ def _spans(first: int) -> tuple[str, ...]:
 
 YEARS = {"span": _spans(1960), "recent": _spans(1995)}
 """The slots of years: topics that differ in them alone are not counted as different."""
+
+
+class Topic(NamedTuple):
+    """What a kernel is to be about; the names are the paper's (TableHallu, A.1.1)."""
+
+    text: str
+    category: str
+    domain: str
 
 
 class Topics(Protocol):

@@ -16,7 +16,6 @@ from tablemend.prompting.replies import (
     CUT,
     NO_VERDICT,
     REFUSED,
-    REQUEST_FAILED,
     TWO_VERDICTS,
     Problem,
 )
@@ -80,15 +79,6 @@ def test_a_rejected_answer_comes_back_with_its_reasons() -> None:
     assert talk.rejections == [("query", "bad word", "It says bad.", 0)]
 
 
-def test_retries_are_bounded() -> None:
-    model = Fake(*["bad"] * 9)
-    talk = Talk(0, seed=0, retries=2)
-    with pytest.raises(GivenUp):
-        draft(talk, model, "bad")
-    assert len(model.requests) == 3 and not talk.failed
-    assert [rejection.attempt for rejection in talk.rejections] == [0, 1, 2]
-
-
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
@@ -110,22 +100,6 @@ def test_an_answer_that_is_none_is_drawn_anew_and_never_shown(
     with pytest.raises(GivenUp):
         draft(Talk(0, seed=0, retries=1), never)
     assert len(never.requests) == 2
-
-
-def test_a_failed_request_ends_the_row_at_once() -> None:
-    model = Fake({"finish_reason": "error", "error": "503 after 7 tries"}, "never asked for")
-    talk = Talk(0, seed=0, retries=5)
-    with pytest.raises(GivenUp):
-        draft(talk, model)
-    assert talk.failed and len(model.requests) == 1
-    assert talk.rejections == [("query", REQUEST_FAILED, "503 after 7 tries", 0)]
-    assert talk.calls[0].verdict == "unreadable"
-
-
-def test_thinking_is_not_part_of_an_answer() -> None:
-    model = Fake("<think>perhaps bad</think>\na query", "<think>never ends", "a query")
-    assert draft(Talk(0, 0, 0), model, "bad")[0] == "a query"
-    assert draft(Talk(0, 0, 1), model, "never")[0] == "a query"
 
 
 def verdict(talk: Talk, model: Fake) -> bool:
@@ -172,18 +146,3 @@ def test_a_draft_that_nobody_verified_is_neither_accepted_nor_rejected(
         asyncio.run(talk.draft(asked(writer), "query", QUERY, read_query, refuse(), verify))
     first = "rejected" if last == "rejected" else "unverified"
     assert [call.verdict for call in talk.calls] == [first, last]
-
-
-def test_every_request_of_a_row_has_its_own_seed_and_name() -> None:
-    model = Fake(*["bad"] * 3, "VERDICT: YES")
-    talk = Talk(7, seed=1, retries=2)
-    with pytest.raises(GivenUp):
-        draft(talk, model, "bad")
-    verdict(talk, model)
-    assert len({request.seed for request in model.requests}) == 4
-    assert [request.id for request in model.requests] == [
-        "7.0.query", "7.1.query", "7.2.query", "7.3.verify_preserved",
-    ]  # fmt: skip
-    other = Fake("a query")
-    draft(Talk(7, seed=2, retries=0), other)
-    assert other.requests[0].seed != model.requests[0].seed

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tablemend.datasets.tablehallu.engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.datasets.tablehallu_llm import checks, omissions, preservation, queries
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.statements import Statements
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted

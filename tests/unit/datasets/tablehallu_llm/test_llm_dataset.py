@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import os
-import shutil
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from datasets import load_dataset
@@ -20,11 +18,10 @@ from tablemend.backends.limits import BudgetSpent
 from tablemend.config import parse
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu_llm import dataset, join, model_rows, preview
-from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
-from tablemend.datasets.tablehallu_llm.rows import FOLDER, Rejection, Row, Rows, shard_path
+from tablemend.datasets.tablehallu_llm.dataset import ROWS, make_llm_dataset
+from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
+from tablemend.datasets.tablehallu_llm.topics import Topics, split_key
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
 from tablemend.runs import Store
@@ -45,12 +42,6 @@ def settings(out: Path, *tokens: str) -> LlmSynthesis:
     return parse(
         LlmSynthesis, ["generator=hf:a/b", f"n={N}", f"out={out}", "concurrency=8", *tokens]
     )
-
-
-def stored(asked: LlmSynthesis) -> Rows:
-    """The rows that are there."""
-    noted = dataset.noted_of(asked, open_topics(asked.topics, asked.seed))
-    return Rows(Path(asked.out), asked.n, noted)
 
 
 def row_of(number: int) -> Row:
@@ -74,13 +65,15 @@ def _failed(number: int) -> Row:
     return Row(number, None, (Rejection("kernel", "request failed", "503", 0),), (call,))
 
 
+def stored(out: Path) -> set[int]:
+    """The rows that are there."""
+    return set(Store(out / ROWS, "number"))
+
+
 class Fake:
     """Makes rows in a random order; notes which; does what a test wants of some."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, seed: int = 0) -> None:
-        patch.setattr(model_rows, "open_maker", self.open)
-        for module in (dataset, preview):
-            patch.setattr(module, "open_models", self.open_models)
+    def __init__(self, seed: int = 0) -> None:
         self.opened = 0
         self.made: list[int] = []
         self.at_once = self.most = 0
@@ -88,45 +81,41 @@ class Fake:
         self.row_of = row_of
         self._rng = Random(seed)
 
-    def open_models(self, _: LlmSynthesis, stack: ExitStack) -> object:
-        """Nothing that rows of a stand-in would ask."""
+    def __call__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> Any:
         self.opened += 1
-        return object()
+        return self
 
-    @asynccontextmanager
-    async def open(self, _: LlmSynthesis, topics: Topics, pair: object) -> AsyncIterator[object]:
-        async def make(number: int) -> Row:
-            self.at_once += 1
-            self.most = max(self.most, self.at_once)
-            try:
-                if self.before is not None:
-                    await self.before(number)
-                for _ in range(self._rng.randrange(6)):
-                    await asyncio.sleep(0)
-                self.made.append(number)
-                return self.row_of(number)
-            finally:
-                self.at_once -= 1
+    async def make(self, number: int) -> Row:
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            if self.before is not None:
+                await self.before(number)
+            for _ in range(self._rng.randrange(6)):
+                await asyncio.sleep(0)
+            self.made.append(number)
+            return self.row_of(number)
+        finally:
+            self.at_once -= 1
 
-        yield make
+    async def leave(self) -> None:
+        pass
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
-    return Fake(monkeypatch)
+def fake() -> Fake:
+    return Fake()
 
 
 def files(out: Path) -> dict[str, bytes]:
     """The data set, without the rows that it was joined from."""
-    return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.name != ROWS}
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("whole") / "out"
-    with pytest.MonkeyPatch.context() as patch:
-        Fake(patch)
-        make_llm_dataset(settings(out, *PRICES))
+    make_llm_dataset(settings(out, *PRICES), Fake())
     return files(out)
 
 
@@ -136,7 +125,7 @@ def test_datasets_loads_what_is_made(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     out = tmp_path / "out"
-    make_llm_dataset(settings(out, f"format={form}"))
+    make_llm_dataset(settings(out, f"format={form}"), fake)
     loaded = load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
     examples = [Example.from_json(record) for split in loaded for record in loaded[split]]
     counts = json.loads((out / "counts.json").read_text())
@@ -186,41 +175,12 @@ def test_everything_is_counted_and_can_be_read(whole: dict[str, bytes]) -> None:
 def test_any_order_of_ending_gives_the_same_bytes(
     concurrency: int, fake: Fake, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
-    make_llm_dataset(settings(tmp_path / "out", *PRICES, f"concurrency={concurrency}"))
+    make_llm_dataset(settings(tmp_path / "out", *PRICES, f"concurrency={concurrency}"), fake)
     assert files(tmp_path / "out") == whole
     assert fake.most <= concurrency
     assert fake.most == concurrency or concurrency > N
     if concurrency > 1:
         assert fake.made != sorted(fake.made)
-
-
-@pytest.mark.parametrize("shards", [2, 7])
-def test_shards_in_one_folder_give_what_one_process_gives(
-    shards: int, fake: Fake, tmp_path: Path, whole: dict[str, bytes]
-) -> None:
-    out = tmp_path / "out"
-    for part in range(shards, 0, -1):
-        assert not (out / "README.md").exists()
-        make_llm_dataset(settings(out, *PRICES, f"shard={part}/{shards}"))
-    assert files(out) == whole
-    assert sorted(fake.made) == list(range(N))
-
-
-def test_shards_of_several_machines_are_joined_by_any_command(
-    fake: Fake, tmp_path: Path, whole: dict[str, bytes], capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "joined"
-    for part in (1, 2, 3):
-        folder = tmp_path / f"machine-{part}"
-        make_llm_dataset(settings(folder, *PRICES, f"shard={part}/3"))
-        assert "shard" in capsys.readouterr().out and not (folder / "counts.json").exists()
-        (out / FOLDER).mkdir(parents=True, exist_ok=True)
-        name = shard_path(folder, part - 1, 3).name
-        shutil.copy(folder / FOLDER / name, out / FOLDER / name)
-    fake.made.clear()
-    make_llm_dataset(settings(out, *PRICES, "shard=2/3"))
-    assert files(out) == whole
-    assert not fake.made
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 20, N - 1])
@@ -235,57 +195,15 @@ def test_a_spent_budget_keeps_what_is_in_flight_and_continues(
 
     fake.before = spend
     with pytest.raises(BudgetSpent):
-        make_llm_dataset(settings(out, *PRICES))
+        make_llm_dataset(settings(out, *PRICES), fake)
     first = list(fake.made)
-    assert set(stored(settings(out))) == set(first)
+    assert stored(out) == set(first)
     assert stop_at not in first and len(first) <= stop_at + 8
     assert set(range(stop_at)) <= set(first)  # in flight, so stored
     fake.before = None
-    make_llm_dataset(settings(out, *PRICES))
+    make_llm_dataset(settings(out, *PRICES), fake)
     assert files(out) == whole
     assert sorted(fake.made) == list(range(N))
-
-
-def _failed(number: int) -> Row:
-    """A row whose first request failed for good."""
-    call = row_of(number).calls[0]._replace(finish_reason="error", verdict="unreadable")
-    return Row(number, None, (Rejection("kernel", "request failed", "503", 0),), (call,))
-
-
-def test_a_defect_in_one_row_loses_no_other(fake: Fake, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-
-    async def fail(number: int) -> None:
-        if number == 10:
-            raise ZeroDivisionError
-
-    fake.before = fail
-    with pytest.raises(ZeroDivisionError):
-        make_llm_dataset(settings(out))
-    assert len(stored(settings(out))) == len(fake.made) >= 10
-
-
-@pytest.mark.parametrize("stops", ["signal", "error"])
-def test_an_interruption_loses_the_rows_in_the_making_at_most(
-    stops: str, fake: Fake, tmp_path: Path, whole: dict[str, bytes]
-) -> None:
-    out = tmp_path / "out"
-
-    async def stop(number: int) -> None:
-        if number == 20 and stops == "signal":
-            os.kill(os.getpid(), signal.SIGINT)
-            await asyncio.sleep(60)
-        if number == 20:
-            raise TablemendError("the server answers in another language")
-
-    fake.before = stop
-    with pytest.raises(KeyboardInterrupt if stops == "signal" else TablemendError):
-        make_llm_dataset(settings(out, *PRICES))
-    first = list(fake.made)
-    assert set(stored(settings(out))) == set(first) and 12 < len(first) <= 27
-    fake.before = None
-    make_llm_dataset(settings(out, *PRICES))
-    assert files(out) == whole and sorted(fake.made) == list(range(N))
 
 
 def test_a_server_that_is_gone_is_not_asked_for_every_row(
@@ -295,10 +213,10 @@ def test_a_server_that_is_gone_is_not_asked_for_every_row(
     fake.row_of = lambda number: _failed(number) if number > 9 else row_of(number)
     message = r"^requests of 20 rows in a row failed for good, the last because 503: mend that"
     with pytest.raises(TablemendError, match=message):
-        make_llm_dataset(settings(out, *PRICES))
+        make_llm_dataset(settings(out, *PRICES), fake)
     assert len(fake.made) < 40 and not (out / "counts.json").exists()
     fake.row_of = row_of
-    make_llm_dataset(settings(out, *PRICES))
+    make_llm_dataset(settings(out, *PRICES), fake)
     assert files(out) == whole
 
 
@@ -308,68 +226,38 @@ def test_rows_whose_requests_failed_are_asked_for_again(
     out = tmp_path / "out"
     fake.row_of = lambda number: _failed(number) if number % 10 == 3 else row_of(number)
     for _ in range(2):  # what no server will ever answer keeps no data set from its end
-        make_llm_dataset(settings(out, *PRICES))
+        make_llm_dataset(settings(out, *PRICES), fake)
         assert json.loads((out / "counts.json").read_text())["examples"]["requests_failed"] == 6
     assert "note: 6 of them because a request failed for good" in capsys.readouterr().out
     fake.row_of = row_of
     fake.made.clear()
-    make_llm_dataset(settings(out, *PRICES, "shard=4/10"))
+    make_llm_dataset(settings(out, *PRICES), fake)
     assert sorted(fake.made) == [3, 13, 23, 33, 43, 53]
     assert files(out) == whole
 
 
-def test_a_finished_data_set_is_found_finished(
-    fake: Fake, tmp_path: Path, whole: dict[str, bytes], capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    make_llm_dataset(settings(out, *PRICES))
-    fake.made.clear()
-    make_llm_dataset(settings(out, *PRICES))
-    shutil.rmtree(out / FOLDER)  # not needed any more
-    make_llm_dataset(settings(out, *PRICES))
-    assert not fake.made and files(out) == whole and fake.opened == 1
-    assert f"57 of {N} rows are examples" in capsys.readouterr().out
-
-
-def test_a_run_that_ended_while_joining_continues(
-    fake: Fake, tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(join, "write_card", fail)
-        with pytest.raises(OSError, match="space"):
-            make_llm_dataset(settings(out, *PRICES))
-    assert not (out / "counts.json").exists() and not list(out.glob(".*"))
-    make_llm_dataset(settings(out, *PRICES))
-    assert files(out) == whole and sorted(fake.made) == list(range(N))
-
-
 def test_a_full_disk_loses_no_row(fake: Fake, tmp_path: Path, whole: dict[str, bytes]) -> None:
     out = tmp_path / "out"
-    path = shard_path(out, 0, 1)
+    path = out / ROWS
     with file_size_limit(40_000), pytest.raises(OSError, match="too large") as caught:
-        make_llm_dataset(settings(out, *PRICES))
+        make_llm_dataset(settings(out, *PRICES), fake)
     assert str(caught.value.filename) == str(path)
-    assert 0 < len(stored(settings(out))) < N
-    make_llm_dataset(settings(out, *PRICES))
+    assert 0 < len(stored(out)) < N
+    make_llm_dataset(settings(out, *PRICES), fake)
     assert files(out) == whole
 
 
 def test_a_row_that_cannot_be_read_is_named_and_made_again(fake: Fake, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    make_llm_dataset(settings(out))
-    path = shard_path(out, 0, 1)
+    make_llm_dataset(settings(out), fake)
+    path = out / ROWS
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines).replace('"gold_context"', '"silver_context"', 1))
-    with pytest.raises(TablemendError, match=r"01-of-01\.jsonl: row \d+ cannot be read .*: take"):
-        make_llm_dataset(settings(out))
+    with pytest.raises(TablemendError, match=r"rows\.jsonl: row \d+ cannot be read .*: take"):
+        make_llm_dataset(settings(out), fake)
     path.write_text("".join(lines[:17] + lines[18:]))
     fake.made.clear()
-    make_llm_dataset(settings(out))
+    make_llm_dataset(settings(out), fake)
     assert len(fake.made) == 1
 
 
@@ -377,12 +265,12 @@ def test_more_rows_continue_a_data_set_and_fewer_are_refused(
     fake: Fake, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     out = tmp_path / "out"
-    make_llm_dataset(settings(out, *PRICES, "n=25"))
+    make_llm_dataset(settings(out, *PRICES, "n=25"), fake)
     fake.made.clear()
-    make_llm_dataset(settings(out, *PRICES))
+    make_llm_dataset(settings(out, *PRICES), fake)
     assert files(out) == whole and sorted(fake.made) == list(range(25, N))
     with pytest.raises(TablemendError, match=f"holds a data set of n={N}, which n=25 would make"):
-        make_llm_dataset(settings(out, *PRICES, "n=25"))
+        make_llm_dataset(settings(out, *PRICES, "n=25"), fake)
     assert files(out) == whole
 
 
@@ -395,7 +283,7 @@ def test_no_topic_stands_in_two_splits(fake: Fake, tmp_path: Path) -> None:
 
     fake.row_of = same_topics
     shares = ("shares.train=0.4", "shares.validation=0.3", "shares.test=0.3")
-    make_llm_dataset(settings(tmp_path / "out", *shares))
+    make_llm_dataset(settings(tmp_path / "out", *shares), fake)
     split_of: dict[str, str] = {}
     for split in SPLITS:
         for line in (tmp_path / "out" / f"{split}.jsonl").read_text().splitlines():
@@ -408,56 +296,31 @@ def test_no_row_at_all_is_an_error_with_the_reasons(fake: Fake, tmp_path: Path) 
     fake.row_of = lambda number: Row(number, None, row_of(7).rejections, row_of(7).calls)
     for _ in range(2):
         with pytest.raises(TablemendError, match=r"none of 60 rows .*60 x verify_kernel: INCORR"):
-            make_llm_dataset(settings(tmp_path / "out"))
+            make_llm_dataset(settings(tmp_path / "out"), fake)
     assert len((tmp_path / "out" / "rejected.jsonl").read_text().splitlines()) == N
     assert len(fake.made) == N
 
 
-# what stands in the folder
+# what is in the folder
 
 
-def test_one_shard_is_made_by_one_process(fake: Fake, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    with Store(shard_path(out, 1, 4), "number"):
-        with pytest.raises(TablemendError, match=r"02-of-04\.jsonl is being written by another"):
-            make_llm_dataset(settings(out, "shard=2/4"))
-        assert not fake.made
-        make_llm_dataset(settings(out, "shard=3/4"))
-    make_llm_dataset(settings(out, "shard=2/4"))
-    assert sorted(fake.made) == sorted([*range(2, N, 4), *range(1, N, 4)])
-
-
-def test_other_settings_are_refused_and_named(fake: Fake, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    fake.before = None
-    make_llm_dataset(settings(out, "shard=1/2"))
-    before = (out / "settings.json").read_bytes()
-    with pytest.raises(TablemendError, match=r"01-of-02.*temperature was 0\.6, is 0\.2"):
-        make_llm_dataset(settings(out, "shard=2/2", "temperature=0.2"))
-    assert (out / "settings.json").read_bytes() == before
-    make_llm_dataset(settings(out, "shard=2/2"))
-    with pytest.raises(TablemendError, match=r"retries was 2, is 5"):
-        make_llm_dataset(settings(out, "retries=5"))
-    assert len(fake.made) == N
-
-
-@pytest.mark.parametrize("name", ["settings.json", "counts.json"])
-@pytest.mark.parametrize("text", ["{", "[1]"])
-def test_a_damaged_file_is_one_line_and_the_rows_can_be_joined_elsewhere(
-    name: str, text: str, fake: Fake, tmp_path: Path
+def test_a_folder_of_something_else_or_of_other_settings_or_in_use_is_refused(
+    fake: Fake, tmp_path: Path
 ) -> None:
-    out, new = tmp_path / "out", tmp_path / "new"
-    make_llm_dataset(settings(out, "n=4"))
-    (out / name).write_text(text)
-    with pytest.raises(
-        TablemendError, match=r"(holds no|is not) JSON.*: copy rows/ into"
-    ) as caught:
-        make_llm_dataset(settings(out, "n=4"))
-    assert str(caught.value).startswith(f"{out / name} ") and "\n" not in str(caught.value)
-    fake.made.clear()
-    shutil.copytree(out / FOLDER, new / FOLDER)
-    make_llm_dataset(settings(new, "n=4"))
-    assert not fake.made and (new / "counts.json").exists()
+    out, notes = tmp_path / "out", tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text("mine")
+    with pytest.raises(TablemendError, match="holds something else"):
+        make_llm_dataset(settings(notes), fake)
+    with (
+        Store(out / ROWS, "number"),
+        pytest.raises(TablemendError, match=r"rows\.jsonl is being written by another"),
+    ):
+        make_llm_dataset(settings(out), fake)
+    make_llm_dataset(settings(out, "n=2"), fake)
+    with pytest.raises(TablemendError, match=r"retries was 2, is 5"):
+        make_llm_dataset(settings(out, "retries=5"), fake)
+    assert sorted(fake.made) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -488,22 +351,13 @@ def test_settings_without_a_row_bind_nobody(fake: Fake, tmp_path: Path) -> None:
 
     fake.before = fail
     with pytest.raises(TablemendError, match="no such model"):
-        make_llm_dataset(settings(out))
+        make_llm_dataset(settings(out), fake)
     fake.before = None
-    make_llm_dataset(settings(out, "generator=hf:a/c"))
+    make_llm_dataset(settings(out, "generator=hf:a/c"), fake)
     assert json.loads((out / "settings.json").read_text())["generator"] == "hf:a/c"
-
-
-def test_folders_of_something_else_are_refused(fake: Fake, tmp_path: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "a.txt").write_text("mine")
-    with pytest.raises(TablemendError, match="holds something else"):
-        make_llm_dataset(settings(tmp_path / "notes"))
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "settings.json").write_text('{"engine": "program"}')
-    with pytest.raises(TablemendError, match="holds a data set of engine=program"):
-        make_llm_dataset(settings(tmp_path / "data"))
-    assert not fake.made
+    fake.made.clear()
+    make_llm_dataset(settings(out, "generator=hf:a/c"), fake)
+    assert not fake.made and fake.opened == 2  # found finished
 
 
 # before and after
@@ -512,7 +366,7 @@ def test_folders_of_something_else_are_refused(fake: Fake, tmp_path: Path) -> No
 def test_a_preview_shows_rows_and_writes_no_data_set(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_llm_dataset(settings(tmp_path / "out", "preview=9", *PRICES))
+    make_llm_dataset(settings(tmp_path / "out", "preview=9", *PRICES), fake)
     assert sorted(fake.made) == list(range(9)) and not (tmp_path / "out").exists()
     page = capsys.readouterr().out
     example = EXAMPLES[0]
@@ -534,7 +388,7 @@ def test_a_preview_shows_rows_and_writes_no_data_set(
 def test_an_estimate_alone_makes_and_writes_nothing(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_llm_dataset(settings(tmp_path / "out", "estimate_only=true", *PRICES))
+    make_llm_dataset(settings(tmp_path / "out", "estimate_only=true", *PRICES), fake)
     assert not fake.made and not (tmp_path / "out").exists()
     page = capsys.readouterr().out
     for stage in ("kernel", "query", "constraints", "verify_kernel", "perturb", "verify_preserved"):
@@ -546,24 +400,11 @@ def test_an_estimate_rests_on_the_rows_that_are_there(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    make_llm_dataset(settings(out, "n=30"))
+    make_llm_dataset(settings(out, "n=30"), fake)
     capsys.readouterr()
-    make_llm_dataset(settings(out, "n=50", "estimate_only=true"))
+    make_llm_dataset(settings(out, "n=50", "estimate_only=true"), fake)
     page = capsys.readouterr().out
     assert "estimate for 20 rows" in page and "from the means of 30 rows" in page
     line = next(line for line in page.splitlines() if line.startswith("  kernel"))
     assert line.split() == ["kernel", "20", "2,290", "1,000"]  # 100 and the mean of 0 to 29
     assert "not known without generator_options.price_in" in page
-
-
-def test_limits_of_a_model_stretch_the_estimate(
-    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_llm_dataset(
-        settings(
-            tmp_path, "estimate_only=true", "n=1000", "generator_options.requests_per_minute=10"
-        )
-    )
-    calls = 1.3 * 7 * 1000
-    hours, minutes = divmod(round(calls / 10), 60)
-    assert f"time: about {hours} h {minutes} min" in capsys.readouterr().out

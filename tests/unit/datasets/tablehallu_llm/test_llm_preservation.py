@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.preservation import check_adversarial, locate_facts
 from tablemend.records import Constraints
 from tablemend.tables.table import Table

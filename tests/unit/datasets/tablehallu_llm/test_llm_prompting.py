@@ -7,11 +7,8 @@ import re
 import pytest
 
 from tablemend.datasets.tablehallu_llm import prompting
-from tablemend.datasets.tablehallu_llm.prompting import FOLDER, RETRY, STAGES, prompt, render
+from tablemend.datasets.tablehallu_llm.prompting import RETRY, STAGES, prompt, render
 from tablemend.prompting.replies import Problem
-from tablemend.records import Condition, Constraints
-from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tests.support.prompts import recognise
 
 SLOTS = {
@@ -28,10 +25,6 @@ SLOTS = {
 
 def chat(name: str) -> tuple[dict[str, str], ...]:
     return render(name, **{slot: f"<{slot}>" for slot in SLOTS[name]})
-
-
-def test_every_file_is_a_prompt_and_every_prompt_has_a_file() -> None:
-    assert {path.stem for path in FOLDER.glob("*.md")} == {*STAGES, RETRY} == set(SLOTS)
 
 
 @pytest.mark.parametrize("name", SLOTS)
@@ -81,21 +74,3 @@ def test_verdicts_are_asked_for_in_the_form_that_is_read() -> None:
     for name, pair in words.items():
         said = re.findall(r"^VERDICT: (\w+)$", prompt(name).user, re.MULTILINE)
         assert tuple(said) == pair
-
-
-def test_what_is_shown_of_a_draft() -> None:
-    table = Table.of(["Year", "Ferry", "Port"], [["1998", "Alba", None], ["2004", "Sella", "Vey"]])
-    shown = prompting.show_table(table)
-    assert shown.splitlines()[2].replace(" ", "") == "|1998|Alba|-|"
-    assert (
-        shown
-        == write_table(
-            Table.of(table.columns, [["1998", "Alba", "-"], ["2004", "Sella", "Vey"]]), "markdown"
-        ).strip()
-    )
-    assert prompting.show_blanks(table) == "- Port of Alba"
-    assert prompting.show_blanks(Table.of(["A"], [["x"]])) == "none"
-    constraints = Constraints(("ferries",), None, "Year", "ascending", (Condition("Year", "1990"),))
-    assert '"conditions": [{"column": "Year", "low": "1990"' in prompting.show_constraints(
-        constraints
-    )

@@ -11,7 +11,6 @@ from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.settings import Synthesis, SynthesisRecipe
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
-from tablemend.datasets.tablehallu_llm.drafts import Topic
 from tablemend.datasets.tablehallu_llm.settings import (
     LlmSynthesis,
     LlmSynthesisRecipe,
@@ -19,6 +18,7 @@ from tablemend.datasets.tablehallu_llm.settings import (
 )
 from tablemend.datasets.tablehallu_llm.topics import (
     YEARS,
+    Topic,
     lists,
     open_topics,
     slots_of,
@@ -64,8 +64,6 @@ def test_the_engine_or_the_recipe_chooses(
         (["recipe=tablehalu-llm", "engine=llm"], r"did you mean tablehallu-llm\?"),
         (["engine=llm", "generator=gpt"], r"generator: 'gpt' names no engine"),
         (["engine=llm", "generator=hf:a/b", "verifier=oai:x"], r"verifier: .*no engine 'oai'"),
-        (["engine=llm", "generator=hf:a/b", "shard=5/4"], r"shard: there are 4 shards"),
-        (["engine=llm", "generator=hf:a/b", "shard=0/4"], r"shard: .0/4. is none: write 3/16"),
         (["engine=llm", "generator=hf:a/b", "preview=2", "estimate_only=true"], r"estimate_only: "),
     ],
 )
@@ -102,12 +100,8 @@ def test_the_recipe_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shape.min_rows, shape.max_rows, shape.min_columns, shape.max_columns) == (5, 8, 4, 7)
 
 
-def test_one_size_that_is_given_leaves_the_others() -> None:
-    assert settings("shape.max_rows=6").shape.min_rows == 5
-
-
 def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
-    one = settings("n=5", "generator_options.concurrency=3", "concurrency=7", "shard=2/3")
+    one = settings("n=5", "generator_options.concurrency=3", "concurrency=7")
     two = settings("generator=openai:some/model@http://b:2/v1,http://c:3/v1")
     assert one.noted() == two.noted()
     others = (
@@ -196,13 +190,6 @@ def test_a_used_up_topic_returns_with_other_years() -> None:
     keys = Counter(map(split_key, texts))
     assert max(keys.values()) > 1
     assert len(set(texts)) > len(keys)
-
-
-def test_the_years_of_a_topic_do_not_decide_its_split() -> None:
-    assert split_key("exports of Peru from 1990 to 1999") == split_key(
-        "Exports of Peru from 2000 to 2014"
-    )
-    assert split_key("exports of Peru") != split_key("exports of Chile")
 
 
 def test_topics_of_ones_own(tmp_path: Path) -> None:

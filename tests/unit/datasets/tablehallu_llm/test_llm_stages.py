@@ -13,10 +13,10 @@ import pytest
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling
 from tablemend.datasets.tablehallu_llm.asking import Asked
-from tablemend.datasets.tablehallu_llm.drafts import Topic
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, draw_difficulty, make_row
+from tablemend.datasets.tablehallu_llm.topics import Topic
 from tablemend.prompting.replies import REQUEST_FAILED
 from tests.support.prompts import recognise
 
