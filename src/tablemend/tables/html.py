@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import escape
 
 import lxml.etree
 import lxml.html
 
-from tablemend.tables.limits import CONTROLS, SURROGATES, refuse_characters, refuse_size
+from tablemend.tables.limits import (
+    CONTROLS,
+    SURROGATES,
+    outermost,
+    refuse_characters,
+    refuse_size,
+)
 from tablemend.tables.table import Table, TableError
 
 MAX_COLSPAN, MAX_ROWSPAN = 1000, 65534
 """The limits of the HTML standard (4.9.11): larger spans count as these."""
 
-_TABLE_TAG = re.compile(r"<(/?)table(?=[\s/>])[^>]*+>?", re.IGNORECASE)
+_TABLE_TAG = re.compile(r"<(?P<close>/?)table(?=[\s/>])[^>]*+>?", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 # Text that HTML's rules for white space would change stands in <pre>.
 _PRESERVED = re.compile(r"[\t\r\f]| {2}| \n|\n |^\s|\s$")
 _C1 = re.compile(r"[\x80-\x9f]")
 _REFUSED = re.compile(rf"[{CONTROLS}\x80-\x9f{SURROGATES}]")
 _BLOCKS = frozenset("address blockquote dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre ul".split())
+# Controls, refused in the input, stand for what breaks a line always, and only between texts.
+_BREAK, _BLOCK = "\x01", "\x02"
+_BROKEN = re.compile(rf"[ {_BLOCK}]*{_BREAK}[ {_BLOCK}]*")
+_EDGE = re.compile(rf"[ {_BLOCK}]*{_BLOCK}[ {_BLOCK}]*")
 _SILENT = frozenset(("script", "style", "template"))
 
 _Hanging = dict[int, tuple[str, int]]
@@ -29,17 +40,7 @@ _Hanging = dict[int, tuple[str, int]]
 
 def locate_html(text: str) -> list[tuple[int, int]]:
     """Spans of the outermost ``<table>`` elements, and of the first tag that is never closed."""
-    spans: list[tuple[int, int]] = []
-    opened: list[tuple[int, int]] = []
-    for tag in _TABLE_TAG.finditer(text):
-        if not tag[1]:
-            opened.append(tag.span())
-        elif opened:
-            start, _ = opened.pop()
-            while spans and spans[-1][0] > start:
-                spans.pop()
-            spans.append((start, tag.end()))
-    return sorted([*spans, *opened[:1]])
+    return outermost(_TABLE_TAG, text)
 
 
 def read_html(text: str) -> Table:
@@ -173,94 +174,35 @@ def _join_names(names: tuple[str, ...]) -> str:
     return " ".join(dict.fromkeys(name for name in names if name))
 
 
-class _Text:
-    """Text under construction, with HTML's rules for white space."""
-
-    def __init__(self) -> None:
-        self.pieces: list[tuple[str, bool]] = []  # text, and whether its white space is kept
-        self.gap = ""  # white space that appears only if more text follows
-
-    def add(self, text: str) -> None:
-        """Running text: white space collapses."""
-        text = _SPACES.sub(" ", text)
-        if text.startswith(" "):
-            self.gap = self.gap or " "
-        if text.strip(" "):
-            self._append(text.strip(" "), kept=False)
-            self.gap = " " if text.endswith(" ") else ""
-
-    def add_preformatted(self, text: str) -> None:
-        """Text inside ``<pre>``."""
-        self._append(text, kept=True)
-
-    def end_line(self, *, kept: bool) -> None:
-        """``<br>``: a newline that does not collapse."""
-        self.gap = ""
-        self.pieces.append(("\n", kept))
-
-    def separate(self) -> None:
-        """The edge of a block: what follows starts on a line of its own."""
-        self.gap = "\n"
-
-    def _append(self, text: str, *, kept: bool) -> None:
-        if self.gap and self.pieces and self.pieces[-1][0] != "\n":
-            self.pieces.append((self.gap, False))
-        self.gap = ""
-        self.pieces.append((text, kept))
-
-    def finish(self) -> str:
-        """The text; white space at its edges (non-breaking too) is gone unless kept."""
-        start, stop = 0, len(self.pieces)
-        while start < stop and not self.pieces[start][1] and not self.pieces[start][0].strip():
-            start += 1
-        while (
-            stop > start and not self.pieces[stop - 1][1] and not self.pieces[stop - 1][0].strip()
-        ):
-            stop -= 1
-        pieces = self.pieces[start:stop]
-        if pieces and not pieces[0][1]:
-            pieces[0] = (pieces[0][0].lstrip(), False)
-        if pieces and not pieces[-1][1]:
-            pieces[-1] = (pieces[-1][0].rstrip(), False)
-        return "".join(text for text, _ in pieces)
-
-
 def _read_text(element: lxml.html.HtmlElement) -> str:
-    """The text that a browser shows for a cell."""
-    text = _Text()
-    if not len(element):
-        _add(text, element.text or "", 0)
-        return text.finish()
-    preformatted = 0
+    """The text that a browser shows for a cell; one in ``<pre>`` alone, as written, is as it is."""
+    content = list(element)
+    around = (element.text or "") + "".join(child.tail or "" for child in content)
+    if [child.tag for child in content] == ["pre"] and not around.strip():
+        return "".join(_pieces(content[0])).replace(_BREAK, "\n")
+    text = _SPACES.sub(" ", "".join(_pieces(element)))
+    return _EDGE.sub("\n", _BROKEN.sub("\n", text)).strip()
+
+
+def _pieces(element: lxml.html.HtmlElement) -> Iterator[str]:
+    """The texts inside an element, :data:`_BREAK` for ``<br>`` and :data:`_BLOCK` for edges."""
     walker = lxml.etree.iterwalk(element, events=("start", "end"))
     for event, node in walker:
-        if event == "start":
-            preformatted += node.tag == "pre"
-            if node.tag in _BLOCKS:
-                text.separate()
-            if node.tag == "br":
-                text.end_line(kept=preformatted > 0)
-            if node.tag in _SILENT:
-                walker.skip_subtree()
-            elif node.text:
-                _add(text, node.text, preformatted)
+        if node is not element and node.tag in _BLOCKS:
+            yield _BLOCK
+        if event == "end":
+            yield _checked(node.tail) if node is not element else ""
+        elif node.tag in _SILENT:
+            walker.skip_subtree()
         else:
-            preformatted -= node.tag == "pre"
-            if node.tag in _BLOCKS:
-                text.separate()
-            if node.tail and node is not element:
-                _add(text, node.tail, preformatted)
-    return text.finish()
+            yield (_BREAK if node.tag == "br" else "") + _checked(node.text)
 
 
-def _add(text: _Text, piece: str, preformatted: int) -> None:
-    piece = _C1.sub(_read_windows_1252, piece)
-    if _REFUSED.search(piece):
+def _checked(text: str | None) -> str:
+    text = _C1.sub(_read_windows_1252, text or "")
+    if _REFUSED.search(text):
         raise TableError("the HTML table holds a control character")
-    if preformatted:
-        text.add_preformatted(piece)
-    else:
-        text.add(piece)
+    return text
 
 
 def _read_windows_1252(match: re.Match[str]) -> str:

@@ -33,7 +33,13 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import std_environment, std_macro
 
-from tablemend.tables.limits import CONTROLS, SURROGATES, refuse_characters, refuse_size
+from tablemend.tables.limits import (
+    CONTROLS,
+    SURROGATES,
+    outermost,
+    refuse_characters,
+    refuse_size,
+)
 from tablemend.tables.table import Cell, Table, TableError
 
 MAX_CHARACTERS = 500_000
@@ -43,7 +49,9 @@ MAX_HEADER_ROWS = 3
 
 _TABULARS = {"tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "tabulary": "{[{"}
 _TABULARS["longtable"] = "[{"
-_ENVIRONMENT = re.compile(r"\\(begin|end)[ \t]*+\{(table\*?|tabular[*xy]?|longtable)\}")
+_ENVIRONMENT = re.compile(
+    r"\\(?:begin|(?P<close>end))[ \t]*+\{(?:table\*?|tabular[*xy]?|longtable)\}"
+)
 _ROW_ENDS = frozenset(("\\", "tabularnewline", "cr"))
 _RULES = frozenset(
     "addlinespace bottomrule cline cmidrule hhline hline midrule morecmidrules rowcolor "
@@ -101,17 +109,7 @@ _ESCAPES = str.maketrans(
 
 def locate_latex(text: str) -> list[tuple[int, int]]:
     r"""Spans of the outermost ``table`` or tabular environments, and of the first open one."""
-    spans: list[tuple[int, int]] = []
-    opened: list[tuple[int, int]] = []
-    for match in _ENVIRONMENT.finditer(text):
-        if match[1] == "begin":
-            opened.append(match.span())
-        elif opened:
-            start, _ = opened.pop()
-            while spans and spans[-1][0] > start:
-                spans.pop()
-            spans.append((start, match.end()))
-    return sorted([*spans, *opened[:1]])
+    return outermost(_ENVIRONMENT, text)
 
 
 def read_latex(text: str) -> Table:
@@ -136,7 +134,7 @@ def read_latex(text: str) -> Table:
         raise TableError(
             f"the LaTeX table has {len(span):,} characters; the limit is {MAX_CHARACTERS:,}"
         )
-    if list(_ENVIRONMENT.finditer(span))[-1][1] == "begin":
+    if not list(_ENVIRONMENT.finditer(span))[-1]["close"]:
         raise TableError(r"the LaTeX table is cut off (no \end{tabular})")
     if _REFUSED.search(span):
         raise TableError("the LaTeX table holds a control character")

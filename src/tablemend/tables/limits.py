@@ -1,4 +1,4 @@
-"""What a text format cannot carry, and how large a table may grow: refused, never cut."""
+"""What all formats share: where tables stand in a text, what is refused and never cut."""
 
 from __future__ import annotations
 
@@ -14,6 +14,26 @@ SURROGATES = r"\ud800-\udfff"
 
 MAX_CELLS = 4_000_000
 """Cells of one table, counting those that a reader adds (spans, short rows, missing keys)."""
+
+
+def outermost(tags: re.Pattern[str], text: str) -> list[tuple[int, int]]:
+    """Spans of the outermost elements in ``text``, and of the first tag that is never closed.
+
+    Args:
+        tags: finds opening and closing tags; the group ``close`` matches in the latter alone.
+        text: where they stand.
+    """
+    spans: list[tuple[int, int]] = []
+    opened: list[tuple[int, int]] = []
+    for tag in tags.finditer(text):
+        if not tag["close"]:
+            opened.append(tag.span())
+        elif opened:
+            start, _ = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, tag.end()))
+    return sorted([*spans, *opened[:1]])
 
 
 def refuse_size(rows: int, columns: int) -> None:
