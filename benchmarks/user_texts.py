@@ -20,7 +20,7 @@ from typing import Any
 
 from tablemend.evidence.files import load_source
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import open_verifier, verify_texts
+from tablemend.faithfulness.staf import open_verifier, verify_documents
 from tablemend.records.claims import Verdict
 from tablemend.statistics import design_effect, rate_interval
 
@@ -96,7 +96,7 @@ def main() -> None:
         parser.error("--show prints the dev split only: the test split is not to be read")
     texts = read_texts(options.split)
     verifier = open_verifier(options.verifier)
-    found = verify_texts([(text["text"], read_source(text)) for text in texts], verifier)
+    found = verify_documents([(text["text"], read_source(text)) for text in texts], verifier)
     verifier.close()
     flagged = [[verdict for verdict in one.verdicts if verdict.wrong] for one in found]
     print(f"{len(texts)} texts, {sum(len(one.verdicts) for one in found)} claims")

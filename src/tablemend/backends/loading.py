@@ -138,29 +138,27 @@ class Loaded(NamedTuple):
 
     model: Any
     tokenizer: Any
-    config: Any
     window: int
     device: str
 
 
-def load(checkpoint: Checkpoint, kind: Any, tokenizer_kind: Any = AutoTokenizer) -> Loaded:
+def load(checkpoint: Checkpoint, kind: Any) -> Loaded:
     """A model that reads texts, on the GPU if there is one.
 
     Args:
         checkpoint: folder or Hub name.
         kind: ``AutoModel...``.
-        tokenizer_kind: the tokenizer's class, where the checkpoint's own is no more.
 
     Raises:
         TablemendError: no such checkpoint, or one whose weights are of another kind.
     """
     config = read_config(checkpoint)
     with named_failures(checkpoint):
-        tokenizer = tokenizer_kind.from_pretrained(checkpoint.path, revision=checkpoint.revision)
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint.path, revision=checkpoint.revision)
     model = load_weights(checkpoint, kind)
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     window = min(int(tokenizer.model_max_length), int(positions))
     if config.model_type in ("roberta", "xlm-roberta", "camembert"):
         window = min(window, int(positions) - config.pad_token_id - 1)  # counted behind the padding
     device = loading_device()
-    return Loaded(model.eval().to(device), tokenizer, config, window, device)
+    return Loaded(model.eval().to(device), tokenizer, window, device)

@@ -7,7 +7,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,7 @@ from tablemend.faithfulness.options import (
     add_batch_option,
     add_input_options,
     add_verifier_options,
-    open_named_extractor,
-    open_named_verifier,
+    open_scorers,
     refuse_unread,
 )
 from tablemend.records import VERDICTS, Verdict, VerdictName, Verification
@@ -94,21 +92,11 @@ def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
 
 def _verify(options: argparse.Namespace, given: Sequence[Input]) -> list[Verification]:
     """Texts and answers in the order given; every model is opened once."""
-    from tablemend.faithfulness import staf
-    from tablemend.faithfulness.inputs import apart
+    from tablemend.faithfulness.staf import verify_documents
 
-    with ExitStack() as stack:
-        verifier = open_named_verifier(options, stack)
-
-        def texts(some: Sequence[Input]) -> list[Verification]:
-            extractor = open_named_extractor(options, stack)
-            return staf.verify_texts([(one.text, one.source) for one in some], verifier, extractor)
-
-        def answers(some: Sequence[Input]) -> list[Verification]:
-            tables = [(one.table, one.source, one.query) for one in some if one.table is not None]
-            return staf.verify_answers(tables, verifier)
-
-        return apart(given, texts, answers)
+    with open_scorers(options) as (verifier, extractor):
+        documents = [(one.document, one.source) for one in given]
+        return verify_documents(documents, verifier, extractor)
 
 
 def describe(found: Verification) -> str:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -26,7 +27,6 @@ from tablemend.values.foreign import parse_json, whole_fields
 NOTHING = 1
 """Exit status where nothing can be scored: no claim, an answer without a table, a text by the
 program against a source without one, an answer by the program without a context."""
-T = TypeVar("T")
 
 
 class NoTable(TablemendError):
@@ -40,10 +40,9 @@ class Input(NamedTuple):
 
     Attributes:
         name: its file, or its line in a batch, for messages.
-        text: the summary, or the raw answer.
-        source: the truth.
-        table: the table of an answer; ``None`` for a summary.
-        query: the question that an answer answers; may be empty.
+        text: the text about a table, or the raw answer.
+        source: the truth, and the question that an answer answers.
+        table: the table of an answer; ``None`` for a text.
         format: the answer's format.
     """
 
@@ -51,8 +50,12 @@ class Input(NamedTuple):
     text: str
     source: Source
     table: Table | None = None
-    query: str = ""
     format: AnswerFormat = "auto"
+
+    @property
+    def document(self) -> str | Table:
+        """What is verified."""
+        return self.text if self.table is None else self.table
 
 
 class Line(NamedTuple):
@@ -101,9 +104,9 @@ def read_input(options: argparse.Namespace) -> Input:
     if options.query_file is not None:
         query = load_text(options.query_file)
     text = load_text(options.answer, may_be_empty=True)
-    source = _read_source(options)
+    source = replace(_read_source(options), query=query.strip())
     format = answer_format(options.answer, options.format)
-    return _read_answer(str(options.answer), text, source, query.strip(), format)
+    return _read_answer(str(options.answer), text, source, format)
 
 
 def _read_source(options: argparse.Namespace) -> Source:
@@ -119,11 +122,11 @@ def _read_source(options: argparse.Namespace) -> Source:
     )
 
 
-def _read_answer(name: str, text: str, source: Source, query: str, format: AnswerFormat) -> Input:
+def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> Input:
     found = extract_table(text, format)
     if found.table is None:
         raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
-    return Input(name, text, source, found.table, query, format)
+    return Input(name, text, source, found.table, format)
 
 
 def read_batch(path: Path) -> list[Line]:
@@ -148,8 +151,7 @@ def read_batch(path: Path) -> list[Line]:
             lines.append(Line(number, Input(where, data["text"], source)))
             continue
         try:
-            one = _read_answer(where, data["answer"], source, data.get("query", ""), "auto")
-            lines.append(Line(number, one))
+            lines.append(Line(number, _read_answer(where, data["answer"], source, "auto")))
         except NoTable as error:
             lines.append(Line(number, None, str(error)))
     return lines
@@ -182,9 +184,9 @@ def _read_line(line: str, where: str, named: set[str]) -> dict[str, Any]:
 
 
 def _line_source(data: dict[str, Any], where: str) -> Source:
-    context = data.get("context", "")
+    context, query = data.get("context", ""), data.get("query", "")
     if "source" not in data:
-        return Source(text=context)
+        return Source(text=context, query=query)
     given = data["source"]
     try:
         if isinstance(given, str):
@@ -197,7 +199,7 @@ def _line_source(data: dict[str, Any], where: str) -> Source:
             raise TableError(f"{_json_name(given)}, not a table as text or as JSON")
     except TableError as error:
         raise TablemendError(f"{where}: the source cannot be read ({error})") from error
-    return Source(read.tables, "\n\n".join(filter(None, (read.text, context))))
+    return Source(read.tables, "\n\n".join(filter(None, (read.text, context))), query)
 
 
 def _json_name(value: object) -> str:
@@ -205,49 +207,38 @@ def _json_name(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def apart(
-    given: Sequence[Input],
-    texts: Callable[[list[Input]], Sequence[T]],
-    answers: Callable[[list[Input]], Sequence[T]],
-) -> list[T]:
-    """What comes of texts and of answers, each asked for together, in the order given."""
-    found: dict[int, T] = {}
-    for run, wanted in ((texts, False), (answers, True)):
-        places = [place for place, one in enumerate(given) if (one.table is not None) == wanted]
-        if places:
-            found |= dict(zip(places, run([given[place] for place in places]), strict=True))
-    return [found[place] for place in range(len(given))]
-
-
 def of_lines(
-    lines: Sequence[Line], run: Callable[[list[Input]], Sequence[T]]
-) -> Iterator[tuple[Line, T | None]]:
-    """Every line with what comes of it; why nothing comes of one is said on stderr."""
-    found = iter(_run([line.input for line in lines if line.input is not None], run))
+    lines: Sequence[Line], run: Callable[[list[Input]], Sequence[P]]
+) -> Iterator[tuple[Line, P | None]]:
+    """Every line with what comes of it; why nothing comes of one is said on stderr.
+
+    Where a defect of ours ends all, each is tried alone, and the others go on.
+    """
+    given = [line.input for line in lines if line.input is not None]
+    results: Iterator[P | Exception]
+    try:
+        results = iter(run(given))
+    except (TablemendError, OSError, ImportError, MemoryError):
+        raise
+    except Exception:
+        results = (_try(run, one) for one in given)
     for line in lines:
-        result = None
-        if line.input is not None:
-            one = next(found)
-            if isinstance(one, Exception):
-                line = line._replace(error=f"{line.input.name}: {defect(one)}", failed=True)
-            else:
-                result = one
+        result = None if line.input is None else next(results)
+        if isinstance(result, Exception):
+            line = line._replace(error=f"{line.input.name}: {defect(result)}", failed=True)  # type: ignore[union-attr]
+            result = None
         if line.error:
             print(line.error, file=sys.stderr)
         yield line, result
 
 
-def _run(given: list[Input], run: Callable[[list[Input]], Sequence[T]]) -> list[T | Exception]:
-    """What comes of all; halves find the ones that fail for a defect of ours, the rest goes on."""
+def _try(run: Callable[[list[Input]], Sequence[P]], one: Input) -> P | Exception:
     try:
-        return list(run(given))
+        return run([one])[0]
     except (TablemendError, OSError, ImportError, MemoryError):
         raise
     except Exception as error:
-        if len(given) == 1:
-            return [error]
-        half = len(given) // 2
-        return [*_run(given[:half], run), *_run(given[half:], run)]
+        return error
 
 
 def line_json(line: Line, found: P | None) -> str:

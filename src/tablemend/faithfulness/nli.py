@@ -1,4 +1,4 @@
-"""A sequence-pair classifier as verifier: inference models, and TAPAS and TAPEX for tables.
+"""A sequence-pair classifier as verifier: models of natural-language inference.
 
 The premise is what was retrieved, serialised as in TabFaith, Appendix A; the hypothesis is the
 claim. What the outputs mean comes from the checkpoint (:mod:`tablemend.faithfulness.labels`).
@@ -10,39 +10,43 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, BartTokenizer
-from transformers.models.auto.tokenization_auto import get_tokenizer_config
+from transformers import AutoModelForSequenceClassification
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.loading import load, named_failures, read_config
+from tablemend.backends.loading import load, read_config
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.encoders import (
-    Encoded,
-    Encoder,
-    Ids,
-    PairEncoder,
-    TapasEncoder,
-    TapexEncoder,
-)
 from tablemend.faithfulness.labels import read_labels
-from tablemend.faithfulness.premise import Shown, gather, scored, unscored
+from tablemend.faithfulness.premise import gather, premise, scored, unscored
 from tablemend.faithfulness.verifier import Usage
-from tablemend.records import Claim, Document, Verdict
+from tablemend.records import Claim, Document, Evidence, Verdict
 
 DEFAULT = "cross-encoder/nli-deberta-v3-base"
 """Contradiction, entailment, neutral; 184 million weights."""
 BATCH_TOKENS = {"cpu": 4096, "cuda": 65536}
 """Tokens of a batch, padding included."""
+TOO_LONG = "the best cell is too long for the model"
 
 
 class _Asked(NamedTuple):
-    """One claim on its way through the model."""
+    """One claim on its way through the model.
 
-    place: tuple[int, int]
+    Attributes:
+        document, place: number of its document, and its own there.
+        evidence: what the model sees.
+        ids: the tokenizer's output.
+    """
+
+    document: int
+    place: int
     claim: Claim
     source: Source
-    shown: Shown
-    encoded: Encoded
+    evidence: tuple[Evidence, ...]
+    ids: dict[str, Any]
+
+    @property
+    def length(self) -> int:
+        """Its tokens."""
+        return len(self.ids["input_ids"])
 
 
 class NLIVerifier:
@@ -62,100 +66,72 @@ class NLIVerifier:
         self, model: str = DEFAULT, revision: str | None = None, labels: Sequence[str] = ()
     ) -> None:
         checkpoint = Checkpoint.parse(model, revision)
-        config = read_config(checkpoint)
-        self._verdicts = read_labels(model, config.id2label, labels)
+        self._verdicts = read_labels(model, read_config(checkpoint).id2label, labels)
         self.name = f"nli:{checkpoint.path}" + (f"@{revision}" if checkpoint.revision else "")
-        with named_failures(checkpoint):
-            named = get_tokenizer_config(checkpoint.path, revision=checkpoint.revision)
-        tapex = named.get("tokenizer_class") == "TapexTokenizer"
-        kind = BartTokenizer if tapex else AutoTokenizer
-        loaded = load(checkpoint, AutoModelForSequenceClassification, tokenizer_kind=kind)
-        self._model: Any = loaded.model
-        self._device = loaded.device
-        self._pad = int(config.pad_token_id or 0)
-        encoder: type[Encoder] = PairEncoder
-        if config.model_type == "tapas":
-            encoder = TapasEncoder
-        elif tapex:  # transformers dropped it; it is BART's with the table written out first
-            encoder = TapexEncoder
-        self._encoder: Encoder = encoder(loaded.tokenizer, loaded.window)
+        self._loaded = load(checkpoint, AutoModelForSequenceClassification)
 
     def verify(
         self, items: Sequence[tuple[Document, Source]]
     ) -> list[tuple[tuple[Verdict, ...], Usage]]:
         """See :class:`Verifier`; a call is one claim through the model."""
-        asked = [
-            self._ask((number, place), claim, source)
-            for number, (document, source) in enumerate(items)
-            for place, claim in enumerate(document.claims)
-        ]
-        verdicts = {
-            one.place: unscored(
-                one.claim, one.shown, one.encoded.why_not or one.shown.reason, self.name
-            )
-            for one in asked
-            if one.encoded.ids is None
-        }
-        readable = [one for one in asked if one.encoded.ids is not None]
-        tokens: dict[int, list[int]] = {}
-        for batch in _batches(readable, BATCH_TOKENS[self._device]):
+        verdicts: list[dict[int, Verdict]] = [{} for _ in items]
+        tokens: list[list[int]] = [[] for _ in items]
+        asked = []
+        for number, (document, source) in enumerate(items):
+            for place, claim in enumerate(document.claims):
+                shown = gather(claim, source)
+                if (encoded := self._encode(claim, shown.evidence)) is not None:
+                    asked.append(_Asked(number, place, claim, source, *encoded))
+                else:
+                    reason = TOO_LONG if shown.evidence else shown.reason
+                    verdicts[number][place] = unscored(claim, shown, reason, self.name)
+        for batch in _batches(asked, BATCH_TOKENS[self._loaded.device]):
             for one, shares in zip(batch, self._classify(batch), strict=True):
-                verdicts[one.place] = self._verdict(one, shares)
-                tokens.setdefault(one.place[0], []).append(_length(one))
+                verdicts[one.document][one.place] = self._verdict(one, shares)
+                tokens[one.document].append(one.length)
         return [
-            (
-                tuple(verdicts[number, place] for place in range(len(document.claims))),
-                Usage(len(tokens.get(number, ())), sum(tokens.get(number, ()))),
-            )
-            for number, (document, _) in enumerate(items)
+            (tuple(own[place] for place in sorted(own)), Usage(len(spent), sum(spent)))
+            for own, spent in zip(verdicts, tokens, strict=True)
         ]
 
     def close(self) -> None:
         """Let go of the weights."""
-        self._model = None
-        if self._device == "cuda":
+        device = self._loaded.device
+        self._loaded = self._loaded._replace(model=None)
+        if device == "cuda":
             torch.cuda.empty_cache()
 
-    def _ask(self, place: tuple[int, int], claim: Claim, source: Source) -> _Asked:
-        shown = gather(claim, source)
-        if not shown.evidence:
-            return _Asked(place, claim, source, shown, Encoded(None, ()))
-        encoded = self._encoder.encode(claim, shown.evidence, source)
-        return _Asked(place, claim, source, shown, encoded)
+    def _encode(
+        self, claim: Claim, evidence: tuple[Evidence, ...]
+    ) -> tuple[tuple[Evidence, ...], dict[str, Any]] | None:
+        """A claim with as much of the evidence as fits whole, the best first; ``None``: none."""
+        for count in range(len(evidence), 0, -1):
+            kept = evidence[:count]
+            ids = self._loaded.tokenizer(premise(kept), claim.statement, verbose=False)
+            if len(ids["input_ids"]) <= self._loaded.window:
+                return kept, dict(ids)
+        return None
 
     @torch.inference_mode()
     def _classify(self, batch: Sequence[_Asked]) -> list[list[float]]:
         """The share of every output, (claims, outputs)."""
-        ids = [one.encoded.ids for one in batch if one.encoded.ids is not None]
-        inputs = {name: self._padded(ids, name) for name in ids[0]}
-        shares: list[list[float]] = self._model(**inputs).logits.float().softmax(-1).tolist()
+        inputs = self._loaded.tokenizer.pad([one.ids for one in batch], return_tensors="pt")
+        logits = self._loaded.model(**inputs.to(self._loaded.device)).logits
+        shares: list[list[float]] = logits.float().softmax(-1).tolist()
         return shares
-
-    def _padded(self, ids: Sequence[Ids], name: str) -> torch.Tensor:
-        """One input of a batch, padded on the right, (claims, tokens) or (claims, tokens, 7)."""
-        return torch.nn.utils.rnn.pad_sequence(
-            [torch.tensor(one[name]) for one in ids],
-            batch_first=True,
-            padding_value=self._pad if name == "input_ids" else 0,
-        ).to(self._device)
 
     def _verdict(self, one: _Asked, shares: Sequence[float]) -> Verdict:
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict = self._verdicts[best]
         reason = f"the model: {verdict.replace('_', ' ')}, {shares[best]:.2f}"
-        return scored(one.claim, verdict, one.encoded.evidence, one.source, reason, self.name)
-
-
-def _length(one: _Asked) -> int:
-    assert one.encoded.ids is not None
-    return len(one.encoded.ids["input_ids"])
+        return scored(one.claim, verdict, one.evidence, one.source, reason, self.name)
 
 
 def _batches(asked: Sequence[_Asked], most_tokens: int) -> Iterator[list[_Asked]]:
     """Claims of about one length together, the longest first: a batch too large fails at once."""
     batch: list[_Asked] = []
-    for one in sorted(asked, key=_length, reverse=True):
-        if batch and (len(batch) + 1) * _length(batch[0]) > most_tokens:
+    for one in sorted(asked, key=lambda one: one.length, reverse=True):
+        if batch and (len(batch) + 1) * batch[0].length > most_tokens:
             yield batch
             batch = []
         batch.append(one)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,22 +168,15 @@ def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None
         raise TablemendError("--extractor takes texts apart: leave it out for an answer table")
 
 
-def open_named_verifier(options: argparse.Namespace, stack: ExitStack) -> Verifier:
-    """The verifier that the options name; it is closed with ``stack``."""
-    from tablemend.faithfulness.staf import open_verifier
+@contextmanager
+def open_scorers(options: argparse.Namespace) -> Iterator[tuple[Verifier, Extractor]]:
+    """The verifier and the extractor that the options name, closed at the end."""
+    from tablemend.faithfulness.staf import open_extractor, open_verifier
 
+    asked, how = backend_options(options), manner(options)
     labels = [label.strip() for label in options.labels.split(",") if label.strip()]
-    verifier = open_verifier(
-        options.verifier, backend_options(options), labels=labels, **manner(options)
-    )
-    stack.callback(verifier.close)
-    return verifier
-
-
-def open_named_extractor(options: argparse.Namespace, stack: ExitStack) -> Extractor:
-    """The extractor that the options name; it is closed with ``stack``."""
-    from tablemend.faithfulness.staf import open_extractor
-
-    extractor = open_extractor(options.extractor, backend_options(options), **manner(options))
-    stack.callback(extractor.close)
-    return extractor
+    with (
+        closing(open_verifier(options.verifier, asked, labels=labels, **how)) as verifier,
+        closing(open_extractor(options.extractor, asked, **how)) as extractor,
+    ):
+        yield verifier, extractor

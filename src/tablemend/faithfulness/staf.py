@@ -12,11 +12,10 @@ from tablemend.claims.answers import answer_claims
 from tablemend.config.backend import BackendOptions
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.combined import CombinedVerifier
-from tablemend.faithfulness.extractor import ModelExtractor
-from tablemend.faithfulness.llm import LLMVerifier
+from tablemend.faithfulness.llm import LLMVerifier, ModelExtractor
 from tablemend.faithfulness.names import PROGRAM, extractor_name, verifier_names
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
-from tablemend.faithfulness.verifier import Extraction, Extractor, Usage, Verifier
+from tablemend.faithfulness.verifier import Extraction, Extractor, Verifier
 from tablemend.records import Verification
 from tablemend.tables.table import Table
 from tablemend.verification.context_notes import answer_notes
@@ -92,64 +91,74 @@ def verify_text(
     verifier: str | Verifier = PROGRAM,
     extractor: str | Extractor = PROGRAM,
 ) -> Verification:
-    """Verify every claim of a text against its source.
+    """:func:`verify_documents` of one text."""
+    return verify_documents([(text, source)], verifier, extractor)[0]
+
+
+def verify_answer(
+    table: Table, source: Source, query: str = "", verifier: str | Verifier = PROGRAM
+) -> Verification:
+    """:func:`verify_documents` of one answer table.
 
     Args:
-        text: the summary.
-        source: its table, or tables and text.
+        table: the answer.
+        source: the context (``Source(text=...)``), tables, or both.
+        query: the question, whose scope the rows are checked by; may be empty.
+        verifier: see :func:`open_verifier`.
+    """
+    return verify_documents([(table, replace(source, query=query or source.query))], verifier)[0]
+
+
+def verify_documents(
+    items: Sequence[tuple[str | Table, Source]],
+    verifier: str | Verifier = PROGRAM,
+    extractor: str | Extractor = PROGRAM,
+) -> list[Verification]:
+    """Verify every claim of texts, and every cell and row of answer tables, by their sources.
+
+    Models are opened once and asked in batches.
+
+    Args:
+        items: texts, each with its table, or tables and text; answer tables, each with the
+            context that it was made from and the query. What the program could not read of a
+            query stands in the notes.
         verifier: see :func:`open_verifier`; one that is open stays open.
         extractor: see :func:`open_extractor`; likewise.
 
     Raises:
         TablemendError: a name that is unknown, or a model that cannot go on.
     """
-    return verify_texts([(text, source)], verifier, extractor)[0]
-
-
-def verify_answer(
-    table: Table, source: Source, query: str = "", verifier: str | Verifier = PROGRAM
-) -> Verification:
-    """Verify every cell and row of an answer table against the context that it was made from.
-
-    Args:
-        table: the answer.
-        source: the context (``Source(text=...)``), tables, or both.
-        query: the question, whose scope the rows are checked by; may be empty. What the program
-            could not read of it stands in the notes.
-        verifier: see :func:`open_verifier`; one that is open stays open.
-
-    Raises:
-        TablemendError: a name that is unknown, or a model that cannot go on.
-    """
-    return verify_answers([(table, source, query)], verifier)[0]
-
-
-def verify_texts(
-    items: Sequence[tuple[str, Source]],
-    verifier: str | Verifier = PROGRAM,
-    extractor: str | Extractor = PROGRAM,
-) -> list[Verification]:
-    """:func:`verify_text` of many texts, each opened once and asked in batches."""
-    with opened(extractor, open_extractor) as taking_apart:
-        extractions = taking_apart.extract([text for text, _ in items])
-        name = taking_apart.name
-    with opened(verifier, open_verifier) as verifying:
-        return _verify(extractions, [source for _, source in items], verifying, name)
-
-
-def verify_answers(
-    items: Sequence[tuple[Table, Source, str]], verifier: str | Verifier = PROGRAM
-) -> list[Verification]:
-    """:func:`verify_answer` of many answer tables: table, source and query of each."""
-    documents = [Extraction(answer_claims(table, query)) for table, _, query in items]
-    with opened(verifier, open_verifier) as verifying:
-        found = _verify(documents, [source for _, source, _ in items], verifying, "")
-        # A model reads the whole query; what the program could not read of it must be said.
-        is_program = isinstance(verifying, ProgramVerifier)
-    return [
-        replace(one, notes=(*one.notes, *answer_notes(table, query if is_program else "")))
-        for one, (table, _, query) in zip(found, items, strict=True)
+    with opened(extractor, open_extractor) as extracting:
+        of_texts = iter(extracting.extract([one for one, _ in items if isinstance(one, str)]))
+    extractions = [
+        next(of_texts)
+        if isinstance(one, str)
+        else Extraction(answer_claims(one, source.query), notes=answer_notes(one))
+        for one, source in items
     ]
+    sources = [source for _, source in items]
+    with opened(verifier, open_verifier) as verifying:
+        documents = [one.document for one in extractions]
+        scored = verifying.verify(list(zip(documents, sources, strict=True)))
+    found = []
+    for extraction, source, (verdicts, usage) in zip(extractions, sources, scored, strict=True):
+        spent, name, notes = extraction.usage + usage, verifying.name, extraction.notes
+        if extraction.document.table is None:
+            name = f"{name}; claims: {extracting.name}"
+        elif isinstance(verifying, ProgramVerifier):  # a model reads the whole query
+            notes = answer_notes(extraction.document.table, source.query)
+        found.append(
+            Verification(
+                verdicts,
+                name,
+                spent.calls,
+                spent.prompt_tokens,
+                spent.completion_tokens,
+                notes,
+                spent.failed,
+            )
+        )
+    return found
 
 
 @contextmanager
@@ -163,29 +172,3 @@ def opened(named: str | T, opener: Callable[[str], T]) -> Iterator[T]:
         yield found
     finally:
         found.close()
-
-
-def _verify(
-    extractions: Sequence[Extraction],
-    sources: Sequence[Source],
-    verifier: Verifier,
-    extractor: str,
-) -> list[Verification]:
-    documents = [one.document for one in extractions]
-    scored = verifier.verify(list(zip(documents, sources, strict=True)))
-    named = verifier.name + (f"; claims: {extractor}" if extractor else "")
-    found = []
-    for extraction, (verdicts, usage) in zip(extractions, scored, strict=True):
-        spent: Usage = extraction.usage + usage
-        found.append(
-            Verification(
-                verdicts,
-                named,
-                spent.calls,
-                spent.prompt_tokens,
-                spent.completion_tokens,
-                (extraction.note,) if extraction.note else (),
-                spent.failed,
-            )
-        )
-    return found

@@ -57,12 +57,12 @@ class Extraction(NamedTuple):
     Attributes:
         document: the text and its claims.
         usage: what a model was asked for it.
-        note: what a reader must know of it, such as claims that were dropped; may be empty.
+        notes: what a reader must know of it, such as claims that were dropped.
     """
 
     document: Document
     usage: Usage = NOTHING
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Extractor(Protocol):

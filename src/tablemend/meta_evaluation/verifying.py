@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from tablemend.config import BackendOptions
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
-from tablemend.faithfulness.staf import open_verifier, verify_texts
+from tablemend.faithfulness.staf import open_verifier, verify_documents
 from tablemend.meta_evaluation.items import Item
 from tablemend.records import Verification
 from tablemend.workers import map_in
@@ -50,7 +50,7 @@ def verify_items(
     """
     if name != PROGRAM:
         with closing(open_verifier(name, options)) as verifier:
-            found = verify_texts([(item.text, item.source) for item in items], verifier)
+            found = verify_documents([(item.text, item.source) for item in items], verifier)
         return Scored(verifier.name, tuple(found))
     # one table's texts together: it is read once, and sent to a process once
     groups = [list(group) for _, group in groupby(items, key=lambda item: id(item.source))]
@@ -67,5 +67,5 @@ def verify_items(
 
 def _verify_texts(texts: Sequence[str], source: Source) -> tuple[list[Verification], float]:
     start = time.process_time()
-    found = verify_texts([(text, source) for text in texts], PROGRAM)
+    found = verify_documents([(text, source) for text in texts], PROGRAM)
     return found, time.process_time() - start

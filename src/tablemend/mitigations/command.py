@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.command import asked
@@ -20,8 +20,7 @@ from tablemend.faithfulness.options import (
     add_verifier_options,
     backend_options,
     manner,
-    open_named_extractor,
-    open_named_verifier,
+    open_scorers,
     refuse_unread,
 )
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
@@ -159,33 +158,27 @@ def _check_out(options: argparse.Namespace) -> None:
 def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
     """Texts and answers in the order given; every model is opened once."""
     from tablemend.backends.backend import open_backend
-    from tablemend.evidence.source import Source
-    from tablemend.faithfulness.inputs import apart
     from tablemend.mitigations.edits import Draft
     from tablemend.mitigations.mend import mend as mend_drafts
 
+    if any(one.table is not None and one.source.tables for one in given):
+        raise TablemendError("an answer is mended by its context: leave the source out")
+    drafts = [
+        Draft(one.text, one.source, None if one.table is None else one.format) for one in given
+    ]
     with ExitStack() as stack:
-        verifier = open_named_verifier(options, stack)
+        verifier, extractor = stack.enter_context(open_scorers(options))
         model = None
         if options.model is not None:
             model = stack.enter_context(open_backend(options.model, backend_options(options)))
-        how: dict[str, Any] = {"verifier": verifier, **manner(options)}
-
-        def texts(some: Sequence[Input]) -> list[Mended]:
-            extractor = open_named_extractor(options, stack)
-            drafts = [Draft(one.text, one.source) for one in some]
-            return mend_drafts(drafts, options.method, model, extractor=extractor, **how)
-
-        def answers(some: Sequence[Input]) -> list[Mended]:
-            if any(one.source.tables for one in some):
-                raise TablemendError("an answer is mended by its context: leave the source out")
-            drafts = [
-                Draft(one.text, Source(text=one.source.text, query=one.query), one.format)
-                for one in some
-            ]
-            return mend_drafts(drafts, options.method, model, **how)
-
-        return apart(given, texts, answers)
+        return mend_drafts(
+            drafts,
+            options.method,
+            model,
+            verifier=verifier,
+            extractor=extractor,
+            **manner(options),
+        )
 
 
 def describe(found: Mended) -> str:

@@ -12,8 +12,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tablemend.backends.asking import ask
 from tablemend.backends.requests import Completion, Message, Request, Sampling
-from tablemend.faithfulness.asking import usage_of
-from tablemend.faithfulness.staf import verify_answers, verify_texts
+from tablemend.faithfulness.llm import usage_of
+from tablemend.faithfulness.staf import verify_documents
 from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY
@@ -193,13 +193,7 @@ def rewrite(works: Sequence[Rewriting[Any]], tools: Tools) -> None:
 def _verify(works: Sequence[Rewriting[Any]], tools: Tools) -> list[Verification]:
     """What is found of each document with the changes that are wanted; texts and tables."""
     documents = [(work.document(work.wanted), work.draft.evidence) for work in works]
-    texts = [(text, source) for text, source in documents if isinstance(text, str)]
-    tables = [
-        (table, source, source.query) for table, source in documents if isinstance(table, Table)
-    ]
-    of_texts = iter(verify_texts(texts, tools.verifier, tools.extractor) if texts else ())
-    of_tables = iter(verify_answers(tables, tools.verifier) if tables else ())
-    found = [next(of_texts if isinstance(one, str) else of_tables) for one, _ in documents]
+    found = verify_documents(documents, tools.verifier, tools.extractor)
     for work, one in zip(works, found, strict=True):
         work.usage += spent(one)
     return found

@@ -282,7 +282,7 @@ class SummaryScorer:
     def score(self, answers: Iterable[Submission[TabFaithExample]]) -> Iterator[Judgement]:
         """One judgement an answer; each finding is a claim that is wrong."""
         from tablemend.evidence.source import Source as Evidence
-        from tablemend.faithfulness.staf import verify_texts
+        from tablemend.faithfulness.staf import verify_documents
 
         stream = iter(answers)
         while chunk := list(islice(stream, CHUNK)):
@@ -291,7 +291,7 @@ class SummaryScorer:
                 for one in chunk
                 if not one.unscored
             ]
-            found = iter(verify_texts(asked, self._verifier, self._extractor))
+            found = iter(verify_documents(asked, self._verifier, self._extractor))
             for one in chunk:
                 if one.unscored:
                     yield Judgement(unscored=f"no answer: {one.unscored}", scorer=self.name)

@@ -9,8 +9,8 @@ from random import Random
 
 from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
+from tablemend.faithfulness.llm import NO_CLAIM
 from tablemend.faithfulness.premise import CELLS
-from tablemend.faithfulness.prompting import NO_CLAIM
 from tablemend.records import Verification
 from tablemend.tables.table import Cell, Table
 from tablemend.verification.program import VERSION, verify_document

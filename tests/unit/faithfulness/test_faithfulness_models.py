@@ -14,8 +14,12 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness import premise, staf
 from tablemend.faithfulness.alignment import align_claims
 from tablemend.faithfulness.combined import CombinedVerifier
-from tablemend.faithfulness.extractor import ModelExtractor, read_statements
-from tablemend.faithfulness.llm import LLMVerifier, read_verdict
+from tablemend.faithfulness.llm import (
+    LLMVerifier,
+    ModelExtractor,
+    read_statements,
+    read_verdict,
+)
 from tablemend.faithfulness.verifier import Usage
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Claim, ClaimKind, Document, Verdict
@@ -218,9 +222,9 @@ def test_an_extractor_counts_and_says_what_it_dropped() -> None:
     )
     found = ModelExtractor(backend).extract([TEXT, "x y", " "])
     assert [len(one.document.claims) for one in found] == [1, 0, 0]
-    assert "1 of the model's 2 claims stand nowhere" in found[0].note
-    assert "cut by the token limit" in found[1].note
-    assert found[2].note == "" and found[2].usage == Usage() and len(backend.asked) == 2
+    assert "1 of the model's 2 claims stand nowhere" in found[0].notes[0]
+    assert "cut by the token limit" in found[1].notes[0]
+    assert found[2].notes == () and found[2].usage == Usage() and len(backend.asked) == 2
 
 
 @pytest.mark.parametrize("name", ["programm", "llm:", "nl:x", "program+", "", "nli+program"])
@@ -234,7 +238,7 @@ def test_an_unknown_verifier_is_refused(name: str) -> None:
 def test_an_open_verifier_stays_open_and_usage_is_added_up() -> None:
     backend = CannedBackend(lambda text: says("supported"))
     extracting = CannedBackend(lambda text: "Alba won 41 points.\nSella has 39 points.")
-    found = staf.verify_texts(
+    found = staf.verify_documents(
         [(TEXT, SOURCE), (TEXT, SOURCE)], LLMVerifier(backend), ModelExtractor(extracting)
     )
     assert [one.staf for one in found] == [1.0, 1.0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import string
 from pathlib import Path
 
 import pytest
@@ -13,14 +11,12 @@ transformers = pytest.importorskip("transformers")
 
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.evidence.source import Source  # noqa: E402
-from tablemend.faithfulness import encoders, staf  # noqa: E402
 from tablemend.faithfulness.labels import read_labels  # noqa: E402
-from tablemend.faithfulness.nli import NLIVerifier  # noqa: E402
+from tablemend.faithfulness.nli import TOO_LONG, NLIVerifier  # noqa: E402
 from tablemend.records import Claim, Document  # noqa: E402
 from tablemend.tables.table import Table  # noqa: E402
 from tests.support.tiny_encoders import tiny_bert_config  # noqa: E402
 
-SYMBOLS = string.ascii_lowercase + string.digits + string.punctuation
 WINDOW = 96
 TABLE = Table.of(["Team", "Points"], [["Alba", "41"], ["Sella", "37"], ["Vey", "12"]])
 SOURCE = Source((TABLE,))
@@ -36,55 +32,6 @@ def save_bert(folder: Path, labels: list[str], winner: int) -> Path:
     names = dict(enumerate(labels))
     config = tiny_bert_config(folder, WINDOW, num_labels=len(labels), id2label=names)
     return save(transformers.BertForSequenceClassification(config), winner, folder)
-
-
-def save_tapas(folder: Path, winner: int) -> Path:
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[EMPTY]", *SYMBOLS]
-    tokens += [f"##{symbol}" for symbol in SYMBOLS]
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(tokens))
-    tokenizer = transformers.TapasTokenizer(str(folder / "vocab.txt"), model_max_length=WINDOW)
-    tokenizer.save_pretrained(folder)
-    config = transformers.TapasConfig(
-        vocab_size=len(tokens),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=WINDOW,
-        num_labels=2,
-        id2label={0: "REFUTED", 1: "ENTAILED"},
-    )
-    return save(transformers.TapasForSequenceClassification(config), winner, folder)
-
-
-def save_tapex(folder: Path, winner: int) -> Path:
-    folder.mkdir()
-    symbols = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *SYMBOLS, "\u0120"]
-    vocabulary = {symbol: number for number, symbol in enumerate(symbols)}
-    (folder / "vocab.json").write_text(json.dumps(vocabulary))
-    (folder / "merges.txt").write_text("#version: 0.2\n")
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "TapexTokenizer", "model_max_length": WINDOW})
-    )
-    config = transformers.BartConfig(
-        vocab_size=len(symbols),
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        max_position_embeddings=2 * WINDOW,
-        num_labels=2,
-        id2label={0: "Refused", 1: "Entailed"},
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
-        decoder_start_token_id=2,
-    )
-    return save(transformers.BartForSequenceClassification(config), winner, folder)
 
 
 def save(model: object, winner: int, folder: Path) -> Path:
@@ -141,13 +88,6 @@ def test_a_batch_gives_what_each_claim_gives_alone(tmp_path: Path) -> None:
     together = [one.reason for verdicts, _ in verifier.verify(items) for one in verdicts]
     alone = [verifier.verify([(document(text), SOURCE)])[0][0][0].reason for text in texts]
     assert together == alone
-    encoded = [
-        verifier._ask((0, place), claim, SOURCE)
-        for place, claim in enumerate(document(*texts).claims)
-    ]
-    shares = torch.tensor(verifier._classify(encoded))
-    apart = torch.tensor([verifier._classify([one])[0] for one in encoded])
-    assert torch.allclose(shares, apart, atol=1e-6) and len({*map(tuple, shares.tolist())}) > 1
 
 
 def test_what_does_not_fit_is_shown_with_fewer_cells_or_not_at_all(tmp_path: Path) -> None:
@@ -158,27 +98,10 @@ def test_what_does_not_fit_is_shown_with_fewer_cells_or_not_at_all(tmp_path: Pat
     assert "Alba" in short[0].evidence[0].text
     long = "Alba has 41 points " + "and more " * 30
     ((verdicts, usage),) = verifier.verify([(document(long), SOURCE)])
-    assert verdicts[0].verdict == "unscored" and verdicts[0].reason == encoders.CELL_TOO_LONG
+    assert verdicts[0].verdict == "unscored" and verdicts[0].reason == TOO_LONG
     assert usage.calls == 0
     ((other, _),) = verifier.verify([(document("Zzz."), SOURCE)])
     assert other[0].verdict == "unscored" and "no cell" in other[0].reason
-
-
-@pytest.mark.parametrize("kind", [save_tapas, save_tapex])
-def test_table_models_read_the_whole_table_or_nothing(tmp_path: Path, kind: object) -> None:
-    folder = kind(tmp_path / "m", 1)  # type: ignore[operator]
-    verifier = staf.open_verifier(f"nli:{folder}")
-    small = Source((Table.of(["Team", "P"], [["Alba", "41"]]),))
-    ((verdicts, _),) = verifier.verify([(document("Alba has 41."), small)])
-    assert verdicts[0].verdict == "supported"
-    large = Source(
-        (Table.of(["Team", "P"], [["Alba", "41"], *[[f"x{n}", "1"] for n in range(60)]]),)
-    )
-    ((verdicts, _),) = verifier.verify([(document("Alba has 41."), large)])
-    assert verdicts[0].verdict == "unscored" and verdicts[0].reason == encoders.TABLE_TOO_LONG
-    ((verdicts, _),) = verifier.verify([(document("Alba has 41."), Source(text="Alba has 41."))])
-    assert verdicts[0].verdict == "unscored" and verdicts[0].reason == encoders.NO_TABLE
-    verifier.close()
 
 
 def test_a_base_model_without_a_classifier_is_refused(tmp_path: Path) -> None:

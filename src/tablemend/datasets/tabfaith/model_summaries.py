@@ -17,7 +17,7 @@ from tablemend.datasets.tabfaith.sources import Found
 from tablemend.datasets.tabfaith.summary import InjectedError
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import open_verifier, verify_texts
+from tablemend.faithfulness.staf import open_verifier, verify_documents
 from tablemend.faithfulness.verifier import Verifier
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Verification
@@ -88,7 +88,9 @@ def _make_some(
         except Unreadable as error:
             yield record_of(number, domain, None, error.problem.kind, Counter())
     asked = [(text, Source((places[id][2].table,))) for id, text in texts.items()]
-    for (id, text), verification in zip(texts.items(), verify_texts(asked, verifier), strict=True):
+    for (id, text), verification in zip(
+        texts.items(), verify_documents(asked, verifier), strict=True
+    ):
         number, domain, found = places[id]
         example = _example(settings, domain, found, text, verification, short_name(backend))
         yield record_of(number, domain, example, "", Counter())
