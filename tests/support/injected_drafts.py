@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm import checks, omissions, preservation, queries
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
-from tablemend.datasets.tablehallu_llm.preservation import Preserved
+from tablemend.datasets.tablehallu_llm.preservation import Preserved, check_adversarial
 from tablemend.detector.keys import primary_key
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Mention
@@ -37,7 +37,6 @@ class Injected(NamedTuple):
     name: str
     kinds: frozenset[str]
     problems: list[Problem]
-    note: str = ""
 
     @property
     def found(self) -> bool:
@@ -50,7 +49,7 @@ def all_problems(kernel: Kernel) -> list[Problem]:
         *checks.check_kernel(draft, SHAPE),
         *queries.check_query(query, draft),
         *queries.check_constraints(constraints, draft, query),
-        *(preservation.check_adversarial(draft, constraints, text, FLOOR) if text else ()),
+        *(check_adversarial(draft, text, FLOOR) if text else ()),
     ]
 
 
@@ -190,26 +189,10 @@ def _in_query(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     if len(set(entities)) == len(entities):
         named = f"{query} Include {rng.choice(entities)}."
         yield injected("name in the query", named, queries.CELL_IN_QUERY)
-    inner = list(_inner_values(table))
-    if inner:
-        _, cell = rng.choice(inner)
-        said = f"{query} One of them stands at {cell} there."
-        yield injected("number in the query", said, queries.CELL_IN_QUERY)
 
 
 def _swap(text: str, one: str, other: str) -> str:
     return text.replace(one, "\0").replace(other, one).replace("\0", other)
-
-
-def _inner_values(table: Table) -> Iterator[tuple[str, str]]:
-    for header, cells in zip(table.columns, zip(*table.rows, strict=True), strict=True):
-        filled = [cell for cell in cells if cell is not None]
-        numbers = [value.number for cell in filled if (value := read_value(cell)).number]
-        if len(numbers) == len(filled) > 2:
-            low, high = min(n.value for n in numbers), max(n.value for n in numbers)
-            for cell, number in zip(filled, numbers, strict=True):
-                if low < number.value < high and number.value > 99 and len(str(number.value)) != 4:
-                    yield header, cell
 
 
 def _in_constraints(kernel: Kernel) -> Iterator[Injected]:
@@ -242,13 +225,11 @@ def _in_constraints(kernel: Kernel) -> Iterator[Injected]:
 
 
 def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Injected]:
-    draft, _, constraints, text = kernel
+    draft, _, _, text = kernel
 
     def injected(name: str, changed: str, *kinds: str) -> Injected:
-        found = preservation.check_adversarial(draft, constraints, changed, FLOOR)
-        return Injected(name, frozenset(kinds), found, note)
+        return Injected(name, frozenset(kinds), check_adversarial(draft, changed, FLOOR))
 
-    note = ""
     facts = preservation.locate_facts(draft, text)
     fact = rng.choice(facts)
     cut = _splice(text, fact.adversarial.sentence_start, fact.adversarial.sentence_end, "")
@@ -258,23 +239,8 @@ def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     other = _other_value(draft.table, fact.row, draft.table.columns.index(fact.column))
     place = fact.adversarial
     changed = _splice(text, place.start, place.end, other)
-    note = f"{fact.column}: {fact.value} -> {other}"
     yield injected("gold value changed", changed, preservation.LOST)
-    bounded = {condition.column for condition in constraints.conditions}
-    numbers = [
-        fact
-        for fact in facts
-        if fact.column not in (key, *bounded) and read_value(fact.value).number is not None
-    ]
     spans = sentence_spans(text)
-    if numbers:
-        fact = rng.choice(numbers)
-        other = _other_value(draft.table, fact.row, draft.table.columns.index(fact.column))
-        sentence = f"The {fact.column} of {fact.entity} is {other}."
-        place_at = rng.choice(spans).end
-        again = f"{text[:place_at]} {sentence}{text[place_at:]}"
-        note = sentence
-        yield injected("gold entity restated", again, preservation.RESTATED)
     row, column = rng.choice(
         [
             (i, j)
@@ -288,7 +254,7 @@ def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Injected]:
         if name != "null stated without its column":
             filled = f"{text[:place_at]} {sentence}{text[place_at:]}"
             yield injected(f"long text: {name}", filled, kind, omissions.NULL_STATED)
-    kept = sorted(kept.span for kept in Preserved(draft, text).kept.values())
+    kept = sorted(kept.span for kept in Preserved(draft, text).kept)
     rest = text
     for start, end in reversed(kept):
         rest = _splice(rest, start, end, "")

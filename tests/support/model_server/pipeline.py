@@ -44,7 +44,7 @@ def passes(place: int) -> bool:
         check_kernel(draft, SHAPE)
         or check_query(example.query, draft)
         or check_constraints(rule, draft, example.query)
-        or check_adversarial(draft, rule, example.adversarial_context, FLOOR)
+        or check_adversarial(draft, example.adversarial_context, FLOOR)
     )
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
-from tablemend.datasets.tablehallu_llm.statements import Statements
+from tablemend.datasets.tablehallu_llm.statements import Statements, overlap
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
 from tablemend.prompting.replies import Problem
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import fold, header_key
+from tablemend.values.units import header_unit
 
 COLUMNS = "number of columns"
 ROWS = "number of rows"
@@ -35,6 +37,7 @@ SORT_EMPTY = "empty cell in the sort column"
 UNSORTED = "rows not sorted as declared"
 NOT_STATED = "value not stated"
 NO_PROSE = "context is no prose"
+EXTRA = "number that the table does not have"
 
 _LONGEST_CELL = 80
 _MARKUP = ("|", "#", "- ", "* ", "1. ", "```")
@@ -152,4 +155,24 @@ def _check_context(draft: KernelDraft) -> Iterator[Problem]:
                     f"The context does not state {row[column]!r} ({table.columns[column]}) in a "
                     f"sentence about {row[statements.key]!r}.",
                 )
+    yield from _check_numbers(statements)
     yield from Omissions(statements).find()
+
+
+def _check_numbers(statements: Statements) -> Iterator[Problem]:
+    """The text says no more than the table (A.3.1), as far as digits tell."""
+    table, places = statements.table, statements.places
+    units = [header_unit(name) for name in table.columns]
+    cells = [(cell, unit) for row in table.rows for cell, unit in zip(row, units, strict=True)]
+    said = [span for cell, unit in cells if cell for span in places.find(cell, unit)]
+    written = words_of(
+        " | ".join([table.title, *table.columns, *(cell or "" for cell, _ in cells)])
+    )
+    for span in places.amounts(0, len(statements.text)):
+        stated = statements.text[slice(*span)]
+        if (
+            any(map(str.isdigit, stated))
+            and words_of(stated) not in written
+            and not overlap(span, said)
+        ):
+            yield Problem(EXTRA, f"The text says {stated!r}, which the table does not have.")

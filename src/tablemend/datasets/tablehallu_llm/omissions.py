@@ -13,13 +13,9 @@ from tablemend.datasets.tablehallu_llm.statements import (
     overlap,
 )
 from tablemend.prompting.replies import Problem
-from tablemend.values.cells import Value, read_value, year_of
-from tablemend.values.dates import StatedDate
-from tablemend.values.numbers import Number, Stated
-from tablemend.values.places import Places, singular
+from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import tokens_of
-from tablemend.values.units import header_unit
 from tablemend.values.words import akin, content_words
 
 NULL_STATED = "empty cell stated"
@@ -52,9 +48,7 @@ _COMMON = frozenset(
     "year date name type time value status rank title class category result place level group "
     "role position period kind".split()
 )
-_REACH = 3  # a number this many times beyond the column's others is no value of it
-_YEARS = 60
-_LETTERS = 3
+_SHORTEST = 3
 _NAME = re.compile(r"[A-Z\u00c0-\u00de][\w'\u2019.-]*(?: (?:(?:of|de|von|van|the|&) )?[A-Z]\w*)*")
 
 
@@ -63,7 +57,7 @@ class Omissions:
 
     Args:
         statements: the text, read against the table.
-        known: further words that may be said: of the title, the topic, the query.
+        known: further words that may be said: those of the base context.
     """
 
     def __init__(self, statements: Statements, known: str = "") -> None:
@@ -71,16 +65,8 @@ class Omissions:
         self._table = statements.table
         self._known = known
 
-    def find(
-        self, skip: Collection[Span] = (), outside: Collection[Sentence] = ()
-    ) -> Iterator[Problem]:
-        """Every place that fills an empty cell or remarks on one.
-
-        Args:
-            skip: places that were looked at before.
-            outside: sentences that say they are about something out of scope; their values are
-                another row's, but they may not speak of the attribute either.
-        """
+    def find(self, skip: Collection[Span] = ()) -> Iterator[Problem]:
+        """Every place that fills an empty cell or remarks on one, but for those in ``skip``."""
         blanks = [
             (row, column)
             for row, cells in enumerate(self._table.rows)
@@ -94,12 +80,11 @@ class Omissions:
             if self._statements.closed or sentence.about & rows:
                 yield from self._remarks(sentence)
             for row, column in blanks:
-                if row in sentence.about and (
-                    said := self._leak(sentence, row, column, sentence in outside)
-                ):
+                if row in sentence.about and (said := self._leak(sentence, row, column)):
+                    entity = self._table.rows[row][self._statements.key]
                     yield Problem(
                         NULL_STATED,
-                        f"The cell {self._table.columns[column]!r} of {self._entity(row)!r} is "
+                        f"The cell {self._table.columns[column]!r} of {entity!r} is "
                         f"empty, but the text says {said!r} there: leave that attribute out.",
                     )
 
@@ -111,31 +96,23 @@ class Omissions:
                 f"The text says {match[0]!r}: pass over what is missing without a word.",
             )
 
-    def _entity(self, row: int) -> str:
-        return self._table.rows[row][self._statements.key] or ""
-
-    def _leak(self, sentence: Sentence, row: int, column: int, outside: bool) -> str | None:
+    def _leak(self, sentence: Sentence, row: int, column: int) -> str | None:
         """The words that fill an empty cell, or ``None``."""
         others = sentence.about - {row}
         if any(self._table.rows[other][column] is not None for other in others):
             return None  # it may well speak of the others
-        foreign = self._names_foreign(sentence)
-        if foreign and row not in sentence.named:
+        closed = self._statements.closed
+        if not closed and row not in sentence.named and self._names_foreign(sentence):
             return None  # "It was in 1868 that Lund was founded"
         label = self._label(sentence, row, column)
-        if label is not None:
+        if label is not None or others or not closed:
             return label
-        if others or outside or foreign:
-            return None
-        own = self._own_spans(row)
-        return self._value_of_column(sentence, row, column, own) or self._fresh_value(
-            sentence, column, own
-        )
+        return self._value_of_column(sentence, row, column)
 
     def _own_spans(self, row: int) -> list[Span]:
         """Where the row's own cells and name stand, however often."""
         statements = self._statements
-        spans = list(statements.name_spans(self._entity(row)))
+        spans = list(statements.name_spans(self._table.rows[row][statements.key] or ""))
         for column in range(len(self._table.columns)):
             spans += statements.cell_spans(row, column)
         return spans
@@ -150,11 +127,8 @@ class Omissions:
         ]
         words = content_words(self._table.columns[column])
         wanted = [word for word in words if not any(akin(word, other) for other in stated)]
-        if not wanted:
+        if not wanted or (_COMMON.issuperset(wanted) and not self._says_more(sentence, row)):
             return None
-        if _COMMON.issuperset(wanted) and not self._says_more(sentence, row):
-            return None
-        covered = self._covered(sentence)
         found: list[str] = []
         for want in wanted:
             place = next(
@@ -163,7 +137,7 @@ class Omissions:
                     for word, start, end in self._statements.places.tokens
                     if sentence.start <= start < sentence.end
                     and akin(word, want)
-                    and not overlap((start, end), covered)
+                    and not overlap((start, end), self._cell_places)
                 ),
                 None,
             )
@@ -178,12 +152,9 @@ class Omissions:
         own = self._own_spans(row)
         return any(not overlap(span, own) for span in spans)
 
-    def _covered(self, sentence: Sentence) -> list[Span]:
-        """Cells and the title's words: a column's word inside them is none of the column."""
-        return [span for span in self._cell_places if sentence.start <= span.start < sentence.end]
-
     @cached_property
     def _cell_places(self) -> list[Span]:
+        """Where cells of words stand: a column's word inside them is none of the column."""
         cells = {
             cell
             for row in self._table.rows
@@ -192,79 +163,33 @@ class Omissions:
         }
         return [span for cell in sorted(cells) for span in self._statements.places.find(cell)]
 
-    def _value_of_column(
-        self, sentence: Sentence, row: int, column: int, own: list[Span]
-    ) -> str | None:
+    def _value_of_column(self, sentence: Sentence, row: int, column: int) -> str | None:
         """A value that the same column has in another row."""
+        own = self._own_spans(row)
         for cell in dict.fromkeys(self._table.column(self._table.columns[column])):
-            if cell is None or sum(map(str.isalnum, cell)) < _LETTERS or not is_text(cell):
+            if cell is None or (is_text(cell) and sum(map(str.isalnum, cell)) < _SHORTEST):
                 continue
             for span in self._statements.places.find(cell):
                 if sentence.start <= span.start < sentence.end and not overlap(span, own):
                     return self._statements.text[span.start : span.end]
         return None
 
-    def _fresh_value(self, sentence: Sentence, column: int, own: list[Span]) -> str | None:
-        """A number or date that the row does not have and the column could."""
-        others = [read_value(cell) for row in self._table.rows if (cell := row[column]) is not None]
-        unit = header_unit(self._table.columns[column])
-        places = self._statements.places
-        said: list[Stated | StatedDate] = [*places.numbers, *places.dates]
-        for stated in said:
-            span = Span(stated.start, stated.end)
-            if not sentence.start <= span.start < sentence.end or overlap(span, own):
-                continue
-            text = self._statements.text[span.start : span.end]
-            if not any(map(str.isdigit, text)) or self._is_known(text):
-                continue
-            if isinstance(stated, StatedDate):
-                if any(other.dates for other in others):
-                    return text
-            elif _could_be(stated.number, others, unit.symbol):
-                return text
-        return None
-
-    def _is_known(self, text: str) -> bool:
-        return bool(Places(self._known).find(text))
-
     def _names_foreign(self, sentence: Sentence) -> bool:
-        """Whether a longer text's sentence names something that is not in the table."""
-        if self._statements.closed:
-            return False
-        return bool(foreign_names(self._statements, sentence, self._known))
+        """Whether a sentence has a capitalised name that neither the table nor ``known`` has.
 
-
-def _could_be(number: Number, others: list[Value], symbol: str) -> bool:
-    numbers = [other for other in others if other.number is not None]
-    if 2 * len(numbers) < len(others) or not numbers:
+        The first word of a sentence tells nothing.
+        """
+        text = self._statements.text
+        for match in _NAME.finditer(text, sentence.start, sentence.end):
+            words = [singular(word) for word in tokens_of(match[0]).words]
+            if match.start() == sentence.start:
+                words = words[1:]
+            if any(w not in self._vocabulary and w.isalpha() and len(w) > 2 for w in words):
+                return True
         return False
-    units = {other.number.unit.symbol for other in numbers if other.number} | {symbol, ""}
-    if number.unit.symbol not in units:
-        return False
-    values = [other.number.value for other in numbers if other.number]
-    if all(year_of(other) for other in numbers):
-        return year_of(Value("", number)) is not None and (
-            min(values) - _YEARS <= number.value <= max(values) + _YEARS
-        )
-    low, high = sorted((min(values), max(values)), key=abs)
-    return abs(low) / _REACH <= abs(number.value) <= abs(high) * _REACH
 
-
-def foreign_names(statements: Statements, sentence: Sentence, known: str) -> list[str]:
-    """Capitalised names in a sentence that neither the table nor ``known`` has.
-
-    The first word of a sentence tells nothing.
-    """
-    table = statements.table
-    vocabulary = {singular(word) for word in tokens_of(f"{known} {table.title}").words}
-    for name in (*table.columns, *(cell for row in table.rows for cell in row if cell)):
-        vocabulary.update(map(singular, tokens_of(name).words))
-    text = statements.text
-    found = []
-    for match in _NAME.finditer(text, sentence.start, sentence.end):
-        words = [singular(word) for word in tokens_of(match[0]).words]
-        if match.start() == sentence.start:
-            words = words[1:]
-        if any(word not in vocabulary and word.isalpha() and len(word) > 2 for word in words):
-            found.append(match[0])
-    return found
+    @cached_property
+    def _vocabulary(self) -> set[str]:
+        cells = (cell for row in self._table.rows for cell in row if cell)
+        said = " ".join((self._known, self._table.title, *self._table.columns, *cells))
+        return {singular(word) for word in tokens_of(said).words}

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 
 from tablemend.datasets.tablehallu.columns import read_date, read_number
 from tablemend.datasets.tablehallu.verification import meets
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
+from tablemend.datasets.tablehallu_llm.statements import is_text
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
-from tablemend.values.cells import read_value
 from tablemend.values.places import Places
-from tablemend.values.sentences import Span, sentence_spans
 from tablemend.values.text import header_key
 from tablemend.values.units import header_unit
-from tablemend.values.words import akin, content_words
 
 COLUMN_MISSING = "column not named"
 COLUMNS_UNORDERED = "columns not listed in order"
@@ -36,18 +34,16 @@ GOLD_OUT_OF_SCOPE = "gold row out of scope"
 NOT_IN_QUERY = "bound that the query does not state"
 
 _BETWEEN = r"\W{0,8}?(?:(?:and|then|finally|lastly|followed by|plus|\d{1,2}[.)])\W{1,4})*\W{0,8}?"
-_QUOTED = re.compile(r'["\u201c]([^"\u201c\u201d]+)["\u201d]')
 _LETTERS = 3
-_COUNTS = 12
 
 
 def check_query(query: str, draft: KernelDraft) -> list[Problem]:
     """The query (TableHallu, A.1.3): columns in order, sort rule, no cell beyond the scope.
 
-    What may be said of cells is the scope alone: a number or date that no cell of its column
-    passes (an end of the range), a word of the table's title, and the values of a column of kinds
-    or places if *all* of them are said, so that nothing is told apart by them. A name from the
-    column that names the rows may be said only where several rows share it.
+    What may be said of cells is the scope alone: numbers and dates, which bound it, words of the
+    table's title, and the values of a column of kinds or places if *all* of them are said, so that
+    nothing is distinguished by them. A name from the column that names the rows may be said only
+    where several rows share it.
     """
     problems = list(_check_columns(query, draft.table))
     rule = sort_rule_from_query(query, draft.table.columns)
@@ -94,104 +90,37 @@ def _name_pattern(name: str) -> str:
 def _check_cells(query: str, table: Table) -> Iterator[Problem]:
     key = primary_key(table)
     places, subject = Places(query), Places(table.title)
-    names = _find_names(query, table.columns)
+    names = [
+        match.span()
+        for name in table.columns
+        for match in re.finditer(_name_pattern(name), query, re.IGNORECASE)
+    ]
+    ends = {table.rows[0][key], table.rows[-1][key]}  # may bound the scope where they are years
+
+    def says(cell: str, column: int) -> bool:
+        if column == key:
+            known = is_text(cell) or cell not in ends
+        else:
+            known = is_text(cell) and sum(map(str.isalpha, cell)) >= _LETTERS
+        return known and any(
+            not any(start <= span.start and span.end <= end for start, end in names)
+            for span in places.find(cell)
+        )
+
     for column, name in enumerate(table.columns):
         cells = [cell for cell in table.column(name) if cell is not None]
         distinct = dict.fromkeys(cells)
-        said = {
-            cell: spans
-            for cell in distinct
-            if _is_specific(cell)
-            and (
-                spans := [
-                    span
-                    for span in places.find(cell, header_unit(name))
-                    if not any(one.start <= span.start and span.end <= one.end for one in names)
-                ]
-            )
-        }
+        said = [cell for cell in distinct if says(cell, column)]
         repeated = len(distinct) < len(cells)
         if len(said) == len(distinct) and (column != key or repeated):
             continue
-        for cell, spans in said.items():
-            if column != key and subject.find(cell):
-                continue
-            inner = [span for span in spans if not _is_end(query, span, cell, column, table)]
-            if inner:
+        for cell in said:
+            if column == key or not subject.find(cell):
                 yield Problem(
                     CELL_IN_QUERY,
-                    f"The query says {query[slice(*inner[0])]!r}, a cell of the column "
-                    f'"{name}": describe the scope without it.',
+                    f'The query says {cell!r}, a cell of the column "{name}": describe the scope '
+                    "without it.",
                 )
-
-
-def _find_names(query: str, names: Iterable[str]) -> list[Span]:
-    """Where a query says the name of a column."""
-    return [
-        Span(*match.span())
-        for name in names
-        for match in re.finditer(_name_pattern(name), query, re.IGNORECASE)
-    ]
-
-
-def _is_specific(cell: str) -> bool:
-    """Whether one would recognise the cell: not a letter or two, not the 5 of "the top 5"."""
-    number = read_value(cell).number
-    if number is not None:
-        return abs(number.value) > _COUNTS or number.decimals > 0
-    return any(map(str.isdigit, cell)) or sum(map(str.isalpha, cell)) >= _LETTERS
-
-
-def _is_end(query: str, span: Span, cell: str, column: int, table: Table) -> bool:
-    """Whether a number or date in a query only bounds a range."""
-    order = _order(cell)
-    if order is None:
-        return False
-    own = _column_orders(table, column)
-    if own and (order <= min(own) or order >= max(own)):
-        return True
-    start, end = next(
-        (one for one in sentence_spans(query) if one.start <= span.start < one.end),
-        Span(0, len(query)),
-    )
-    quoted = [match for match in _QUOTED.finditer(query) if start <= match.start() < span.start]
-    if quoted and quoted[-1][1] not in table.columns:
-        return True  # the end of a range on a column that the table does not have
-    said = query[start:end]
-    return any(
-        other != column
-        and (orders := _column_orders(table, other))
-        and (order <= min(orders) or order >= max(orders))
-        and ((_is_year(order) and all(map(_is_year, orders))) or _speaks_of(said, name))
-        for other, name in enumerate(table.columns)
-    )
-
-
-def _is_year(order: float) -> bool:
-    return 1000 <= order < 3000
-
-
-def _speaks_of(text: str, column: str) -> bool:
-    """Whether a few words have a column's, each in some form."""
-    said = [word for word, _, _ in Places(text).tokens]
-    return all(any(akin(word, wanted) for word in said) for wanted in content_words(column))
-
-
-def _column_orders(table: Table, column: int) -> list[float]:
-    """The numbers or dates of a column, if all cells are."""
-    orders = [_order(cell) for row in table.rows if (cell := row[column]) is not None]
-    known = [order for order in orders if order is not None]
-    return known if len(known) == len(orders) else []
-
-
-def _order(cell: str) -> float | None:
-    value = read_value(cell)
-    if value.number is not None:
-        return float(value.number.value)
-    if len(value.dates) == 1 and re.fullmatch(r"\d{4}(-\d\d){0,2}", value.dates[0]):
-        year, month, day = (*map(int, value.dates[0].split("-")), 1, 1)[:3]
-        return year + (month - 1) / 12 + (day - 1) / 372
-    return None
 
 
 def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) -> list[Problem]:

@@ -215,7 +215,7 @@ class Stages:
 
     def _check_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
         floor = self._settings.min_expansion * EXPANSION[self.difficulty]
-        return check_adversarial(kernel.draft, kernel.constraints, text, floor)
+        return check_adversarial(kernel.draft, text, floor)
 
     async def _verify_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
         """Verifier 2 (A.3.2): first what was there, then what came in."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,8 +32,6 @@ _PRONOUN = re.compile(
 )
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _SHORT_NAME = 3
-_PARTS = re.compile(r"[,;]|\band\b")
-_PARTED = 50  # characters
 
 
 class Sentence(NamedTuple):
@@ -109,38 +107,6 @@ class Statements:
             return False
         said = self.text[sentence.start : sentence.end]
         return not sentence.about or _COLLECTIVE.search(said) is not None
-
-    def nearest_amount(self, sentence: Sentence, words: Sequence[str]) -> Span | None:
-        """The number or date that stands closest to a column's words.
-
-        ``None`` where the sentence does not have all of them, each in some form, or no number.
-        """
-        tokens = [
-            token for token in self.places.tokens if sentence.start <= token[1] < sentence.end
-        ]
-        found = [[token for token in tokens if akin(token[0], word)] for word in words]
-        amounts = self.places.amounts(sentence.start, sentence.end)
-        if not found or not all(found) or not amounts:
-            return None
-        labels = [(start, end) for same in found for _, start, end in same]
-        digits = [span for span in amounts if any(map(str.isdigit, self.text[slice(*span)]))]
-        # "one entry for ..." counts nothing
-        return min(
-            digits or amounts,
-            key=lambda span: min(self._distance(span, label) for label in labels),
-        )
-
-    def _distance(self, span: Span, label: tuple[int, int]) -> int:
-        """Characters between a number and a word, more where a comma or *and* parts them."""
-        start, end = sorted((span, label))[0][1], sorted((span, label))[1][0]
-        return end - start + (_PARTED if _PARTS.search(self.text, start, end) else 0)
-
-    def has_words(self, sentence: Sentence, words: Sequence[str]) -> bool:
-        """Whether a sentence has all these words, each in some form; not where there are none."""
-        said = [
-            word for word, start, _ in self.places.tokens if sentence.start <= start < sentence.end
-        ]
-        return bool(words) and all(any(akin(word, want) for word in said) for want in words)
 
     def locate(self, row: int) -> dict[int, Mention | None]:
         """Where each filled cell of a row is stated, by column; ``None`` where it is not.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.preservation import check_adversarial, locate_facts
-from tablemend.records import Constraints
 from tablemend.tables.table import Table
 
 TABLE = Table.of(
@@ -16,7 +15,6 @@ CONTEXT = (
     "1990. The Corrin mill opened in 1993."
 )
 DRAFT = KernelDraft(TABLE, "Mill", "ascending", CONTEXT)
-CONSTRAINTS = Constraints(("mills",), None, "Mill", "ascending")
 TEXT = (
     "The Tarn mill opened in 1950. The Bessel mill has 6 wheels. It opened in 1990. Farmers came "
     "from far away.\n\nThe Ulm mill opened in 1961. The Arden mill has 4 wheels. It opened in "
@@ -25,7 +23,7 @@ TEXT = (
 
 
 def test_equal_sentences_keep_to_what_they_are_about() -> None:
-    assert "torn" not in " ".join(p.kind for p in check_adversarial(DRAFT, CONSTRAINTS, TEXT, 1.0))
+    assert "torn" not in " ".join(p.kind for p in check_adversarial(DRAFT, TEXT, 1.0))
     facts = {(fact.entity, fact.column): fact for fact in locate_facts(DRAFT, TEXT)}
     arden, bessel = facts["Arden", "Opened"], facts["Bessel", "Opened"]
     assert TEXT[arden.adversarial.start : arden.adversarial.end] == "1990"
