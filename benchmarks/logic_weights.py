@@ -24,12 +24,12 @@ from scipy.optimize import minimize
 
 from tablemend.config import Section, load
 from tablemend.datasets.tabfaith.injection import Injector
-from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.meta_evaluation.injection import read_tables, synthetic_tables
 from tablemend.meta_evaluation.items import split_of
 from tablemend.meta_evaluation.sets import SetName, read_set
+from tablemend.programs.speaker import Unsayable
 from tablemend.script import run_script
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
@@ -100,7 +100,7 @@ def _of_summaries(table: Table) -> Iterator[Example]:
     try:
         verbaliser = Verbaliser(table)
         summary = verbaliser.summarise(Random(f"logic:{key}"))
-    except Unverbalisable:
+    except Unsayable:
         return
     texts: list[tuple[str, tuple[int, ...]]] = [(summary.text, ())]
     injector = Injector(summary, verbaliser)

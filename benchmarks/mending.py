@@ -22,7 +22,6 @@ from random import Random
 from tablemend.backends.backend import open_backend
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
-from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
@@ -32,6 +31,7 @@ from tablemend.meta_evaluation.items import Split
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.repair_text import repair_text
+from tablemend.programs.speaker import Unsayable
 from tablemend.records import ClaimError
 from tablemend.values.cells import same_value
 
@@ -45,7 +45,7 @@ def make_pair(named: Named, error: ClaimError) -> Pair | None:
     try:
         verbaliser = Verbaliser(named.table)
         summary = verbaliser.summarise(Random(f"{SEED}:{named.key}:{named.table.content_hash()}"))
-    except Unverbalisable:
+    except Unsayable:
         return None
     injector = Injector(summary, verbaliser)
     injected = injector.inject((error,), Random(f"{SEED}:{named.key}"))

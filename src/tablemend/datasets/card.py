@@ -12,9 +12,9 @@ import yaml
 from tablemend.config import Section
 
 Fields = Mapping[str, Any]
-"""Types of fields by name: ``str``, ``int``, ``[type]`` for a list, a mapping for an object."""
+"""Types of fields by name: ``str``, ``int``, ``bool``, ``[type]`` for a list, else a mapping."""
 
-_TYPES = {str: "string", int: "int64"}
+_TYPES = {str: "string", int: "int64", bool: "bool"}
 
 
 def write_card(

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.datasets.tabfaith.filings import read_filing
 from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
-from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
@@ -33,6 +32,7 @@ from tablemend.meta_evaluation.items import Split, overlap, split_of
 from tablemend.meta_evaluation.metrics import bleu, parent
 from tablemend.meta_evaluation.opinions import about, by_verifier, place_of, to_read
 from tablemend.meta_evaluation.sets import file_of, read_records
+from tablemend.programs.speaker import Unsayable
 from tablemend.records import Verdict, Verification
 from tablemend.tables.table import Table, TableError
 from tablemend.values.sentences import Span
@@ -155,7 +155,7 @@ def summarise_table(named: Named, verify: bool = True) -> list[Summary]:
         verbaliser = Verbaliser(table)
         faithful = verbaliser.summarise(Random(f"{seed}:summary"))
         reference = verbaliser.summarise(Random(f"{seed}:reference")).text
-    except Unverbalisable:
+    except Unsayable:
         return []
     injector = Injector(faithful, verbaliser)
     texts = [Unfaithful(faithful.text, faithful.facts, ())]

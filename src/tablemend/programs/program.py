@@ -7,8 +7,9 @@ columns ("revenue was highest in 2021" of a table whose headers are years).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
+from typing import Any, Literal
 
 from tablemend.values.numbers import Number
 from tablemend.values.units import PLAIN, Unit
@@ -21,6 +22,21 @@ AggregateOp = Literal["sum", "mean", "median", "max", "min"]
 GroupOp = Literal["sum", "mean", "max", "min", "count"]
 QuantifierName = Literal["all", "none", "only", "most", "some", "few"]
 Hedge = Literal["", "about", "over", "under"]
+
+Role = Literal[
+    "entity",
+    "other",  # the entity that it is compared with
+    "column",
+    "against",  # the column that it is compared with
+    "period",
+    "until",  # the later of two periods
+    "value",
+    "cue",  # the highest, more than, rose
+    "quantifier",  # all, most, none
+    "threshold",
+    "category",
+]
+"""What words are in a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,3 +246,41 @@ class Statement:
 
     program: Program
     stated: Amount | str | bool
+
+
+def to_json(node: Any) -> Any:
+    """A program or statement in a JSON-serialisable form that :func:`from_json` reads back."""
+    if isinstance(node, Unit):
+        return {"Unit": [str(node.scale), node.symbol, node.currency]}
+    if is_dataclass(node):
+        return {type(node).__name__: [to_json(getattr(node, f.name)) for f in fields(node)]}
+    return [to_json(part) for part in node] if isinstance(node, tuple) else node
+
+
+def from_json(data: Any) -> Any:
+    """The inverse of :func:`to_json`.
+
+    Raises:
+        ValueError: not such a form.
+    """
+    if isinstance(data, list):
+        return tuple(map(from_json, data))
+    if not isinstance(data, dict):
+        return data
+    try:
+        ((name, parts),) = data.items()
+        if name == "Unit":
+            return Unit(Decimal(parts[0]), *parts[1:])
+        return _CLASSES[name](*map(from_json, parts))
+    except (KeyError, TypeError, ArithmeticError) as error:
+        raise ValueError(f"no program: {error}") from None
+
+
+_CLASSES = {
+    kind.__name__: kind
+    for kind in (
+        *(Condition, Rows, Rank, Amount, Statement),
+        *(Value, Count, Aggregate, Difference, Ratio, Change, GroupBy),
+        *(Compare, Between, Quantifier, Trend),
+    )
+}

@@ -117,7 +117,7 @@ class TypedTable:
     def of(cls, table: Table | Grid) -> TypedTable:
         """Read a table."""
         grid = table if isinstance(table, Grid) else Grid(table)
-        units = next((c.index for c in grid.columns if _states_units(c.header)), None)
+        units = next((c.index for c in grid.columns if states_units(c.header)), None)
         cells = [
             [_read(grid, line.index, c.index, line.name, units) for c in grid.columns]
             for line in grid.lines
@@ -142,17 +142,21 @@ class TypedTable:
     def turned(self) -> TypedTable:
         """The same cells, rows and columns exchanged: to rank the columns of one row, and so on.
 
-        Its first column holds the headers; the columns that name rows have no row in it.
+        Its first column holds the headers; the columns that name rows have no row in it, and
+        where two or more columns are called by periods only these have.
         """
         if self.is_turned:
             raise ValueError("this table is turned already")
         shown = [place for place in range(len(self.columns)) if place not in self.naming]
+        if len(self.period_headers) > 1:
+            shown = list(self.period_headers)
         headers = [self._header_cell(place) for place in shown]
         cells = [
             (header, *(row[place] for row in self.cells))
             for header, place in zip(headers, shown, strict=True)
         ]
-        columns = [Column("", ("",), "text", PLAIN)]
+        named = self.columns[self.key]
+        columns = [Column(named.header, named.path, "text", PLAIN)]
         for place, row in enumerate(self.rows):
             kinds = Counter(own[place + 1].kind for own in cells)
             kind = kinds.most_common(1)[0][0] if kinds else "blank"
@@ -177,7 +181,7 @@ class TypedTable:
 
     @cached_property
     def period_headers(self) -> dict[int, Period]:
-        """The periods that columns are called by, in order of time."""
+        """The periods that columns are called by, in order of time; all of one grain."""
         found = {
             place: period
             for place, column in enumerate(self.columns)
@@ -185,6 +189,8 @@ class TypedTable:
             for level in reversed(column.path)
             if (period := read_period(level)) is not None
         }
+        if len({period.grain for period in found.values()}) > 1:
+            return {}
         return dict(sorted(found.items(), key=lambda item: item[1].order))
 
     @cached_property
@@ -202,7 +208,8 @@ def key_of(text: str) -> str:
     return period.iso if (period := read_period(text)) else read_value(text).text
 
 
-def _states_units(header: str) -> bool:
+def states_units(header: str) -> bool:
+    """Whether the cells of a column are the units of their rows."""
     return header.casefold().strip() in _UNIT_HEADERS
 
 
@@ -251,7 +258,10 @@ def _number(row: int, column: int, text: str, number: Number, beyond: Unit, meas
 def _own_measure(text: str, value: Value) -> str:
     """What a cell counts in by a word that is no known unit: "m/uL" of "3.47 m/uL"."""
     number = value.number
-    if number is None or number.unit != PLAIN or text[-1].isdigit():
+    if number is None or text[-1].isdigit():
         return ""
     words = text.split(" ")
-    return words[-1] if len(words) == 2 and words[-1][0].isalpha() else ""
+    if number.unit.symbol == "%" and words[-1] == "pp":
+        return "points"
+    is_unit = number.unit == PLAIN and len(words) == 2 and words[-1][0].isalpha()
+    return words[-1] if is_unit else ""

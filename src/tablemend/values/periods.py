@@ -77,40 +77,6 @@ def spellings(period: Period) -> list[str]:
     return [period.text]
 
 
-def move_period(period: Period, steps: int) -> Period:
-    """A period so many steps later (earlier, if negative), in the same spelling.
-
-    A day moves by years, and a date within its month, so that no month gets too many days.
-    """
-    match period.grain:
-        case "year":
-            year = str(period.order + steps)
-            return Period("year", period.order + steps, year, period.text.replace(period.iso, year))
-        case "season":
-            first = period.order + steps
-            iso = f"{first}/{first + 1}"
-            last = str(first + 1) if len(period.text) > 7 else f"{(first + 1) % 100:02d}"
-            text = f"{first}{period.text[4]}{last}"
-            return Period("season", first, iso, text)
-        case "quarter":
-            order = period.order + steps
-            iso = f"{order // 4}-q{order % 4 + 1}"
-            moved = Period("quarter", order, iso, "")
-        case "month":
-            order = period.order + steps
-            moved = Period("month", order, f"{order // 12}-{order % 12 + 1:02d}", "")
-        case "day":
-            after, day = int(period.iso[:4]) + steps, period.iso[5:]
-            iso = f"{after}-{'02-28' if day == '02-29' else day}"
-            moved = Period("day", period.order + 372 * steps, iso, "")
-        case "date":
-            month, number = period.order // 31, (period.order % 31 + steps) % 28
-            moved = Period("date", 31 * month + number, f"--{month + 1:02d}-{number + 1:02d}", "")
-    text = spell_like(moved._replace(text=""), period)
-    usual = spellings(moved)[0] if moved.grain == "quarter" else moved.iso
-    return moved._replace(text=text or usual)
-
-
 def spell_like(period: Period, model: Period) -> str:
     """A period in the spelling of another one, as far as that is one of ours; its own else."""
     for own, other in zip(spellings(model), spellings(period), strict=False):

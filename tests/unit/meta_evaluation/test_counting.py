@@ -19,6 +19,7 @@ from tablemend.meta_evaluation.measures import COVERAGE, SPAN, TEXT, rates
 from tablemend.meta_evaluation.metrics import score_items
 from tablemend.meta_evaluation.opinions import Opinion, about, by_person, by_verifier
 from tablemend.meta_evaluation.scoring import balanced_threshold
+from tablemend.programs.program import Amount, Count, Rows, Statement
 from tablemend.records import Claim, Verdict, VerdictName, Verification
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
@@ -196,7 +197,8 @@ def test_metrics_leave_out_what_they_cannot_score() -> None:
 
 def fact(words: str) -> Fact:
     part = Part("value", *span(words), words)
-    return Fact("numeric", "value", (part,), 0, ((0, 1),), span("Alba scored 41."))
+    statement = Statement(Count(Rows()), Amount(2.0))
+    return Fact("numeric", statement, False, (part,), 0, ((0, 1),), span("Alba scored 41."))
 
 
 def test_injected_errors_are_found_in_claims_and_exactly_in_words() -> None:

@@ -12,6 +12,7 @@ from tablemend.datasets.tabfaith.domains import DOMAINS
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 from tablemend.datasets.tablehallu.settings import POOL
+from tablemend.programs.program import Statement
 from tablemend.records import CLAIM_ERRORS
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
@@ -23,13 +24,15 @@ def _field(kind: Any) -> Any:
     """A type of a record's field as the card's head has it."""
     if kind is Table:
         return _TABLE
+    if kind is Statement:  # as JSON
+        return str
     if is_dataclass(kind):
         return {name: _field(inner) for name, inner in get_type_hints(kind).items()}
     if kind is Span:
         return [int]
     if get_origin(kind) is tuple:
         return [_field(get_args(kind)[0])]
-    return int if kind is int else str
+    return kind if kind in (int, bool) else str
 
 
 def card_of(settings: TabFaith, engine: str, counts: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -58,7 +58,10 @@ class TabFaithExample:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return {"id": self.id, **asdict(self), "table": self.table.to_json()}
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        data["facts"] = [fact.to_json() for fact in self.facts]
+        data["errors"] = [asdict(error) for error in self.errors]
+        return {"id": self.id, **data, "table": self.table.to_json()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TabFaithExample:
@@ -67,15 +70,10 @@ class TabFaithExample:
         Raises:
             ValueError: not such a record.
         """
-        facts, errors = (
-            _FACTS.validate_python(data["facts"]),
-            _ERRORS.validate_python(data["errors"]),
-        )
-        label = (
-            "unscored" if data["label"] == "unjudged" else data["label"]
-        )  # sets before 2026-11-23
+        facts = tuple(map(Fact.from_json, data["facts"]))
+        errors = _ERRORS.validate_python(data["errors"])
         parts = {"table": Table.from_json(data["table"]), "facts": facts, "errors": errors}
-        return cls(**{**data, **parts, "label": label})
+        return cls(**{**data, **parts})
 
 
-_FACTS, _ERRORS = TypeAdapter(tuple[Fact, ...]), TypeAdapter(tuple[InjectedError, ...])
+_ERRORS = TypeAdapter(tuple[InjectedError, ...])

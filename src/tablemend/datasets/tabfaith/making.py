@@ -12,10 +12,10 @@ from tablemend.datasets.tabfaith.domains import DOMAINS, Domain
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
 from tablemend.datasets.tabfaith.settings import TabFaith
-from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.sources import Found, Tables
 from tablemend.datasets.tabfaith.summary import Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
+from tablemend.programs.speaker import Unsayable
 
 ENGINE = f"{verbaliser.VERSION}+{injection.VERSION}"
 _TABLES = 24
@@ -137,13 +137,13 @@ def _summaries(
         found = tables[number + attempt * step]
         try:
             opened = Verbaliser(found.table)
-        except Unverbalisable as error:
+        except Unsayable as error:
             notes[f"a table passed over: {error}"] += 1
             continue
         for _ in range(each):
             try:
                 summary = opened.summarise(rng, (settings.min_sentences, settings.max_sentences))
-            except Unverbalisable as error:
+            except Unsayable as error:
                 notes[f"a summary passed over: {error}"] += 1
                 continue
             yield found, opened, summary

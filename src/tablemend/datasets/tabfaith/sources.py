@@ -12,13 +12,14 @@ from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.filings import read_filing
 from tablemend.datasets.tabfaith.mimic import read_panels
-from tablemend.datasets.tabfaith.reading import open_sheet
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 from tablemend.datasets.tabfaith.totto import is_totto, read_totto
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import find_table, open_source
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
+from tablemend.programs.speaker import speakers
+from tablemend.programs.table import TypedTable
 from tablemend.tables.read import load_text
 from tablemend.tables.table import Table
 
@@ -81,7 +82,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, Counter[str
                 continue
             seen.add(key)
             try:
-                open_sheet(one.table)
+                speakers(TypedTable.of(one.table))
             except TablemendError as error:
                 skipped[str(error)] += 1
                 continue

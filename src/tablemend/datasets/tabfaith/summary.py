@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from tablemend.programs.program import Role, Statement, from_json, to_json
 from tablemend.records import ClaimError, ClaimKind
 from tablemend.values.sentences import Span
-
-Role = Literal[
-    "entity",
-    "other",  # the entity that it is compared with
-    "column",
-    "against",  # the column that it is compared with
-    "period",
-    "until",  # the later of two periods
-    "value",
-    "cue",
-    "quantifier",  # all, most, none
-    "threshold",
-    "category",
-]
-Operation = Literal[
-    "value",  # a cell: of an entity, a column and a period, as far as they are stated
-    "compare",  # one entity against another, or one column against another
-    "difference",  # how far apart they are
-    "superlative",  # highest or lowest, earliest or latest, among rows or among periods
-    "rank",  # place among the rows, the highest first
-    "change",  # direction between two periods
-    "change_amount",
-    "change_percent",
-    "trend",  # one direction from each period to the next
-    "count",  # rows; with a threshold or a category, those that meet it
-    "quantifier",  # all, most or no rows meet a threshold
-    "total",  # over the rows, or over an entity's periods
-    "average",
-    "range",  # a measurement against its reference range
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +19,12 @@ class Part:
         role: what they are in the claim.
         start, end: their place in the text.
         text: the words.
-        style: how a value or a name is worded, so that another one can be worded alike.
     """
 
     role: Role
     start: int
     end: int
     text: str
-    style: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +33,58 @@ class Fact:
 
     Attributes:
         kind: the sort of claim (TabFaith, 4.1).
-        operation: what makes it true.
+        statement: the program that makes it true, and what is said to come out.
+        turned: the program runs over columns.
         parts: the words that state it, at most one of each role. A name that a pronoun or a list
             leaves out is the part that stands earlier.
         focus: index of the part that it turns on.
-        cells: row and column of every cell that it names; the whole column also where it ranks,
-            counts or adds up.
+        cells: row and column of every cell that decides it.
         sentence: place of its sentence.
     """
 
     kind: ClaimKind
-    operation: Operation
+    statement: Statement
+    turned: bool
     parts: tuple[Part, ...]
     focus: int
     cells: tuple[tuple[int, int], ...]
     sentence: Span
 
-    def part(self, role: Role) -> Part | None:
+    def part(self, role: str) -> Part | None:
         """The part of a role, or ``None``."""
         return next((part for part in self.parts if part.role == role), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        return {
+            "kind": self.kind,
+            "statement": json.dumps(to_json(self.statement)),
+            "turned": self.turned,
+            "parts": [asdict(part) for part in self.parts],
+            "focus": self.focus,
+            "cells": self.cells,
+            "sentence": self.sentence,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Fact:
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            ValueError: not such a record.
+        """
+        try:
+            return cls(
+                data["kind"],
+                from_json(json.loads(data["statement"])),
+                data["turned"],
+                tuple(Part(**part) for part in data["parts"]),
+                data["focus"],
+                tuple((row, column) for row, column in data["cells"]),
+                Span(*data["sentence"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no fact of a summary: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

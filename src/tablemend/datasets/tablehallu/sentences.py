@@ -16,6 +16,7 @@ import yaml
 from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.scope import Row
+from tablemend.programs.nouns import EVENTS, is_plural, label_of, with_article
 
 _DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 SINGLE: dict[str, list[str]] = _DATA["single"]
@@ -25,44 +26,9 @@ CLAUSES: dict[str, list[str]] = _DATA["clauses"]
 FRAMES: dict[int | str, list[str]] = _DATA["frames"]
 """Number of facts, or ``record`` -> sentences around the clauses."""
 
-JOINING = frozenset(_DATA["joining"].split())
-EVENTS = frozenset(_DATA["events"].split())
-_COMMON = frozenset(_DATA["common"].split()) | JOINING
-_NOT_PLURAL = frozenset(_DATA["singular"].split())
-_SPOKEN_VOWEL = frozenset("AEFHILMNORSX")
-_SPOKEN_CONSONANT = ("uni", "use", "eu", "one")
 _PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
 _COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 _SIZES = (1, 1, 2, 2, 2, 3, 3)  # facts a sentence
-
-
-def label_of(header: str) -> str:
-    """The header as it reads inside a sentence: small if all its words are common ones."""
-    words = header.split()
-    common = all(word.lower() in _COMMON for word in words)
-    return header.lower() if common else header
-
-
-def with_article(label: str) -> str:
-    """The label with *a* or *an*, as its first word is spoken."""
-    first = label.split()[0]
-    if first.lower().startswith(_SPOKEN_CONSONANT):
-        return f"a {label}"
-    spelled_out = first.isupper() and len(first) > 1
-    vowel = first[0] in _SPOKEN_VOWEL if spelled_out else first[0].lower() in "aeiou"
-    return f"{'an' if vowel else 'a'} {label}"
-
-
-def is_plural(label: str) -> bool:
-    """Whether the last word of a label is a plural."""
-    last = label.split()[-1].casefold()
-    return (
-        len(last) > 3
-        and last.isalpha()
-        and last.endswith("s")
-        and not last.endswith(("ss", "us", "is"))
-        and last not in _NOT_PLURAL
-    )
 
 
 class Pattern(NamedTuple):

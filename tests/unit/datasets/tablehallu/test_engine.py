@@ -23,7 +23,6 @@ from tablemend.datasets.tablehallu.columns import (
 )
 from tablemend.datasets.tablehallu.engine import Engine, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.names import NameGuard
-from tablemend.datasets.tablehallu.sentences import label_of, with_article
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
@@ -31,6 +30,7 @@ from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
+from tablemend.programs.nouns import label_of, with_article
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens

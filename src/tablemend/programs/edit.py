@@ -1,0 +1,392 @@
+"""Edits of one slot of a statement: those that make it false, and those that make it true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from random import Random
+from typing import Any, cast
+
+from tablemend.programs.execute import check, execute
+from tablemend.programs.program import (
+    Aggregate,
+    Amount,
+    Between,
+    Change,
+    Compare,
+    Condition,
+    Count,
+    Difference,
+    GroupBy,
+    Order,
+    Program,
+    Quantifier,
+    QuantifierName,
+    Rank,
+    Relation,
+    Role,
+    Statement,
+    Trend,
+    Value,
+)
+from tablemend.programs.table import PATH, TypedTable
+from tablemend.programs.wording import exact
+from tablemend.records import ClaimError
+
+Meaning = Condition | int | Amount | str
+"""What a slot holds: which row or period, which column, what is stated, which way."""
+
+RANGE = (0.07, 1.10)
+"""How far a wrong number is from the right one at least and at most."""
+_FACTORS = (0.4, 0.55, 0.7, 0.8, 0.88, 0.93, 1.07, 1.12, 1.2, 1.35, 1.6, 2.1)
+_MOST = 40
+"""Rows or columns that are tried in place of one."""
+_FLIPPED: dict[Relation, Relation] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "!="}
+_OTHER_END: dict[Order, Order] = {"max": "min", "min": "max"}
+_OPPOSITE: dict[QuantifierName, QuantifierName] = {
+    "all": "none",
+    "none": "all",
+    "most": "few",
+    "few": "most",
+}
+_COMPARISONS = (Compare, Difference, Quantifier, Between, Trend, GroupBy)
+_SIDES = ("within", "above", "below")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One slot exchanged.
+
+    Attributes:
+        role: the slot.
+        type: the error that it is, or that it mends.
+        old, new: what the slot held and holds.
+        statement: the whole as it is then.
+    """
+
+    role: Role
+    type: ClaimError
+    old: Meaning
+    new: Meaning
+    statement: Statement
+
+
+def edits(
+    statement: Statement, table: TypedTable, random: Random, type: ClaimError | None = None
+) -> Iterator[Edit]:
+    """One-slot edits that make a true statement plainly false, in random order by slot.
+
+    A wrong number is one of another cell (REL) or one of no cell (NUM), and off by at least 7 %.
+    """
+    found = list(meanings(statement, table).items())
+    for role, old in random.sample(found, len(found)):
+        for edit in _edits(statement, table, role, old, random):
+            if type in (None, edit.type) and check(edit.statement, table).holds is False:
+                yield edit
+
+
+def corrections(statement: Statement, table: TypedTable) -> list[Edit]:
+    """The one-slot edits that make a wrong statement true: its number or what else is stated first.
+
+    Where there are several, it is open which words are at fault.
+    """
+    result = execute(statement.program, table)
+    found: list[Edit] = []
+    held = meanings(statement, table)
+    if not result.undefined:
+        new: Meaning | None = None
+        if isinstance(statement.stated, Amount) and isinstance(result.value, float):
+            new = exact(result)
+        elif isinstance(statement.stated, str):
+            new = result.text or (result.value if isinstance(result.value, str) else None)
+        for role in ("value", "entity", "period", "category", "cue"):
+            if new is not None and held.get(role) == statement.stated:
+                found.append(_edit(statement, table, role, statement.stated, new))
+    for role, old in held.items():
+        if old != statement.stated:
+            candidates = _edits(statement, table, role, old, Random(0))
+            found += [e for e in candidates if check(e.statement, table).holds]
+    return found
+
+
+def meanings(statement: Statement, table: TypedTable) -> dict[Role, Meaning]:
+    """What each slot of a statement holds."""
+    program, stated = statement.program, statement.stated
+    found: dict[Role, Meaning] = {}
+    names: list[Condition] = []
+    periods: list[Meaning] = []
+    for condition in dict.fromkeys(_all(program, Condition)):
+        if not isinstance(condition.value, str):
+            found["threshold"] = condition
+        elif condition.column == PATH or table.columns[condition.column].kind != "date":
+            names.append(condition)
+        else:
+            periods.append(condition)
+    measured = [c for c in dict.fromkeys(_columns(program)) if c not in table.period_headers]
+    periods += [c for c in dict.fromkeys(_columns(program)) if c in table.period_headers]
+    first: Role = "category" if isinstance(program, Count) else "entity"
+    roles: Sequence[tuple[tuple[Role, Role], Sequence[Meaning]]] = (
+        ((first, "other"), names),
+        (("period", "until"), periods),
+        (("column", "against"), measured),
+    )
+    for pair, held in roles:
+        found |= dict(zip(pair, held, strict=False))
+    if (cue := _cue(statement)) is not None:
+        found["cue"] = cue
+    if isinstance(program, Quantifier):
+        found["quantifier"] = program.quantifier
+    if not isinstance(stated, bool):
+        found[_stated_role(program, table)] = stated
+    return found
+
+
+def _stated_role(program: Program, table: TypedTable) -> Role:
+    """What is stated by a statement: a value, or the row that comes first."""
+    if isinstance(program, Between):
+        return "cue"
+    if isinstance(program, GroupBy):
+        return "category"
+    if isinstance(program, Value) and _is_rank(program):
+        return "period" if table.columns[program.column].kind == "date" else "entity"
+    return "value"
+
+
+def _all(node: Any, kind: type) -> Iterator[Any]:
+    """The parts of a program that are of a kind, in order."""
+    if isinstance(node, kind):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from _all(part, kind)
+    elif is_dataclass(node):
+        for field in fields(node):
+            yield from _all(getattr(node, field.name), kind)
+
+
+def _columns(program: Program) -> Iterator[int]:
+    """The columns whose cells are worked with, but for those that only pick rows."""
+    if isinstance(program, Value) and isinstance(program.rows, Rank):
+        yield program.rows.column
+    elif isinstance(program, Value | Aggregate | Trend | GroupBy):
+        yield program.column
+    elif isinstance(program, Quantifier):
+        yield program.condition.column
+    elif isinstance(program, Count):
+        yield from (condition.column for condition in _all(program, Condition))
+    elif isinstance(program, Between):
+        yield from _columns(cast(Program, program.left))
+    elif not isinstance(program, float):
+        for part in (program.left, program.right):
+            if not isinstance(part, float | int):
+                yield from _columns(part)
+
+
+def _cue(statement: Statement) -> Meaning | None:
+    """Which way it goes: the highest, more than, rose."""
+    program, stated = statement.program, statement.stated
+    if isinstance(program, Compare | Trend):
+        return program.relation
+    if isinstance(program, GroupBy):
+        return program.order
+    if isinstance(program, Value) and isinstance(program.rows, Rank):
+        return f"{program.rows.order} {program.rows.n}"
+    if isinstance(program, Difference | Change) and isinstance(stated, Amount):
+        return "-" if stated.value < 0 else "+"
+    return None
+
+
+def _edits(
+    statement: Statement, table: TypedTable, role: Role, old: Meaning, random: Random
+) -> Iterator[Edit]:
+    candidates = list(_CANDIDATES[role](statement, table, old)) if role in _CANDIDATES else []
+    for new in random.sample(candidates, min(len(candidates), _MOST)):
+        if new != old:
+            yield _edit(statement, table, role, old, new)
+
+
+def _edit(statement: Statement, table: TypedTable, role: Role, old: Meaning, new: Meaning) -> Edit:
+    type = _type(statement, table, role, new)
+    return Edit(role, type, old, new, exchange(statement, role, old, new))
+
+
+def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> ClaimError:
+    """The sort of error that a wrong slot is (TabFaith, 3.1)."""
+    program = statement.program
+    dated = isinstance(program, Compare | Value) and any(
+        table.columns[column].kind == "date" for column in _columns(program)
+    )
+    if role in ("period", "until") or (dated and role in ("cue", "value")):
+        return "TMP"
+    if role in ("cue", "quantifier"):
+        return "CMP"
+    if role == "value" and isinstance(new, Amount):
+        return "REL" if _stands_beside(statement, table, new) else "NUM"
+    if isinstance(program, _COMPARISONS) or _is_rank(program):
+        return "CMP"
+    if role == "column" and isinstance(program, Value):
+        return "ATT" if table.is_turned else "REL"
+    return "ATT" if isinstance(program, Value) else "NUM" if role == "threshold" else "REL"
+
+
+def _is_rank(program: Program) -> bool:
+    return isinstance(program, Value) and isinstance(program.rows, Rank)
+
+
+def _stands_beside(statement: Statement, table: TypedTable, amount: Amount) -> bool:
+    """Whether a number is that of another cell of the row or column."""
+    if not isinstance(statement.program, Value):
+        return False
+    return any(math.isclose(amount.value, other.value) for other in _beside(statement, table))
+
+
+def _beside(statement: Statement, table: TypedTable) -> Iterator[Amount]:
+    """The numbers of the same unit in the row and the column of a cell."""
+    program = cast(Value, statement.program)
+    result = execute(program, table)
+    own = result.cells[:1]
+    for place, row in enumerate(table.cells):
+        inside = any((cell.row, cell.column) in own for cell in row)
+        for cell in row if inside else row[program.column : program.column + 1]:
+            if (
+                cell.kind == "number"
+                and (cell.row, cell.column) not in own
+                and (cell.unit, cell.measure) == (result.unit, result.measure)
+                and not table.rows[place].total
+            ):
+                yield exact(cell)
+
+
+def exchange(statement: Statement, role: Role, old: Meaning, new: Meaning) -> Statement:
+    """The statement with one slot exchanged, wherever it stands in it."""
+    if old == statement.stated:
+        return replace(statement, stated=cast(Any, new))
+    if role == "cue":
+        return _turn(statement, cast(str, new))
+    if role == "quantifier":
+        program = cast(Quantifier, statement.program)
+        return replace(statement, program=replace(program, quantifier=cast(QuantifierName, new)))
+    return cast(Statement, _swap(statement, old, new))
+
+
+def _turn(statement: Statement, cue: str) -> Statement:
+    program, stated = statement.program, statement.stated
+    if isinstance(program, Compare | Trend):
+        return replace(statement, program=replace(program, relation=cast(Relation, cue)))
+    if isinstance(program, GroupBy):
+        return replace(statement, program=replace(program, order=cast(Order, cue)))
+    if isinstance(program, Value) and isinstance(program.rows, Rank):
+        order, n = cue.split()
+        rank = replace(program.rows, order=cast(Order, order), n=int(n))
+        return replace(statement, program=replace(program, rows=rank))
+    assert isinstance(stated, Amount)
+    return replace(statement, stated=replace(stated, value=-stated.value))
+
+
+def _swap(node: Any, old: Meaning, new: Meaning) -> Any:
+    """A program with a condition, or a column that is worked with, exchanged everywhere."""
+    if isinstance(old, Condition) and node == old:
+        return new
+    if isinstance(node, tuple):
+        return tuple(_swap(part, old, new) for part in node)
+    if not is_dataclass(node) or isinstance(node, Amount):
+        return node
+    changed = {}
+    for field in fields(node):
+        part = getattr(node, field.name)
+        is_column = field.name == "column" and isinstance(old, int)
+        changed[field.name] = new if is_column and part == old else _swap(part, old, new)
+    return replace(cast(Any, node), **changed)
+
+
+def _other_rows(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
+    """Other names or periods of the column that a condition is on, or that is stated."""
+    if isinstance(old, int):
+        yield from table.period_headers
+        return
+    if isinstance(old, Condition):
+        if old.column != PATH:
+            cells = (table.cells[row][old.column] for row in table.body)
+            known = {condition.value for condition in _all(statement.program, Condition)}
+            keys = dict.fromkeys(cell.key for cell in cells if cell.kind != "blank")
+            yield from (replace(old, value=key) for key in keys if key not in known)
+        return
+    column = cast(Value, statement.program).column
+    cells = (table.cells[row][column] for row in table.body)
+    yield from dict.fromkeys(cell.text for cell in cells if cell.kind != "blank")
+
+
+def _other_groups(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
+    column = statement.program.by if isinstance(statement.program, GroupBy) else None
+    if column is not None:
+        cells = (table.cells[row][column] for row in table.body)
+        yield from dict.fromkeys(cell.text for cell in cells if cell.kind != "blank")
+
+
+def _other_columns(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
+    """Other columns of numbers of the same unit."""
+    result = execute(statement.program, table)
+    units = {c.unit for row in table.cells for c in [row[cast(int, old)]] if c.kind == "number"}
+    for place in range(len(table.columns)):
+        cells = [row[place] for row in table.cells if row[place].kind == "number"]
+        same = {cell.unit for cell in cells} == units and units
+        if same and all(cell.measure == result.measure or not result.measure for cell in cells):
+            yield place
+
+
+def _other_values(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
+    """Of a number those beside it and some of no cell; of a text those of its column."""
+    if not isinstance(old, Amount):
+        yield from _other_rows(statement, table, old)
+        return
+    apart = RANGE[0] * abs(old.value)
+    if isinstance(statement.program, Value):
+        beside = _beside(statement, table)
+        yield from (replace(a, hedge="") for a in beside if abs(a.value - old.value) >= apart)
+    step = old.step or 1.0
+    known = {round(c.value / step) for row in table.cells for c in row if c.kind == "number"}
+    moved = [round(old.value * factor / step) for factor in _FACTORS]
+    for count in dict.fromkeys([*moved, *(round(old.value / step) + n for n in (-2, -1, 1, 2))]):
+        value = count * step
+        far = abs(value - old.value) / abs(old.value) if old.value else 0.0
+        is_share = old.unit.symbol == "%" and abs(old.value) <= 100 < abs(value)
+        is_near = value * old.value > 0 and RANGE[0] - 1e-9 <= far <= RANGE[1] + 1e-9
+        if is_near and not is_share and count not in known and value != 1:
+            yield replace(old, value=value)
+
+
+def _other_cues(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
+    program = statement.program
+    if isinstance(program, Between):
+        yield from _SIDES
+    elif isinstance(program, Compare | Trend):
+        yield _FLIPPED.get(cast(Relation, old), "=")
+    elif isinstance(program, GroupBy):
+        yield _OTHER_END[program.order]
+    elif isinstance(program, Value):
+        rank = cast(Rank, program.rows)
+        if rank.n == 1:
+            yield f"{_OTHER_END[rank.order]} 1"
+        else:
+            yield from (f"{rank.order} {n}" for n in range(1, 5) if n <= len(table.body))
+    else:
+        yield "+" if old == "-" else "-"
+
+
+def _other_quantifiers(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
+    if old in _OPPOSITE:
+        yield _OPPOSITE[old]
+
+
+_CANDIDATES: dict[Role, Callable[[Statement, TypedTable, Meaning], Iterator[Meaning]]] = {
+    "value": _other_values,
+    "cue": _other_cues,
+    "quantifier": _other_quantifiers,
+    "entity": _other_rows,
+    "other": _other_rows,
+    "period": _other_rows,
+    "until": _other_rows,
+    "column": _other_columns,
+    "category": _other_groups,
+}

@@ -1,0 +1,805 @@
+"""Statements in English: a template filled, with the place of every word that means something.
+
+The wording stands in say.yaml, which says what its marks mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from types import MappingProxyType
+from typing import Any, cast
+
+import yaml
+
+from tablemend.programs.execute import execute, rows_of
+from tablemend.programs.nouns import (
+    is_event,
+    is_mixed_label,
+    is_plural_label,
+    noun_of,
+    takes_article,
+    with_article,
+)
+from tablemend.programs.program import (
+    Aggregate,
+    Amount,
+    Between,
+    Change,
+    Compare,
+    Condition,
+    Count,
+    Difference,
+    Expression,
+    GroupBy,
+    Program,
+    Quantifier,
+    Rank,
+    Ratio,
+    Role,
+    Rows,
+    RowSet,
+    Statement,
+    Trend,
+    Value,
+)
+from tablemend.programs.speaker import Measure, Speaker, Unsayable
+from tablemend.programs.table import TypedTable
+from tablemend.programs.wording import HEDGES, exact, loosely, spell, spell_count
+from tablemend.records import ClaimKind
+from tablemend.values.periods import Period, read_period, spellings
+from tablemend.values.sentences import Span
+from tablemend.values.text import tokens_of
+from tablemend.values.units import MILLION, ONE
+
+_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+TEMPLATES: dict[str, list[str]] = _DATA["sentences"]
+PAIRS: dict[str, tuple[list[str], list[str]]] = _DATA["pairs"]
+ORDINALS: list[str] = _DATA["ordinals"]
+EXPECTED: list[str] = _DATA["expected"]
+"""Last words of headers against which other columns are set."""
+QUANTIFIERS: dict[str, list[str]] = _DATA["quantifiers"]
+
+_ALL = Rows()
+_SLOT = re.compile(r"\{(\w+)\}")
+_SINGLE = (
+    "<a> {m}",
+    " a {c} {m}",
+    "<A>",
+    " a total {m}",
+    "average {m}",
+    "{c} {m} of any",
+    "{c} {m} among",
+)
+"""What stands in templates for singulars."""
+_BELOW = ("<", "<=")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement within a sentence.
+
+    Attributes:
+        statement: what is claimed.
+        kind: the sort of claim (TabFaith, 4.1).
+        focus: the role of the words that it turns on.
+        slots: the slot of the words for each role; those that are left out have none.
+    """
+
+    statement: Statement
+    kind: ClaimKind
+    focus: Role
+    slots: Mapping[Role, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence.
+
+    Attributes:
+        text: it ends with a full stop.
+        slots: the place of the words of each slot.
+        claims: all that it says; the statement that was to be said first.
+    """
+
+    text: str
+    slots: Mapping[str, Span]
+    claims: tuple[Claim, ...]
+
+    def span(self, role: Role) -> Span | None:
+        """Where the words for a role of the first claim stand."""
+        slot = self.claims[0].slots.get(role)
+        return None if slot is None else self.slots[slot]
+
+
+def say(statement: Statement, table: TypedTable, random: Random) -> Said:
+    """A statement in English.
+
+    Raises:
+        Unsayable: there are no words for it, or they would leave something open.
+    """
+    return Voice(Speaker(table), random).say(statement)
+
+
+@dataclass
+class _Draft:
+    """A sentence to be: families of templates, words for slots, claims that may be in it."""
+
+    families: Sequence[str]
+    words: dict[str, str]
+    claims: list[Claim]
+    measure: Measure | None = None
+
+
+@dataclass
+class Voice:
+    """One speaker in one text: the same spelling of periods and percentages throughout.
+
+    Attributes:
+        named: the entities that were named, and may have a shorter form from then on.
+    """
+
+    speaker: Speaker
+    rng: Random
+    named: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.percent = self.rng.random() < 0.2
+        self._spelling = self.rng.choice((None, None, 0, 1, 2))
+
+    def say(self, statement: Statement) -> Said:
+        """A statement in English.
+
+        Raises:
+            Unsayable: there are no words for it.
+        """
+        return self._render(_DRAFTS[type(statement.program)](self, statement))
+
+    def say_list(self, statements: Sequence[Statement], again: str = "") -> Said:
+        """Several values of one row; ``again`` stands for its name where it was just named.
+
+        Raises:
+            Unsayable: there are no words for one of them.
+        """
+        words: dict[str, str] = {}
+        claims: list[Claim] = []
+        items: list[str] = []
+        for number, statement in enumerate(statements):
+            program = cast(Value, statement.program)
+            measure = self._measure(program.column)
+            words |= self._address(program.rows)
+            label, value = f"m{number}", f"v{number}"
+            words[label] = measure.label
+            words[value] = self._stated(statement)
+            article = with_article(measure.label).split()[0]
+            is_counted = measure.counted and statement.stated != Amount(1.0, step=1.0)
+            if not is_counted and not takes_article(measure.label):
+                raise Unsayable("a list of plurals")
+            if isinstance(statement.stated, str):
+                items.append(f"{{{value}}} as the {{{label}}}")
+            elif is_counted:
+                items.append(f"{{{value}}} {{{label}}}")
+            else:
+                items.append(f"{article} {{{label}}} of {{{value}}}")
+            claims.append(self._value_claim(statement, value, label))
+        joined = " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
+        template = self.rng.choice(TEMPLATES["lists_on" if again else "lists"])
+        template = template.replace("<it>", again).replace("<list>", joined)
+        return self._render(_Draft([], words, claims), template)
+
+    # Words
+
+    def name(self, key: str) -> str:
+        """An entity, by the standard form of its cell; shorter where it was named before."""
+        speaker = self.speaker
+        name = next((speaker.name(row) for row in speaker.rows if self._key(row) == key), "")
+        if not name:
+            raise Unsayable("a row without a name of its own")
+        text = speaker.spoken_name(name)
+        if (forms := short_names(speaker, name)) and (
+            self.rng.random() < 0.3 or name in self.named
+        ):
+            text = self.rng.choice(forms)
+        self.named.add(name)
+        return text
+
+    def _key(self, row: int) -> str:
+        return "" if self.speaker.who is None else self.speaker.cell(row, self.speaker.who).key
+
+    def period(self, period: Period) -> str:
+        """A period, in the spelling of this text."""
+        usual = spellings(period)
+        if self._spelling is None or period.grain in ("year", "season"):
+            return period.text
+        return usual[min(self._spelling, len(usual) - 1)]
+
+    def _address(self, rows: RowSet, entity: str = "e", period: str = "p") -> dict[str, str]:
+        """The words for what picks a row: its name, its period or both."""
+        words = {}
+        for condition in rows.conditions if isinstance(rows, Rows) else ():
+            key = str(condition.value)
+            if condition.column == self.speaker.who:
+                words[entity] = self.name(key)
+            elif condition.column == self.speaker.when:
+                words[period] = self.period(self._period_of(key))
+            else:
+                raise Unsayable("a condition that no template has")
+        return words
+
+    def _period_of(self, key: str) -> Period:
+        for row in self.speaker.rows:
+            if (period := self.speaker.period(row)) and period.iso == key:
+                return period
+        raise Unsayable("a period that the table does not have")
+
+    def _measure(self, column: int) -> Measure:
+        measure = self.speaker.measures.get(column)
+        if measure is None:
+            raise Unsayable("a column without a label of its own")
+        return measure
+
+    def _of(self, measure: Measure, slot: str = "m") -> dict[str, str]:
+        """The words for a column, and its period where it is called by one."""
+        words = {slot: measure.label}
+        if measure.period is not None:
+            words["p"] = self.period(measure.period)
+        return words
+
+    def _stated(self, statement: Statement, digits: bool = False) -> str:
+        """The words for what is stated."""
+        stated = statement.stated
+        if isinstance(stated, Amount):
+            if isinstance(statement.program, Count):
+                return spell_count(stated.value, digits)
+            hedge = self.rng.choice(HEDGES[stated.hedge]) if stated.hedge else ""
+            measure = execute(statement.program, self.speaker.table).measure
+            return spell(stated, measure, hedge, self.percent)
+        if isinstance(stated, str):
+            column = cast(Value, statement.program).column
+            measured = self.speaker.measures.get(column)
+            if period := read_period(stated) if measured and measured.kind == "date" else None:
+                return self.period(period)
+            flag = measured is not None and measured.flags and len(stated) > 1
+            return stated.lower() if flag else stated
+        raise Unsayable("no words for a truth alone")
+
+    # Claims that come along
+
+    def _value_claim(self, statement: Statement, slot: str, column: str = "m") -> Claim:
+        kind: ClaimKind = "numeric" if isinstance(statement.stated, Amount) else "attribute"
+        measure = self.speaker.measures.get(cast(Value, statement.program).column)
+        if measure is not None and measure.kind == "date":
+            kind = "temporal"
+        slots: dict[Role, str] = {"value": slot, "entity": "e", "period": "p", "column": column}
+        return Claim(statement, kind, "value", slots)
+
+    def _beside(
+        self,
+        rows: RowSet,
+        column: int,
+        slot: str,
+        words: dict[str, str],
+        slots: Mapping[Role, str] = MappingProxyType({}),
+        is_loose: bool = False,
+    ) -> list[Claim]:
+        """The claim that a cell holds what it holds, said in addition; in slots of its own."""
+        program = Value(rows, column)
+        result = execute(program, self.speaker.table)
+        if result.undefined:
+            return []
+        if isinstance(result.value, float) and not result.key:
+            amount = loosely(result, self.rng) if is_loose else exact(result)
+            statement = Statement(program, amount)
+        else:
+            statement = Statement(program, result.text)
+        words[slot] = self._stated(statement)
+        claim = self._value_claim(statement, slot)
+        return [Claim(statement, claim.kind, "value", {**claim.slots, **slots})]
+
+    def _population(self, words: dict[str, str], rows: Rows = _ALL) -> list[Claim]:
+        """How many rows there are."""
+        count = len(rows_of(rows, self.speaker.table))
+        words["N"] = spell_count(count, digits=count > 20 or words.get("n", "").isdigit())
+        statement = Statement(Count(rows), Amount(float(count), step=1.0))
+        return [Claim(statement, "numeric", "value", {"value": "N", "period": "p"})]
+
+    # One draft an operator
+
+    def _value(self, statement: Statement) -> _Draft:
+        program = cast(Value, statement.program)
+        if isinstance(program.rows, Rank):
+            return self._superlative(statement, program, program.rows)
+        measure = self._measure(program.column)
+        words = self._address(program.rows) | self._of(measure) | {"v": self._stated(statement)}
+        claim = self._value_claim(statement, "v")
+        has_entity = "e" in words
+        if measure.kind == "number":
+            families = ["value", "value_of_entity", "owner_of_amount"] if has_entity else ["value"]
+            if has_entity and measure.counted and statement.stated != Amount(1.0, step=1.0):
+                families = ["counted", "owner"]
+        elif measure.kind == "date":
+            families = ["event" if is_event(measure.label) else "date"]
+        elif measure.flags and has_entity:
+            words["m"], families = "flagged", ["flag"]
+        else:
+            families = ["texts" if is_plural_label(measure.label) else "text"]
+            families = families if has_entity else ["text_of_period"]
+        return _Draft(families, words, [claim], measure)
+
+    def _superlative(self, statement: Statement, program: Value, rank: Rank) -> _Draft:
+        measure = self._measure(rank.column)
+        words = self._address(rank.rows) | self._of(measure)
+        down = rank.order == "min"
+        degrees = degrees_of(measure)
+        slots: dict[Role, str] = {"cue": "c", "column": "m", "period": "p", "entity": "e"}
+        if measure.kind != "number":
+            raise Unsayable("no ranks of dates")
+        if program.column == self.speaker.when:
+            words["p"] = self.period(self._period_of(execute(program, self.speaker.table).key))
+            cues = PAIRS["peak"][down]
+            if _is_plural(measure) or is_mixed_label(measure.label):
+                cues = [cue for cue in cues if not cue.startswith("was ")]
+            families = ["superlative_of_period"]
+        elif program.column == self.speaker.who:
+            words["e"] = self.name(execute(program, self.speaker.table).key)
+            cues, families = degrees.most[down], ["superlative"]
+            if rank.n > 1:
+                most = degrees.most[down][0].removeprefix("the ")
+                is_place = self.rng.random() < 0.4 and not down
+                cues = [ORDINALS[rank.n - 1] if is_place else f"the {ORDINALS[rank.n - 1]}-{most}"]
+                families = ["placed" if is_place else "ranked"]
+            elif self.rng.random() < 0.15:
+                families = ["unmatched_counted" if measure.counted else "unmatched"]
+                cues = degrees.compare[down]
+        else:
+            raise Unsayable("no template for what the n-th row has")
+        words["c"] = self.rng.choice(cues)
+        rows = Rows((Condition(program.column, "=", execute(program, self.speaker.table).key),))
+        if isinstance(rank.rows, Rows):
+            rows = Rows((*rank.rows.conditions, *rows.conditions))
+        claims = [Claim(statement, "comparative", "cue", slots)]
+        claims += self._beside(rows, rank.column, "v", words, is_loose=True)
+        if rank.n == 1 and families == ["superlative"] and isinstance(rank.rows, Rows):
+            claims += self._population(words, rank.rows)
+        return _Draft(families, words, claims, measure)
+
+    def _compare(self, statement: Statement) -> _Draft:
+        program = cast(Compare, statement.program)
+        left, right = program.left, program.right
+        if not isinstance(left, Value) or not isinstance(right, Value):
+            raise Unsayable("no template for such a comparison")
+        less = (program.relation in _BELOW) is bool(statement.stated)
+        if left.column != right.column:
+            return self._against(statement, left, right, less)
+        words, claims = self._pair(left, right)
+        measure = self._measure(left.column)
+        if "q" in words:
+            words["c"] = self.rng.choice(PAIRS["change"][not less])
+            slots: dict[Role, str] = {"entity": "e", "until": "q", "period": "p"}
+            families = ["change"]
+        else:
+            slots = {"entity": "e", "other": "o", "period": "p"}
+            if measure.kind == "date":
+                families = ["order"]
+                pair = PAIRS["later"]
+                if is_event(measure.label):
+                    families = ["order_of_events"]
+                elif takes_article(measure.label) and self.rng.random() < 0.5:
+                    families, pair = ["order_with_article"], PAIRS["a_later"]
+                words["c"] = pair[less][0]
+            else:
+                words["c"] = self.rng.choice(degrees_of(measure).compare[less])
+                families = ["compare_counted" if measure.counted else "compare"]
+        kind: ClaimKind = "temporal" if measure.kind == "date" else "comparative"
+        own = Claim(statement, kind, "cue", {**slots, "column": "m", "cue": "c"})
+        return _Draft(families, words, [own, *claims], measure)
+
+    def _pair(self, left: Expression, right: Expression) -> tuple[dict[str, str], list[Claim]]:
+        """The words for two cells of one column, of two entities or two periods."""
+        if not isinstance(left, Value) or not isinstance(right, Value):
+            raise Unsayable("no template for such a comparison")
+        measure = self._measure(left.column)
+        words = self._address(left.rows) | self._of(measure)
+        other = self._address(right.rows, "o", "q")
+        if other.get("q") == words.get("p"):
+            other.pop("q", None)
+        if other.get("o") == words.get("e") or "q" in other:
+            other.pop("o", None)
+        if len(other) != 1:
+            raise Unsayable("no template for such a comparison")
+        words |= other
+        claims = self._beside(left.rows, left.column, "v", words)
+        ends: dict[Role, str] = {"period": "q"} if "q" in other else {"entity": "o"}
+        return words, claims + self._beside(right.rows, right.column, "w", words, ends)
+
+    def _against(self, statement: Statement, left: Value, right: Value, less: bool) -> _Draft:
+        """Two columns of one row: reported against expected, gold against silver."""
+        measure, other = self._measure(left.column), self._measure(right.column)
+        if left.rows != right.rows:
+            raise Unsayable("no template for such a comparison")
+        words = self._address(left.rows) | self._of(measure) | {"k": other.label}
+        words["c"] = PAIRS["more" if measure.counted else "above"][less][0]
+        slots: dict[Role, str] = {
+            "entity": "e",
+            "period": "p",
+            "column": "m",
+            "against": "k",
+            "cue": "c",
+        }
+        claims = [Claim(statement, "comparative", "cue", slots)]
+        claims += self._beside(left.rows, left.column, "v", words)
+        claims += self._beside(right.rows, right.column, "w", words, {"column": "k"})
+        families = ["against_counted" if measure.counted else "against"]
+        return _Draft(families, words, claims, measure)
+
+    def _difference(self, statement: Statement) -> _Draft:
+        program, stated = cast(Difference, statement.program), cast(Amount, statement.stated)
+        words, claims = self._pair(program.left, program.right)
+        measure = self._measure(cast(Value, program.left).column)
+        if "o" not in words:
+            raise Unsayable("a change is said as one")
+        words["c"] = self.rng.choice(degrees_of(measure).compare[stated.value < 0])
+        words["d"] = self._size(statement)
+        slots: dict[Role, str] = {"entity": "e", "other": "o", "period": "p", "column": "m"}
+        own = Claim(statement, "numeric", "value", {**slots, "cue": "c", "value": "d"})
+        families = ["difference_counted" if measure.counted else "difference"]
+        return _Draft(families, words, [own, *claims], measure)
+
+    def _size(self, statement: Statement) -> str:
+        """A signed amount whose sign another word says; of percentages in points."""
+        stated = cast(Amount, statement.stated)
+        result = execute(statement.program, self.speaker.table)
+        size = Amount(abs(stated.value), stated.unit, stated.step, stated.hedge)
+        hedge = self.rng.choice(HEDGES[stated.hedge]) if stated.hedge else ""
+        is_share = isinstance(statement.program, Change) and statement.program.percent
+        in_points = not is_share and "%" in (result.measure, result.unit.symbol)
+        return spell(size, "points" if in_points else result.measure, hedge, self.percent)
+
+    def _change(self, statement: Statement) -> _Draft:
+        program, stated = cast(Change, statement.program), cast(Amount, statement.stated)
+        words, claims = self._pair(program.left, program.right)
+        measure = self._measure(cast(Value, program.left).column)
+        if "q" not in words:
+            raise Unsayable("a difference is said as one")
+        words["c"] = self.rng.choice(PAIRS["change"][stated.value < 0])
+        words["d"] = self._size(statement)
+        slots: dict[Role, str] = {"entity": "e", "period": "p", "until": "q", "column": "m"}
+        own = Claim(statement, "numeric", "value", {**slots, "cue": "c", "value": "d"})
+        return _Draft(["changed_by"], words, [own, *claims], measure)
+
+    def _ratio(self, statement: Statement) -> _Draft:
+        program = cast(Ratio, statement.program)
+        slots: dict[Role, str] = {"entity": "e", "period": "p", "column": "m", "value": "r"}
+        stated = self._stated(statement)
+        if isinstance(program.left, Value) and isinstance(program.right, Aggregate):
+            words = self._address(program.left.rows) | {"r": stated}
+            measure = self._measure(program.left.column)
+            words |= self._of(measure)
+            claims = [Claim(statement, "numeric", "value", slots)]
+            claims += self._population(words, cast(Rows, program.right.rows))
+            families = ["share_counted" if measure.counted else "share"]
+            return _Draft(families, words, claims, measure)
+        words, claims = self._pair(program.left, program.right)
+        measure = self._measure(cast(Value, program.left).column)
+        if "o" not in words:
+            raise Unsayable("no template for a ratio of periods")
+        words["r"] = stated
+        own = Claim(statement, "numeric", "value", {**slots, "other": "o"})
+        return _Draft(["ratio"], words, [own, *claims], measure)
+
+    def _count(self, statement: Statement) -> _Draft:
+        program = cast(Count, statement.program)
+        conditions = program.rows.conditions if isinstance(program.rows, Rows) else ()
+        if len(conditions) != 1:
+            raise Unsayable("no template for such a count")
+        (condition,) = conditions
+        measure = self._measure(condition.column)
+        words = self._of(measure)
+        words["n"] = self._stated(statement, digits=self.rng.random() < 0.15)
+        slots: dict[Role, str] = {"column": "m", "value": "n"}
+        if isinstance(condition.value, str):
+            cells = (self.speaker.cell(row, condition.column) for row in self.speaker.rows)
+            text = next((cell.text for cell in cells if cell.key == condition.value), "")
+            if not text:
+                raise Unsayable("a category that the table does not have")
+            words["g"], families = text, ["count_category"]
+            slots["category"] = "g"
+            if measure.flags:
+                words["m"], words["g"] = "flagged", text.lower() if len(text) > 1 else text
+                families = ["flags"]
+        else:
+            words |= self._bound(condition, measure)
+            slots |= {"cue": "c", "threshold": "t"}
+            families = ["count_counted" if measure.counted else "count"]
+        claims = [Claim(statement, "numeric", "value", slots), *self._population(words)]
+        return _Draft(families, words, claims, measure)
+
+    def _bound(self, condition: Condition, measure: Measure) -> dict[str, str]:
+        """The words for "more than 45 million"."""
+        words = {">": ["more than", "over"], ">=": ["at least"], "<=": ["at most"]}
+        words["<"] = ["fewer than" if measure.counted else "less than", "under"]
+        if condition.relation not in words or isinstance(condition.value, str):
+            raise Unsayable("no words for such a condition")
+        cell = self.speaker.cell(self.speaker.rows[0], condition.column)
+        value, unit = condition.value, cell.unit
+        if unit.scale == ONE and not unit.symbol and value >= 10**6 and value % 10**4 == 0:
+            unit = unit._replace(scale=MILLION)
+        scale = float(unit.scale)
+        decimals = next((n for n in range(7) if round(value / scale, n) == value / scale), 7)
+        if decimals == 1 and unit.currency and scale == 1:
+            decimals = 2
+        amount = Amount(value, unit, scale * 10.0**-decimals)
+        said = spell(amount, cell.measure, percent=self.percent)
+        return {"c": self.rng.choice(words[condition.relation]), "t": said}
+
+    def _quantifier(self, statement: Statement) -> _Draft:
+        program = cast(Quantifier, statement.program)
+        measure = self._measure(program.condition.column)
+        words = self._of(measure) | self._bound(program.condition, measure)
+        slots: dict[Role, str] = {"column": "m", "cue": "c", "threshold": "t"}
+        counted = "_counted" if measure.counted else ""
+        if program.quantifier == "only":
+            words |= self._address(program.rows)
+            slots |= {"entity": "e", "period": "p"}
+            claims = [Claim(statement, "comparative", "entity", slots)]
+            return _Draft([f"only{counted}"], words, claims, measure)
+        if program.rows.conditions or program.quantifier not in QUANTIFIERS:
+            raise Unsayable("no template for such a quantifier")
+        words["a"] = self.rng.choice(QUANTIFIERS[program.quantifier])
+        families = [f"quantified{counted}"]
+        if program.quantifier in ("most", "few") and not counted:
+            families.append("quantified_most")
+        claims = [Claim(statement, "comparative", "quantifier", slots | {"quantifier": "a"})]
+        return _Draft(families, words, claims, measure)
+
+    def _aggregate(self, statement: Statement) -> _Draft:
+        program = cast(Aggregate, statement.program)
+        measure = self._measure(program.column)
+        conditions = program.rows.conditions if isinstance(program.rows, Rows) else ()
+        words = self._of(measure) | {"v": self._stated(statement)}
+        slots: dict[Role, str] = {"column": "m", "value": "v", "period": "p"}
+        counted = "_counted" if measure.counted else ""
+        if program.op in ("max", "min"):
+            words |= self._address(program.rows)
+            words["c"] = degrees_of(measure).most[program.op == "min"][0]
+            slots["cue"] = "c"
+            families = ["extreme"]
+        elif conditions:
+            raise Unsayable("no template for a sum of some rows")
+        else:
+            families = [{"sum": "total", "mean": "average"}[program.op] + counted]
+        claims = [Claim(statement, "numeric", "value", slots)]
+        claims += self._population(words, Rows(conditions))
+        return _Draft(families, words, claims, measure)
+
+    def _between(self, statement: Statement) -> _Draft:
+        program = cast(Between, statement.program)
+        if not isinstance(program.left, Value) or not isinstance(program.limits, Value):
+            raise Unsayable("no template for such limits")
+        measure = self._measure(program.left.column)
+        words = self._address(program.left.rows) | self._of(measure)
+        words["c"] = str(statement.stated)
+        slots: dict[Role, str] = {"entity": "e", "period": "p", "column": "m", "cue": "c"}
+        claims = [Claim(statement, "comparative", "cue", slots)]
+        claims += self._beside(program.left.rows, program.left.column, "v", words)
+        return _Draft(["range"], words, claims, measure)
+
+    def _trend(self, statement: Statement) -> _Draft:
+        program = cast(Trend, statement.program)
+        measure = self._measure(program.column)
+        words = self._of(measure)
+        ends = {}
+        for condition in program.rows.conditions:
+            if condition.column == self.speaker.when and condition.relation in (">=", "<="):
+                ends[condition.relation] = self._period_of(str(condition.value))
+            else:
+                words |= self._address(Rows((condition,)))
+        if len(ends) != 2 or program.relation not in ("<", ">"):
+            raise Unsayable("a trend without its ends")
+        words["p"], words["q"] = self.period(ends[">="]), self.period(ends["<="])
+        grain = "year" if ends[">="].grain == "season" else ends[">="].grain
+        verb = self.rng.choice(PAIRS["change"][program.relation == "<"])
+        words["c"] = f"{verb} {self.rng.choice(_DATA['every']).format(grain=grain)}"
+        slots: dict[Role, str] = {"entity": "e", "period": "p", "until": "q", "column": "m"}
+        own = Claim(statement, "comparative", "cue", {**slots, "cue": "c"})
+        return _Draft(["trend"], words, [own], measure)
+
+    def _group(self, statement: Statement) -> _Draft:
+        program = cast(GroupBy, statement.program)
+        by = self._measure(program.by)
+        noun = noun_of(self.speaker.table.columns[program.by].header)
+        if not noun or program.n != 1 or program.rows.conditions:
+            raise Unsayable("no template for such groups")
+        words = {"k": noun, "g": str(statement.stated)}
+        slots: dict[Role, str] = {"category": "g", "against": "k", "cue": "c"}
+        claims = [Claim(statement, "comparative", "category", slots)]
+        if program.op == "count":
+            words["c"] = PAIRS["common"][program.order == "min"][0]
+            return _Draft(["group_count"], words, claims, by)
+        measure = self._measure(program.column)
+        if program.op not in ("sum", "mean"):
+            raise Unsayable("no template for such groups")
+        pair = PAIRS["total" if program.op == "sum" else "average"]
+        words |= self._of(measure) | {"c": pair[program.order == "min"][0]}
+        slots["column"] = "m"
+        return _Draft(["group"], words, claims, measure)
+
+    # Templates
+
+    def _render(self, draft: _Draft, template: str = "") -> Said:
+        words, measure = draft.words, draft.measure
+        template = template or self._choose(draft)
+        template = self._spell_marks(template, words, measure)
+        text, slots, position = "", dict[str, Span](), 0
+        for match in _SLOT.finditer(template):
+            text += template[position : match.start()]
+            slots[match[1]] = Span(len(text), len(text) + len(words[match[1]]))
+            text += words[match[1]]
+            position = match.end()
+        text += template[position:]
+        text = text[:-1] if text.endswith("..") else text  # "was Jr."
+        text = text[0].upper() + text[1:]
+        claims = []
+        for claim in draft.claims:
+            known = {role: slot for role, slot in claim.slots.items() if slot in slots}
+            if claim.focus in known:
+                claims.append(Claim(claim.statement, claim.kind, claim.focus, known))
+        return Said(text, slots, tuple(claims))
+
+    def _choose(self, draft: _Draft) -> str:
+        """A template that has the words of the first claim, and whose words are all known."""
+        measure, words = draft.measure, draft.words
+        banned = ["{N}"] if self.speaker.has_totals else []
+        if measure is not None and is_mixed_label(measure.label) and not measure.is_name:
+            banned.append("<was>")
+        if measure is not None and (measure.is_name or not takes_article(measure.label)):
+            banned += _SINGLE
+        needed = {slot for slot in draft.claims[0].slots.values() if slot in words}
+        pool = []
+        for family in draft.families:
+            for template in TEMPLATES[family]:
+                found = set(_SLOT.findall(template)) - {"in"}
+                given = found | ({"m", "e"} if "{x}" in template else set()) | {"p"}
+                if (
+                    needed <= given
+                    and found - {"x"} <= words.keys()
+                    and not any(mark in template for mark in banned)
+                ):
+                    pool.append((family, template))
+        if not pool:
+            raise Unsayable("no template fits")
+        family, template = self.rng.choice(pool)
+        if template.startswith("{n}"):  # no digits at the beginning of a sentence
+            spelled = {slot: words[slot] for slot in ("n", "N") if words.get(slot, "").isdigit()}
+            words |= {slot: spell_count(float(text)) for slot, text in spelled.items()}
+        if family.startswith("owner"):
+            own = draft.claims[0]
+            draft.claims[0] = Claim(own.statement, "relational", "entity", own.slots)
+        return template
+
+    def _spell_marks(self, template: str, words: dict[str, str], measure: Measure | None) -> str:
+        """The template without its ``<marks>``; the period goes to the front or the end."""
+        rng = self.rng
+        if "{x}" in template and measure is not None:
+            name = "quantity_by_name"
+            if not measure.is_name:
+                name = "quantity_counted" if measure.counted else "quantity"
+                name += "" if "e" in words else "_of_period"
+            quantity = rng.choice(TEMPLATES[name])
+            if "{e}'s" in quantity and words["e"].endswith(("s", ".", ")")):
+                quantity = TEMPLATES[name][0]
+            template = template.replace("{x}", quantity)
+        for mark, tails in (("<tail>", "tails"), ("<at>", "tails_at")):
+            if mark in template:
+                pool = [tail for tail in TEMPLATES[tails] if "v" in words or not tail]
+                template = template.replace(mark, rng.choice(pool))
+        if measure is not None and measure.is_name:
+            template = re.sub(r"\bthe \{m\}", "{m}", template, flags=re.I)
+        things = "e" in words and self.speaker.is_plural_name(words["e"])
+        plural = measure is not None and _is_plural(measure) and "number of {m}" not in template
+        article = with_article(words["m"]).split()[0] if "m" in words else ""
+        for mark, text in (
+            ("<rows>", self.speaker.row_word(plural=True)),
+            ("<row>", self.speaker.row_word()),
+            ("<a>", article),
+            ("<A>", article.capitalize()),
+            ("<was>", "were" if plural else "was"),
+            ("<were>", "were" if things else "was"),
+            ("<that>", "those" if plural else "that"),
+        ):
+            template = template.replace(mark, text)
+        if "p" in words and "{p}" not in template:
+            period = _preposition(words["p"])
+            opened = template.startswith(("At ", "For "))  # one thing in front is enough
+            if "<when>" in template and (opened or rng.random() < 0.5):
+                template = template.replace("<when>", f" {period} {{p}}", 1)
+            else:
+                lowered = _lower_first(template.replace("<when>", ""))
+                template = f"{period} {{p}}, {lowered}"
+        template = template.replace("<when>", "")
+        for slot in ("p", "q", "v"):
+            mark = f"{{in}} {{{slot}}}"
+            if mark in template:
+                template = template.replace(mark, f"{_preposition(words[slot])} {{{slot}}}")
+        return template
+
+
+_DRAFTS: dict[type[Program], Callable[[Voice, Statement], _Draft]] = {
+    Value: Voice._value,
+    Compare: Voice._compare,
+    Difference: Voice._difference,
+    Change: Voice._change,
+    Ratio: Voice._ratio,
+    Count: Voice._count,
+    Quantifier: Voice._quantifier,
+    Aggregate: Voice._aggregate,
+    Between: Voice._between,
+    Trend: Voice._trend,
+    GroupBy: Voice._group,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """Pairs of words for more and less of a quantity, and for most and least of it."""
+
+    compare: tuple[list[str], list[str]]
+    most: tuple[list[str], list[str]]
+
+
+_BY_LABEL = [
+    (
+        re.compile(rf"\b(?:{entry['words']})\b", re.I),
+        Degrees(PAIRS[entry["compare"]], PAIRS[entry["most"]]),
+    )
+    for entry in _DATA["degrees"]
+]
+
+
+def degrees_of(measure: Measure) -> Degrees:
+    """The adjectives that go with a measure."""
+    if measure.counted:
+        return Degrees(PAIRS["more"], PAIRS["most"])
+    usual = Degrees(PAIRS["higher"], PAIRS["highest"])
+    if measure.is_name or measure.period is not None:
+        return usual
+    return next((degrees for words, degrees in _BY_LABEL if words.search(measure.label)), usual)
+
+
+def short_names(speaker: Speaker, name: str) -> list[str]:
+    """Shorter forms of an entity's name that no other entity shares.
+
+    Without what stands in brackets; of people also the last word.
+    """
+    forms = []
+    bare = name.partition("(")[0].strip() if name.endswith(")") else name
+    if bare != name and len(bare) > 2:
+        forms.append(bare)
+    if speaker.names_persons and len(bare.split()) == 2:
+        forms.append(bare.split()[-1])
+    if not forms:
+        return []
+    taken = {
+        word
+        for row in speaker.rows
+        if speaker.name(row) != name
+        for word in tokens_of(speaker.name(row)).words
+    }
+    return [form for form in forms if len(form) > 2 and not taken & {*tokens_of(form).words}]
+
+
+def _is_plural(measure: Measure) -> bool:
+    return is_plural_label(measure.label)
+
+
+def _preposition(words: str) -> str:
+    period = read_period(words)
+    return "on" if period is not None and period.grain in ("day", "date") else "in"
+
+
+def _lower_first(template: str) -> str:
+    """The sentence as it goes on behind a comma: a slot keeps its case."""
+    return template if template.startswith("{") else template[0].lower() + template[1:]

@@ -1,0 +1,278 @@
+"""Faithful summaries and errors injected in them: places, truth, types, and what is not said."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+
+from tablemend.datasets.tabfaith.domains import DOMAINS, domain_table
+from tablemend.datasets.tabfaith.injection import Injector, Unfaithful, inject
+from tablemend.datasets.tabfaith.settings import MIX
+from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser, verbalise
+from tablemend.datasets.tablehallu.sources import find_table
+from tablemend.datasets.tablehallu.topics import make_table
+from tablemend.programs.execute import check
+from tablemend.programs.program import Value
+from tablemend.programs.speaker import Unsayable
+from tablemend.records import CLAIM_ERRORS
+from tablemend.tables.table import Table, TableError
+from tablemend.values.sentences import sentence_spans
+
+CLUBS = Table.of(
+    ["Club", "City", "Founded", "Points", "Revenue (USD million)", "Win rate"],
+    [
+        ["Alba", "Lyon", "1901", "41", "5.2", "52.5%"],
+        ["Borea", "Graz", "1955", "38", "12.4", "48%"],
+        ["Corvo", "Porto", "1923", "27", "3.1", "33.3%"],
+        ["Dorna", "Lyon", "1987", "30", "7.7", "40%"],
+        ["Esker", "Bergen", "1910", "12", "9.9", "21.5%"],
+        ["Total", None, None, "148", "38.3", None],
+    ],
+)
+YEARS = Table.of(
+    ["Metric", "2019", "2020", "2021", "2022"],
+    [
+        ["Sales", "$100 million", "$110 million", "$121 million", "$150 million"],
+        ["Costs", "$90 million", "$80 million", "$95 million", "$90 million"],
+    ],
+)
+
+
+class Case(NamedTuple):
+    """A summary and the same with one error."""
+
+    verbaliser: Verbaliser
+    summary: Summary
+    injected: Unfaithful
+
+    @property
+    def error(self) -> InjectedError:
+        (error,) = self.injected.errors
+        return error
+
+
+def tables(seed: int, n: int) -> list[Table]:
+    made = [domain_table(d, seed, i) for d in DOMAINS if d != "general" for i in range(n)]
+    return [CLUBS, YEARS, *made, *(make_table(seed, number).table for number in range(n))]
+
+
+@pytest.fixture(scope="module")
+def summaries() -> list[tuple[Verbaliser, Summary]]:
+    found = []
+    for number, table in enumerate(tables(8, 14)):
+        try:
+            verbaliser = Verbaliser(table)
+            found.append((verbaliser, verbaliser.summarise(Random(number))))
+        except Unsayable:
+            continue
+    assert len(found) > 50
+    return found
+
+
+@pytest.fixture(scope="module")
+def cases(summaries: list[tuple[Verbaliser, Summary]]) -> dict[str, list[Case]]:
+    """Errors of each type, one a summary."""
+    found: dict[str, list[Case]] = {type: [] for type in CLAIM_ERRORS}
+    for number, (verbaliser, summary) in enumerate(summaries):
+        injector = Injector(summary, verbaliser)
+        for type in CLAIM_ERRORS:
+            if injected := injector.inject([type], Random(f"{number}{type}")):
+                found[type].append(Case(verbaliser, summary, injected))
+    return found
+
+
+def is_true(fact: Fact, verbaliser: Verbaliser) -> bool | None:
+    return check(fact.statement, verbaliser.speaker(fact.turned).table).holds
+
+
+def undone(injected: Unfaithful) -> str:
+    """The faithful text, from the errors alone."""
+    text = injected.text
+    for error in reversed(injected.errors):
+        assert text[error.start : error.end] == error.text
+        text = text[: error.start] + error.original + text[error.end :]
+    return text
+
+
+def test_every_part_and_number_stands_where_a_fact_says_and_every_fact_is_true(
+    summaries: list[tuple[Verbaliser, Summary]],
+) -> None:
+    for verbaliser, summary in summaries:
+        spans = sentence_spans(summary.text)
+        assert 2 <= len(spans) <= 5
+        covered = set[int]()
+        for fact in summary.facts:
+            assert is_true(fact, verbaliser)
+            assert fact.sentence in spans and 0 <= fact.focus < len(fact.parts)
+            assert len({part.role for part in fact.parts}) == len(fact.parts)
+            for part in fact.parts:
+                assert part.text == summary.text[part.start : part.end] != ""
+                covered |= set(range(part.start, part.end))
+            assert Fact.from_json(fact.to_json()) == fact
+        assert {fact.sentence for fact in summary.facts} == set(spans)
+        bare = "".join(" " if i in covered else c for i, c in enumerate(summary.text))
+        assert not any(character.isdigit() for character in bare), summary.text
+
+
+def test_a_seed_decides_all_and_another_seed_says_something_else() -> None:
+    assert verbalise(CLUBS, 5) == verbalise(CLUBS, 5)
+    assert len({verbalise(CLUBS, seed).text for seed in range(10)}) >= 9
+
+
+def test_all_operators_and_kinds_of_claims_are_said(
+    summaries: list[tuple[Verbaliser, Summary]],
+) -> None:
+    facts = [fact for _, summary in summaries for fact in summary.facts]
+    operators = {type(fact.statement.program).__name__ for fact in facts}
+    assert operators >= set(
+        "Value Compare Difference Change Ratio Count Quantifier Aggregate Between Trend".split()
+    )
+    kinds = {fact.kind for fact in facts}
+    assert kinds == {"numeric", "relational", "comparative", "temporal", "attribute"}
+
+
+def test_totals_are_no_entities() -> None:
+    for seed in range(15):
+        text = verbalise(CLUBS, seed).text
+        assert "148" not in text and "Total" not in text
+        assert "six clubs" not in text.casefold()
+
+
+def test_names_that_stand_twice_are_not_spoken_of() -> None:
+    rows = [["Alba", "41"], ["Alba", "12"], ["Borea", "38"], ["Corvo", "27"], ["Dorna", "7"]]
+    for seed in range(8):
+        text = verbalise(Table.of(["Club", "Points"], rows), seed).text
+        assert "Alba" not in text
+        assert "highest" not in text and "most" not in text  # Alba's 41 has no unique owner
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([["Alba", "41"]], "fewer than two rows"),
+        ([["Alba", "41"], ["Alba", "38"]], "a name of their own"),
+        ([["Alba", ""], ["Borea", ""]], "no column"),
+        ([["a" * 10_000, "1"], ["b" * 10_000, "2"]], "a name of their own"),
+        ([[f"Club {n}", str(n * 7)] for n in range(10_000)], "more than 400 rows"),
+    ],
+)
+def test_tables_of_which_little_can_be_said_say_why(rows: list[list[str]], reason: str) -> None:
+    with pytest.raises(Unsayable, match=reason):
+        verbalise(Table.of(["Club", "Points"], rows), 0)
+
+
+def test_real_tables_can_be_summarised(
+    shared_data: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    made = failed = 0
+    for number, record in enumerate(shared_data("wikitablequestions")[:30]):
+        try:
+            verbalise(find_table(record), number)
+            made += 1
+        except (Unsayable, TableError):
+            failed += 1
+    assert made >= 3 * failed
+
+
+@pytest.mark.parametrize("type", CLAIM_ERRORS)
+def test_one_error_is_undone_by_its_own_record(cases: dict[str, list[Case]], type: str) -> None:
+    assert len(cases[type]) >= 20
+    for case in cases[type]:
+        error, injected = case.error, case.injected
+        assert error.type == type and error.text != error.original and error.facts
+        assert undone(injected) == case.summary.text != injected.text
+        for index, fact in enumerate(injected.facts):
+            assert is_true(fact, case.verbaliser) is (index not in error.facts)
+            for part in fact.parts:
+                assert injected.text[part.start : part.end] == part.text
+
+
+def test_wrong_numbers_match_no_cell_and_are_off_by_7_to_110_percent(
+    cases: dict[str, list[Case]],
+) -> None:
+    for case in cases["NUM"]:
+        digits = [re.search(r"\d[\d,.]*", t) for t in (case.error.original, case.error.text)]
+        one, other = (match and float(match[0].rstrip(".").replace(",", "")) for match in digits)
+        if one and other:
+            assert 0.0699 <= abs(one - other) / one <= 1.1001, case.error
+        fact = case.injected.facts[case.error.facts[0]]
+        if isinstance(fact.statement.program, Value):
+            cells = case.verbaliser.speaker(fact.turned).table.cells
+            assert case.error.text not in {cell.text for row in cells for cell in row}
+
+
+def beside_digits(text: str) -> str:
+    """What a number has around its digits, without a hedge."""
+    hedge = r"(?i)^(?:about|roughly|approximately|around|nearly|almost|just \w+|over|more than)"
+    return re.sub(r"[\d.,+-]|[mb]illion", "", re.sub(hedge, "", text)).strip()
+
+
+def test_no_unit_gives_an_exchanged_value_away(cases: dict[str, list[Case]]) -> None:
+    errors = [case.error for case in cases["REL"] if case.error.text[-1:].isdigit()]
+    assert len(errors) > 5
+    for error in errors:
+        assert beside_digits(error.text) == beside_digits(error.original), error
+
+
+def test_an_entity_that_a_later_sentence_takes_up_is_not_exchanged(
+    cases: dict[str, list[Case]],
+) -> None:
+    for case in cases["ATT"]:
+        parts = [(fact, part) for fact in case.summary.facts for part in fact.parts]
+        carried = {part.start for fact, part in parts if part.start < fact.sentence.start}
+        assert case.error.start not in carried
+
+
+def test_up_to_five_errors_never_share_a_place_or_a_claim() -> None:
+    sizes: Counter[int] = Counter()
+    for number, table in enumerate(tables(5, 3)):
+        verbaliser = Verbaliser(table)
+        summary = verbaliser.summarise(Random(number), (4, 5))
+        for count in (1, 3, 5):
+            injected = inject(summary, table, number, count=count)
+            if injected is None:
+                continue
+            sizes[count] += 1
+            assert len(injected.errors) == count and undone(injected) == summary.text
+            assert all(one.end < other.start for one, other in pairwise(injected.errors))
+            hit = [index for error in injected.errors for index in error.facts]
+            assert len(hit) == len(set(hit))
+            for index, fact in enumerate(injected.facts):
+                assert is_true(fact, verbaliser) is (index not in hit)
+    assert sizes[1] >= 10 and sizes[3] >= 8 and sizes[5] >= 3
+
+
+def test_types_are_drawn_by_the_papers_mix_and_by_the_seed() -> None:
+    drawn: Counter[str] = Counter()
+    for number in range(40):
+        verbaliser = Verbaliser(domain_table("financial", 11, number))
+        injector = Injector(verbaliser.summarise(Random(number), (4, 5)), verbaliser)
+        injected = injector.inject_mixed(2, Random(f"mix{number}"))
+        assert injected == injector.inject_mixed(2, Random(f"mix{number}"))
+        drawn.update(error.type for error in injected.errors if injected)  # type: ignore[union-attr]
+    assert sum(MIX.values()) == pytest.approx(100)
+    assert drawn.most_common(1)[0][0] == "NUM" and set(drawn) == set(CLAIM_ERRORS)
+
+
+def test_what_cannot_be_made_false_is_left() -> None:
+    """Every club has 5 cups: no value and no name can be exchanged without staying true."""
+    rows = [["Alba", "5", "Lyon"], ["Borea", "5", "Graz"], ["Corvo", "5", "Porto"]]
+    table = Table.of(["Club", "Cups", "City"], rows)
+    for seed in range(12):
+        summary = verbalise(table, seed)
+        for type in ("REL", "ATT"):
+            if injected := inject(summary, table, seed, [type]):
+                fact = injected.facts[injected.errors[0].facts[0]]
+                assert fact.kind == "attribute"  # only the cities differ
+    cities = Table.of(["Club", "City"], [["Alba", "Lyon"], ["Borea", "Graz"], ["Corvo", "Porto"]])
+    summary = verbalise(cities, 0)
+    for type in ("NUM", "TMP"):
+        assert inject(summary, cities, 0, [type]) is None
+    assert inject(summary, cities, 0, count=5) is None
