@@ -107,8 +107,8 @@ def _parts(settings: TabFaith, engine: str, counts: dict[str, Any]) -> Iterator[
 def _truth(settings: TabFaith) -> str:
     if settings.generator is None:
         return (
-            "Summaries are true by construction and were worked out again from their words; "
-            "each injected error was proven false in the same way."
+            "Summaries are table programs put into words, true by construction; each injected error "
+            "is one slot of a program, edited until the statement is false."
         )
     return (
         f"Summaries are by `{settings.generator.partition('@')[0]}`; labels and errors are by the "
