@@ -107,7 +107,7 @@ def _parts(settings: TabFaith, engine: str, counts: dict[str, Any]) -> Iterator[
 def _truth(settings: TabFaith) -> str:
     if settings.generator is None:
         return (
-            "Summaries are table programs put into words, true by construction; each injected error "
+            "Summaries are table programs in words, true by construction; each injected error "
             "is one slot of a program, edited until the statement is false."
         )
     return (
