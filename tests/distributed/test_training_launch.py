@@ -51,14 +51,6 @@ def test_the_environment_says_the_strategy() -> None:
             "names a deepspeed_config_file",
         ),
         (
-            {
-                "ACCELERATE_USE_DEEPSPEED": "true",
-                "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3",
-                "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL": "false",
-            },
-            "set zero3_save_16bit_model: true",
-        ),
-        (
             {"ACCELERATE_USE_PARALLELISM_CONFIG": "true", "PARALLELISM_CONFIG_CP_SIZE": "2"},
             "has a parallelism_config: .*fewer than train.global_batch. Leave it out",
         ),

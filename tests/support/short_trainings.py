@@ -13,8 +13,15 @@ import torch
 from safetensors.torch import load_file
 
 from tablemend.config import parse, to_yaml
-from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import (
+    DpoCommand,
+    GrpoCommand,
+    PairsCommand,
+    SftCommand,
+    Trained,
+)
 from tablemend.runs import Run
+from tablemend.training.pair_making import make_pairs
 
 ROOT = Path(__file__).parents[2]
 RECIPES: dict[type[Trained], str] = {
@@ -49,6 +56,15 @@ def short(kind: type[Kind], model: Path, run: Path, data: str, *overrides: str) 
             *overrides,
         ],
     )
+
+
+def injected_pairs(folder: Path, data: str) -> Path:
+    """Pairs of injected errors: no model is needed."""
+    recipe = f"recipe={ROOT / 'recipes' / 'tiny-dpo.yaml'}"
+    make_pairs(
+        parse(PairsCommand, [recipe, data, f"dpo.pairs.path={folder}", "dpo.pairs.sampled=0"])
+    )
+    return folder
 
 
 def launch_command(config: Trained, *options: str, script: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -90,7 +90,7 @@ def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> Merged:
         )
     if not found.accepted:
         raise TablemendError(
-            f"{partial}: merging changes a logit by {found.largest:.3g}, more than "
+            f"{partial}: merging changes a logit by {found.max_logit_difference:.3g}, more than "
             f"tolerance={found.tolerance:g}: the merged weights would answer otherwise. Publish "
             "the adapter, or set model.dtype=float32 and train again"
         )
@@ -105,7 +105,7 @@ def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> Merged:
             "weights": checkpoints.revision_of(str(partial)),
             # what was found says neither: fewer prompts may be compared, a default is filled in
             "asked": command.model_dump(include={"prompts", "tolerance"}, exclude_defaults=True),
-            **found.facts,
+            **asdict(found),
         },
     )
     checkpoints.put_in_place(out, partial)

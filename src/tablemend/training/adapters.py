@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate.utils.memory import clear_device_cache
@@ -36,36 +35,27 @@ class Difference:
     """How far merged weights are from base and adapter.
 
     Attributes:
-        largest: largest difference of a logit.
+        max_logit_difference: the largest.
         tolerance: what is accepted.
-        same: share of the positions whose most likely token is the same.
+        same_next_token: share of the positions whose most likely token is the same.
         prompts: how many were compared.
     """
 
-    largest: float
+    max_logit_difference: float
     tolerance: float
-    same: float
+    same_next_token: float
     prompts: int
 
     @property
     def accepted(self) -> bool:
         """Whether the merged weights answer as base and adapter do; a NaN does not."""
-        return self.largest <= self.tolerance
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What a manifest says of it."""
-        return {
-            "max_logit_difference": self.largest,
-            "tolerance": self.tolerance,
-            "same_next_token": self.same,
-            "prompts": self.prompts,
-        }
+        return self.max_logit_difference <= self.tolerance
 
     def __str__(self) -> str:
         return (
-            f"logits differ by {self.largest:.2g} at most (tolerance {self.tolerance:g}) on "
-            f"{self.prompts} prompts, {self.same:.1%} of the next tokens are the same"
+            f"logits differ by {self.max_logit_difference:.2g} at most (tolerance "
+            f"{self.tolerance:g}) on {self.prompts} prompts, {self.same_next_token:.1%} of the "
+            "next tokens are the same"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +33,6 @@ ROOM = 1.2
 """GPU memory that a saved model takes to be tried, in that of its weights."""
 LORA_B = ".lora_B."
 """In the names of an adapter's second matrices, which are zero until they are trained."""
-CHECKPOINT = re.compile(r"checkpoint-(\d+)$")
 
 
 def mark_complete(folder: Path) -> None:
@@ -60,14 +58,12 @@ def is_complete(folder: Path) -> bool:
 
 def last_complete(folder: Path) -> Path | None:
     """The newest whole ``checkpoint-<step>`` below a folder; ``None`` where there is none."""
-    numbered = _checkpoints(folder)
-    whole = [path for _, path in sorted(numbered, reverse=True) if is_complete(path)]
-    return whole[0] if whole else None
+    return next((path for path in reversed(_checkpoints(folder)) if is_complete(path)), None)
 
 
 def remove_partial(folder: Path) -> list[Path]:
     """Delete checkpoints that an interruption left half-written; return what was deleted."""
-    partial = [path for _, path in sorted(_checkpoints(folder)) if not is_complete(path)]
+    partial = [path for path in _checkpoints(folder) if not is_complete(path)]
     for path in partial:
         shutil.rmtree(path)
     return partial
@@ -96,11 +92,10 @@ def put_in_place(folder: Path, new: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    if not folder.is_dir():
-        return []
-    matches = ((CHECKPOINT.match(path.name), path) for path in folder.iterdir())
-    return [(int(match[1]), path) for match, path in matches if match]
+def _checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints below a folder, by their step."""
+    found = [path for path in folder.glob("checkpoint-*") if path.name[11:].isdigit()]
+    return sorted(found, key=lambda path: int(path.name[11:]))
 
 
 def check_model(path: str) -> None:
@@ -313,15 +308,8 @@ def check_adapter(folder: Path) -> None:
     Raises:
         TablemendError: every matrix B is zero.
     """
-    found = False
-    for file in sorted(folder.glob("*.safetensors")):
-        with safe_open(file, "pt") as tensors:
-            for name in tensors.keys():  # noqa: SIM118 - not a dict
-                if LORA_B in name:
-                    found = True
-                    if tensors.get_tensor(name).any():
-                        return
-    if found:
+    adding = [tensor.any() for name, tensor in _tensors(folder) if LORA_B in name]
+    if adding and not any(adding):
         raise TablemendError(
             f"{folder}: the adapter is zero: it was never trained, or is not what was trained"
         )
@@ -335,15 +323,20 @@ def check_weights(folder: Path, expected: Shapes) -> None:
     """
     check_shapes(folder, expected)
     check_adapter(folder)
+    for name, tensor in _tensors(folder):
+        if not torch.isfinite(tensor).all():
+            raise TablemendError(
+                f"{folder}: tensor {name} is not finite: the training diverged; lower "
+                "train.learning_rate"
+            )
+
+
+def _tensors(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of a folder, one at a time."""
     for file in sorted(folder.glob("*.safetensors")):
         with safe_open(file, "pt") as tensors:
             for name in tensors.keys():  # noqa: SIM118 - not a dict
-                tensor = tensors.get_tensor(name)
-                if not torch.isfinite(tensor).all():
-                    raise TablemendError(
-                        f"{folder}: tensor {name} is not finite: the training diverged; "
-                        "lower train.learning_rate"
-                    )
+                yield name, tensors.get_tensor(name)
 
 
 def check_generation(folder: Path, tokenizer: Tokenizer) -> None:

@@ -63,6 +63,8 @@ def join() -> None:
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
         if launch.strategy.startswith("zero"):
             _without_compiled_operators()
+    # or a checkpoint of ZeRO-3 would hold no weights
+    os.environ["ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL"] = "true"
     state = PartialState(cpu=on_cpu)  # the first call decides for the whole process
     if on_cpu and launch.strategy == "fsdp2":
         # accelerate 1.15 turns to FSDP from the types of accelerators alone, and trains on CPUs
@@ -127,12 +129,6 @@ def _refuse_unsupported(launch: Launch, environment: Mapping[str, str]) -> None:
             "parallelism processes share rows, and a step would take fewer than "
             "train.global_batch. Leave it out; for long rows take accelerate_configs/fsdp2.yaml "
             "and train.gradient_checkpointing=true"
-        )
-    gathers = environment.get("ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "true").lower()
-    if launch.strategy == "zero3" and gathers != "true":
-        raise TablemendError(
-            "ZeRO-3 would save no weights: set zero3_save_16bit_model: true in the accelerate "
-            "config (it gathers them, in the type they are trained in)"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, TextIO
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
@@ -14,6 +15,8 @@ from tablemend.training.budget import Budget
 
 PAUSE = 10.0
 """Least seconds between two lines."""
+SHOWN = {"loss": "loss", "reward": "reward", "eval_loss": "held-out loss"}
+"""What is shown of the log, and its name."""
 
 
 class Progress(TrainerCallback):  # type: ignore[misc]
@@ -23,7 +26,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]
 
     Args:
         budget: the minutes that the training may end at before its steps.
-        output: where the lines go.
+        output: where the lines go; the standard error stream by default.
         clock: in seconds.
     """
 
@@ -47,7 +50,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         self._steps_before, self._tokens_before = state.global_step, state.num_input_tokens_seen
         until = f", at most {self.budget.minutes:g} minutes" if self.budget.minutes else ""
         before = f", {state.global_step:,} of them done" if state.global_step else ""
-        if self._is_shown(args, state):
+        if state.is_world_process_zero and not args.disable_tqdm:
             say(f"training: {state.max_steps:,} steps{before}{until}", self.output)
 
     def on_log(
@@ -59,15 +62,13 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         **_: Any,
     ) -> None:
         """Note the loss or the reward, and write a line now and then."""
-        found = logs or {}
-        for key, name in (("loss", "loss"), ("reward", "reward"), ("eval_loss", "held-out loss")):
-            if key in found:
-                self._values[name] = found[key]
+        found = {SHOWN[key]: value for key, value in (logs or {}).items() if key in SHOWN}
+        self._values |= found
         if "reward" in self._values:
             self._values.pop("loss", None)  # GRPO's says nothing
-        if not {"loss", "reward", "eval_loss"} & found.keys() or not self._is_shown(args, state):
+        if not found or not state.is_world_process_zero or args.disable_tqdm:
             return
-        now = "eval_loss" in found or state.global_step == state.max_steps
+        now = "held-out loss" in found or state.global_step == state.max_steps
         if now or self.clock() - self._last >= PAUSE:
             self._last = self.clock()
             say(self.line(state), self.output)
@@ -82,15 +83,5 @@ class Progress(TrainerCallback):  # type: ignore[misc]
             left = (state.max_steps - state.global_step) * seconds / steps
             if self.budget.minutes is not None:
                 left = min(left, max(0.0, 60 * self.budget.minutes - self.budget.elapsed))
-            parts += [f"{tokens / seconds:,.0f} tokens/s", f"{_duration(left)} left"]
+            parts += [f"{tokens / seconds:,.0f} tokens/s", f"{timedelta(seconds=round(left))} left"]
         return ", ".join(parts)
-
-    def _is_shown(self, args: TrainingArguments, state: TrainerState) -> bool:
-        return bool(state.is_world_process_zero and not args.disable_tqdm)
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

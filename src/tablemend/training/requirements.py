@@ -12,10 +12,7 @@ from accelerate.utils import parse_flag_from_env
 from peft import LoraConfig
 from peft.tuners.tuners_utils import check_target_module_exists
 from torch import nn
-from transformers import (
-    AutoConfig,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import (
     is_flash_attn_2_available,
@@ -28,16 +25,8 @@ from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import Model, Trained
 from tablemend.training.checkpoints import cannot_load, check_model
 
-ADAPTABLE = (
-    nn.Linear,
-    nn.Embedding,
-    nn.Conv1d,
-    nn.Conv2d,
-    nn.Conv3d,
-    nn.MultiheadAttention,
-    Conv1D,
-)
-"""What PEFT can put an adapter on (0.21, ``peft.tuners.lora.layer.dispatch_default``)."""
+ADAPTABLE = nn.Linear | nn.Embedding | nn.MultiheadAttention | Conv1D
+"""What PEFT (0.21, ``dispatch_default``) can put an adapter on in a language model."""
 
 
 def check_method(config: Trained) -> None:
@@ -82,15 +71,14 @@ def refuse_kernel(name: str) -> None:
     Raises:
         TablemendError: no flash attention is installed, or flex attention has no GPU.
     """
-    installed = {
-        "flash_attention_2": is_flash_attn_2_available,
-        "flash_attention_3": is_flash_attn_3_available,
+    flash = {
+        "flash_attention_2": is_flash_attn_2_available(),
+        "flash_attention_3": is_flash_attn_3_available(),
     }
-    if name in installed and not (installed[name]() or is_kernels_available()):
+    if not (flash.get(name, True) or is_kernels_available()):
         raise TablemendError(
             f"model.attn={name} is not installed: {install('gpu')} (kernels, which fetches it from "
-            "the Hub: flash-attn has no wheel for torch 2.13), or set model.attn=sdpa or "
-            "flex_attention, which keep packed examples apart as well"
+            "the Hub), or set model.attn=sdpa or flex_attention"
         )
     if name == "flex_attention" and PartialState().device.type == "cpu":
         raise TablemendError(
@@ -141,17 +129,14 @@ def check_targets(config: LoraConfig, model: PreTrainedModel, targets: Sequence[
     missing = [
         target for target in targets if not any(f".{name}".endswith(f".{target}") for name in named)
     ]
-    if not missing and not wrong:
-        return
-    linear = dict.fromkeys(
-        name.rpartition(".")[2]
-        for name, module in model.get_decoder().named_modules()
-        if isinstance(module, nn.Linear | Conv1D)
-    )
-    what = f"names no layer with {', '.join(missing)}"
-    if wrong:
-        what = f"names {wrong[0]}, which takes no adapter"
-    raise TablemendError(
-        f"train.lora.target_modules=[{', '.join(targets)}] {what}: the linear layers are "
-        f"{', '.join(linear)}, and all-linear means all of them"
-    )
+    if missing or wrong:
+        linear = dict.fromkeys(
+            name.rpartition(".")[2]
+            for name, module in model.get_decoder().named_modules()
+            if isinstance(module, nn.Linear | Conv1D)
+        )
+        what = f"{wrong[0]}, which takes no adapter" if wrong else f"no layer with {missing[0]}"
+        raise TablemendError(
+            f"train.lora.target_modules=[{', '.join(targets)}] names {what}: the linear layers are "
+            f"{', '.join(linear)}, and all-linear means all of them"
+        )

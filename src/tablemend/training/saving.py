@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from accelerate.utils.memory import clear_device_cache
@@ -66,9 +67,9 @@ def save(
                 if lora is None:
                     checkpoints.check_generation(partial, tokenizer)
                 elif lora.save == "merged":
-                    told["merging"] = adapters.merge_in_place(
-                        partial, config, run, prompts, revision
-                    ).facts
+                    told["merging"] = asdict(
+                        adapters.merge_in_place(partial, config, run, prompts, revision)
+                    )
                 answer = checkpoints.generate_once(partial, config.model, prompts[0])
             checkpoints.mark_complete(partial)
             record(run, config.stage, {**told, "first_answer": answer})

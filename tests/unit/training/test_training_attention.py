@@ -27,16 +27,6 @@ def test_values_and_gradients_equal_fused_attention(key_heads: int) -> None:
         torch.testing.assert_close(got, wanted)
 
 
-def test_what_stands_right_of_a_token_does_not_reach_it() -> None:
-    torch.manual_seed(0)
-    query, key, value = (torch.randn(1, 2, 9, 8) for _ in range(3))
-    whole, _ = short_causal_attention(torch.nn.Identity(), query, key, value, None, scaling=0.3)
-    cut, _ = short_causal_attention(
-        torch.nn.Identity(), query[:, :, :5], key[:, :, :5], value[:, :, :5], None, scaling=0.3
-    )
-    torch.testing.assert_close(whole[:, :5], cut)
-
-
 def test_bfloat16_stays_near_exact_attention() -> None:
     """As in training: queries and keys in float32 from the rotation, values in bfloat16.
 
@@ -71,7 +61,7 @@ def test_only_plain_causal_attention_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("flash_attention_2", "flash-attn has no wheel for torch 2.13.*set model.attn=sdpa"),
+        ("flash_attention_2", "is not installed.*set model.attn=sdpa"),
         ("flex_attention", "no backward pass on CPUs: set model.attn=sdpa"),
     ],
 )

@@ -13,7 +13,6 @@ from accelerate.utils.fsdp_utils import fsdp2_prepare_auto_wrap_policy
 from safetensors.torch import load_file, save_file
 from transformers import Gemma3Config, Gemma3ForConditionalGeneration
 
-from tablemend.backends.checkpoints import local_folder
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model
 from tablemend.training import checkpoints
@@ -84,11 +83,6 @@ def test_fsdp_finds_the_layers_of_a_model_that_sees_pictures(copy: Path) -> None
     assert wrapped.count("Gemma3DecoderLayer") == 2
 
 
-def test_a_context_longer_than_the_window_is_refused(tiny_model: Path) -> None:
-    with pytest.raises(TablemendError, match="longer than the window"):
-        checkpoints.load_model(Model(path=str(tiny_model), context_length=4096))
-
-
 def test_a_tokenizer_without_template_or_padding_is_refused(copy: Path) -> None:
     config = Model(path=str(copy), context_length=128)
     settings = json.loads((copy / "tokenizer_config.json").read_text())
@@ -99,40 +93,6 @@ def test_a_tokenizer_without_template_or_padding_is_refused(copy: Path) -> None:
     (copy / "chat_template.jinja").unlink()
     with pytest.raises(TablemendError, match="no chat template"):
         checkpoints.load_tokenizer(config)
-
-
-@pytest.mark.parametrize(
-    ("path", "is_name"),
-    [
-        ("Qwen/Qwen3-8B", True),
-        ("gpt2", True),
-        ("owner.name/model", True),
-        ("checkpoints/none", False),
-        ("./none", False),
-        ("/none/x", False),
-        ("runs/a/model", False),
-    ],
-)
-def test_folders_and_names_on_the_hub(
-    path: str, is_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "checkpoints").mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert (local_folder(path) is None) == is_name
-
-
-def test_half_written_checkpoints_are_recognised_and_removed(tmp_path: Path) -> None:
-    for step in (5, 10, 20, 100):
-        folder = tmp_path / f"checkpoint-{step}"
-        folder.mkdir()
-        (folder / "model.safetensors").write_bytes(b"x" * step)
-        if step != 100:
-            checkpoints.mark_complete(folder)
-    (tmp_path / "checkpoint-20" / "model.safetensors").write_bytes(b"cut")
-    assert checkpoints.last_complete(tmp_path) == tmp_path / "checkpoint-10"
-    removed = checkpoints.remove_partial(tmp_path)
-    assert [path.name for path in removed] == ["checkpoint-20", "checkpoint-100"]
-    assert checkpoints.last_complete(tmp_path / "nowhere") is None
 
 
 def test_saved_weights_are_checked(copy: Path) -> None:
@@ -174,12 +134,6 @@ def test_a_generation_that_would_not_stop_is_refused(copy: Path, field: str) -> 
     path.write_text(json.dumps(settings))
     with pytest.raises(TablemendError, match="generation would not stop"):
         checkpoints.check_generation(copy, tokenizer)
-
-
-def test_generate_once(tiny_model: Path) -> None:
-    config = Model(path="elsewhere", context_length=128, dtype="float32")
-    first = checkpoints.generate_once(tiny_model, config, [5, 6, 7], tokens=4)
-    assert first == checkpoints.generate_once(tiny_model, config, [5, 6, 7], tokens=4) != ""
 
 
 def test_the_revision_of_local_weights_is_their_hash(copy: Path, tiny_model: Path) -> None:

@@ -10,9 +10,7 @@ import pytest
 from transformers import AutoTokenizer, PreTrainedModel
 
 import random_training
-from tablemend.config import ConfigError
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
-from tablemend.recipe.trl_names import DEPRECATED
 from tablemend.training import models
 from tests.support.short_trainings import RECIPES, short, small_data
 
@@ -41,15 +39,6 @@ def test_a_step_of_each_training_draws_no_warning_of_what_will_be_gone(
         trainer = _trainer(config, tiny_model, tmp_path)
         trainer.train()
     assert trainer.state.global_step == 1
-
-
-@pytest.mark.parametrize("name", DEPRECATED)
-def test_a_deprecated_setting_is_refused_with_what_replaces_it(name: str, tmp_path: Path) -> None:
-    name, _, value = name.partition(": ")
-    with pytest.raises(ConfigError) as caught:
-        short(SftCommand, tmp_path, tmp_path, small_data(8), f"train.trl.{name}={value or 'true'}")
-    (problem,) = caught.value.problems
-    assert problem.startswith(f"train.trl.{name}: is deprecated in TRL: ")
 
 
 @pytest.mark.parametrize("adapters", [False, True])

@@ -8,33 +8,28 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.config import parse, to_yaml
-from tablemend.datasets.tablehallu import small_world
+from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoCommand, PairsCommand
+from tablemend.recipe.experiment import DpoCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
-from tablemend.training import checkpoints, preference, run_folder, saving, stage
-from tablemend.training.pair_making import make_pairs
+from tablemend.training import checkpoints, preference
 from tablemend.training.pairs import FILE, read_pairs
-from tablemend.training.start import start_facts
-from tests.support.interruption import Interrupt, Stop
 from tests.support.short_trainings import (
     ROOT,
-    launch,
+    injected_pairs,
     logged,
     same_weights,
     short,
     small_data,
-    under,
 )
+from tests.support.trainings_in_process import begin, interrupt, train
 
 DATA = small_data(16, seed=5)
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, dropout: 0}", "train.learning_rate=1e-2")
@@ -43,15 +38,7 @@ LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, dropout: 0}", "train.l
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """16 pairs of injected errors: no model is needed."""
-    folder = tmp_path_factory.mktemp("pairs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        config = parse(
-            PairsCommand,
-            ["recipe=tiny-dpo", DATA, f"dpo.pairs.path={folder}", "dpo.pairs.sampled=0"],
-        )
-        make_pairs(config)
-    return folder
+    return injected_pairs(tmp_path_factory.mktemp("pairs"), DATA)
 
 
 @pytest.fixture
@@ -76,27 +63,10 @@ def command(
     return make
 
 
-def _trainer(config: DpoCommand) -> tuple[Run, preference.PreferenceTrainer, Any, Any]:
-    run = Run.of(config)
-    tokenizer = checkpoints.load_tokenizer(config.model)
-    assert run_folder.begin(config, run, config.overwrite)
-    prepared = preference.prepare(config, run, tokenizer)
-    return run, preference.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
-
-
-def _train(config: DpoCommand) -> tuple[Run, dict[str, Any]]:
-    run, trainer, tokenizer, prepared = _trainer(config)
-    facts = {**prepared.facts, **start_facts(config)}
-    facts |= stage.train(trainer, config, run)
-    prompts = prepared.train[:2]["prompt_ids"]
-    facts["first_answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
-    return run, facts
-
-
 def test_training_raises_the_margin_from_nothing(
     command: Callable[..., DpoCommand], tiny_model: Path
 ) -> None:
-    run, facts = _train(command("full", "data.validation={source: small-world, n: 4, seed: 2}"))
+    run, facts = train(command("full", "data.validation={source: small-world, n: 4, seed: 2}"))
     # the start is its own reference: no drift, and the loss of a coin
     assert logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
     assert logged(facts, "loss")[0] == pytest.approx(0.6931, abs=1e-3)
@@ -105,7 +75,7 @@ def test_training_raises_the_margin_from_nothing(
     assert logged(facts, "loss")[-1] < 0.67
     drift = logged(facts, "drift/rejected")[-1], logged(facts, "rewards/rejected")[-1]
     assert drift[1] == pytest.approx(0.1 * drift[0], rel=1e-3)
-    assert facts["steps"] == 4 and facts["tokens"] > 16 * 2 * 2 * 100 and facts["first_answer"]
+    assert facts["steps"] == 4 and facts["tokens"] > 16 * 2 * 2 * 100 and facts["answer"]
     assert checkpoints.is_complete(run.model) and not same_weights(run.model, tiny_model)
     last = [entry for entry in facts["log"] if "rewards/accuracies" in entry][-1]
     for more, warns in ((1, False), (-1, True)):
@@ -119,7 +89,7 @@ def test_the_ids_are_the_prompts_of_evaluation_and_whole_answers(
     command: Callable[..., DpoCommand], pairs: Path
 ) -> None:
     config = command("ids")
-    _, trainer, tokenizer, _ = _trainer(config)
+    _, trainer, tokenizer, _ = begin(config)
     examples = {example.id: example for example in read_examples(config.data.train)}
     end = tokenizer.eos_token_id
     rows = trainer.train_dataset
@@ -141,76 +111,16 @@ def test_the_ids_are_the_prompts_of_evaluation_and_whole_answers(
     assert trainer.args.max_length is trainer.data_collator.max_length is None
 
 
-def test_a_resumed_training_equals_an_uninterrupted_one(
-    command: Callable[..., DpoCommand], capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole, facts = _train(command("whole"))
-    config = command("cut")
-    run, trainer, _, prepared = _trainer(config)
-    run_folder.record(run, "dpo", prepared.facts)
-    trainer.add_callback(Interrupt(3))
-    with pytest.raises(Stop):
-        stage.train(trainer, config, run)
-    scores = sorted(run.path.rglob("cache-*.arrow"))
-    assert scores  # the reference's, which the second call takes up
-    written = [path.stat().st_mtime_ns for path in scores]
-    run, resumed = _train(config)
-    assert f"resuming from {run.path}/dpo/checkpoint-2" in capsys.readouterr().out
-    assert [path.stat().st_mtime_ns for path in scores] == written
-    assert logged(resumed, "loss") == logged(facts, "loss")
-    assert logged(resumed, "rewards/margins") == logged(facts, "rewards/margins")
-    assert same_weights(run.model, whole.model)
-
-
 def test_other_pairs_are_refused_while_a_checkpoint_waits(
     command: Callable[..., DpoCommand], pairs: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     shutil.copytree(pairs, other)
     config = command("other", f"dpo.pairs.path={other}")
-    run, trainer, tokenizer, prepared = _trainer(config)
-    run_folder.record(run, "dpo", prepared.facts)
-    trainer.add_callback(Interrupt(3))
-    with pytest.raises(Stop):
-        stage.train(trainer, config, run)
+    run, tokenizer = interrupt(config, step=3), checkpoints.load_tokenizer(config.model)
     write_jsonl(other / FILE, [pair.to_json() for pair in read_pairs(other)[1:]])
     with pytest.raises(TablemendError, match=rf"another rows_hash: .*{FILE} has changed since"):
         preference.prepare(config, run, tokenizer)
-
-
-def test_the_micro_batch_does_not_change_the_result(
-    command: Callable[..., DpoCommand],
-) -> None:
-    steps = ("train.max_steps=2", "train.epochs=null")
-    _, two = _train(command("two", *steps))
-    _, other = _train(command("other", *steps, "train.micro_batch=1"))
-    assert logged(other, "loss") == pytest.approx(logged(two, "loss"), rel=1e-3)
-
-
-@pytest.mark.slow
-def test_two_processes_equal_one_and_one_goes_on(
-    command: Callable[..., DpoCommand], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Four pairs are left of 16 for the second step of 12: one process has three, one has one."""
-    sizes = ("train.global_batch=12", "train.micro_batch=3")
-    kept = ("train.save_every=1", "model.dtype=float32")
-    steps = ("train.max_steps=2", "train.epochs=null", *sizes, *kept)
-    _, one = _train(command("one", *steps))
-    config = command("two", *steps)
-    done = launch(config, *under("ddp"), script="train/dpo.py")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("the right way round") == 1
-    facts = json.loads(Run.of(config).manifest.read_text())["dpo"]
-    assert (facts["strategy"], facts["world_size"]) == ("ddp", 2)
-    assert logged(facts, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
-    assert facts["tokens"] == one["tokens"] + 2 * 2 * 2  # two pairs of two tokens and no more
-    shutil.rmtree(Run.of(config).model)
-    shutil.rmtree(Run.of(config).path / "dpo" / "checkpoint-2")
-    capsys.readouterr()
-    _, alone = _train(config)
-    said = capsys.readouterr().out
-    assert "was saved by ddp on 2 processes, single on 1 process go on with other rounding" in said
-    assert logged(alone, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
 
 
 @pytest.mark.parametrize("precomputed", ["true", "false"])
@@ -218,7 +128,7 @@ def test_adapters_have_the_base_without_them_as_reference(
     command: Callable[..., DpoCommand], precomputed: str, tiny_model: Path
 ) -> None:
     config = command("lora", *LORA, f"dpo.precompute_reference={precomputed}")
-    run, facts = _train(config)
+    run, facts = train(config)
     assert logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
     margins = logged(facts, "rewards/margins")
     assert margins[-1] > max(0.05, margins[0])
@@ -229,8 +139,8 @@ def test_a_second_copy_is_the_same_reference_as_precomputed_scores(
     command: Callable[..., DpoCommand],
 ) -> None:
     steps = ("train.max_steps=2", "train.epochs=null")
-    _, one = _train(command("one", *steps))
-    _, other = _train(command("other", *steps, "dpo.precompute_reference=false"))
+    _, one = train(command("one", *steps))
+    _, other = train(command("other", *steps, "dpo.precompute_reference=false"))
     assert logged(other, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
 
 
@@ -259,16 +169,6 @@ def test_what_does_not_fit_is_dropped_and_counted_never_cut(
         "an end of turn within the answer": 1,
         "the two answers are the same ids": 1,
     }
-
-
-def test_tables_of_the_test_are_not_trained_on(
-    command: Callable[..., DpoCommand], tmp_path: Path
-) -> None:
-    path = tmp_path / "test.jsonl"
-    write_jsonl(path, [example.to_json() for example in small_world.examples(seed=5, n=2)])
-    config = command("shared", f"data.test={{source: {path}, seed: 0, n: null}}")
-    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 2 tables"):
-        preference.build_rows(config, checkpoints.load_tokenizer(config.model))
 
 
 def test_pairs_that_other_weights_answered_are_warned_of(
@@ -301,20 +201,6 @@ def test_pairs_of_other_examples_are_refused(
 def _main(config: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["train/dpo.py", *config])
     runpy.run_path("train/dpo.py", run_name="__main__")
-
-
-def test_the_script_says_which_command_makes_the_pairs(
-    command: Callable[..., DpoCommand],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    command("chdir")
-    with pytest.raises(SystemExit) as left:
-        _main(["recipe=tiny-dpo", f"dpo.pairs.path={tmp_path}/none"], monkeypatch)
-    assert left.value.code == 2
-    line = f"no pairs in {tmp_path}/none/{FILE}: make them first, python data_gen/preference.py"
-    assert capsys.readouterr().err == f"error: {line} recipe=tiny-dpo\n"
 
 
 def test_the_script_trains_and_records_the_start(

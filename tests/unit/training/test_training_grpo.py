@@ -20,14 +20,12 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
 from tablemend.recipe.reward import Reward
 from tablemend.renderer import prompt_ids
-from tablemend.runs import Run, write_jsonl
+from tablemend.runs import write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.table_reward import TableReward
-from tablemend.tasks.task import Score
-from tablemend.training import checkpoints, grpo, run_folder, saving, stage
-from tablemend.training.start import start_facts
-from tests.support.interruption import Interrupt, Stop
+from tablemend.training import checkpoints, grpo, stage
 from tests.support.short_trainings import ROOT, same_weights, short, small_data
+from tests.support.trainings_in_process import begin, pay_small_ids, train
 
 PARTS = set(Reward.model_fields)
 
@@ -57,31 +55,7 @@ def command(
 
 @pytest.fixture
 def graded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A random model writes no table; this pays it for small ids, so that there is something."""
-
-    def score(self: Any, sample: Any, view: str, text: str) -> Score:
-        parts = dict.fromkeys(PARTS, 0.25)
-        return Score(parts, sum(map(ord, text)) % 97 / 97)
-
-    monkeypatch.setattr(grpo, "refuse_unpaid_gold", lambda *_: None)
-    monkeypatch.setattr(TableReward, "score", score)
-    monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
-
-
-def _trainer(config: GrpoCommand) -> tuple[Run, grpo.Trainer, Any, grpo.Prepared]:
-    run = Run.of(config)
-    tokenizer = checkpoints.load_tokenizer(config.model)
-    assert run_folder.begin(config, run, config.overwrite)
-    prepared = grpo.prepare(config, tokenizer)
-    return run, grpo.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
-
-
-def _train(config: GrpoCommand) -> tuple[Run, dict[str, Any]]:
-    run, trainer, tokenizer, prepared = _trainer(config)
-    facts = {**prepared.facts, **start_facts(config), **stage.train(trainer, config, run)}
-    prompts = [task.ids for task in prepared.tasks[:2]]
-    facts["answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
-    return run, facts
+    pay_small_ids(monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["tiny-grpo", "qwen3-8b-grpo"])
@@ -128,18 +102,10 @@ def test_a_recipe_that_cannot_train_is_refused(
     assert any(key in found and message in found for found in caught.value.problems)
 
 
-def test_the_models_own_thinking_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no target to write it, and none is needed."""
-    monkeypatch.chdir(ROOT)
-    assert parse(GrpoCommand, ["recipe=tiny-grpo", "thinking=on"]).thinking == "on"
-    with pytest.raises(ConfigError, match="thinking"):
-        parse(CompareCommand, ["recipe=tiny", "thinking=on"])
-
-
 def test_the_prompts_are_those_of_the_evaluation(command: Callable[..., GrpoCommand]) -> None:
     for thinking in ("off", "quote"):
         config = command(f"prompts-{thinking}", f"thinking={thinking}", "train.context=both")
-        _, trainer, tokenizer, prepared = _trainer(config)
+        _, trainer, tokenizer, prepared = begin(config)
         # a tokenizer that adds tokens of its own, as Llama's does
         trainer.processing_class.bos_token = tokenizer.eos_token
         trainer.processing_class.add_bos_token = True
@@ -150,21 +116,10 @@ def test_the_prompts_are_those_of_the_evaluation(command: Callable[..., GrpoComm
             assert found == prompt_ids(tokenizer, chat, thinking != "off") == list(task.ids)
 
 
-def test_an_answer_is_read_as_in_the_evaluation(command: Callable[..., GrpoCommand]) -> None:
-    _, trainer, tokenizer, _ = _trainer(command("read"))
-    ids = tokenizer.encode("<think>a</think>| b |", add_special_tokens=False)
-    start = tokenizer.encode("<|im_start|>", add_special_tokens=False)
-    end = [tokenizer.eos_token_id]
-    assert trainer.text_of(ids + end) == "<think>a</think>| b |"
-    assert trainer.text_of(ids + start + end) == "<think>a</think>| b |<|im_start|>"
-    assert trainer.text_of(ids) is None  # cut
-    assert trainer.text_of([]) is None
-
-
 def test_rewards_are_logged_and_change_the_weights(
     command: Callable[..., GrpoCommand], graded: None, tiny_model: Path
 ) -> None:
-    run, facts = _train(command("learn"))
+    run, facts = train(command("learn"))
     assert facts["steps"] == 4 and facts["tokens"] > 4 * 8 * 100 and facts["answer"]
     steps = [entry for entry in facts["log"] if "equal_groups" in entry]
     assert len(steps) == 4
@@ -184,7 +139,7 @@ def test_groups_with_equal_rewards_are_counted_and_warned_of(
     """A random model's answers all earn nothing: nothing is learnt, and it says so."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        run, facts = _train(command("equal", "train.max_steps=2"))
+        run, facts = train(command("equal", "train.max_steps=2"))
     told = grpo.summary(facts["log"])["mean"]
     assert told["equal_groups"] == 1.0 and told["equal_groups_right"] == 0.0
     assert told["reward"] == 0.0 and told["hallucinated"] == 1.0
@@ -197,7 +152,7 @@ def test_a_group_that_is_all_right_is_told_from_one_that_is_all_wrong(
     command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gold = {e.id: tablehallu.answer(e.gold_table) for e in small_world.examples(seed=1, n=12)}
-    _, trainer, tokenizer, prepared = _trainer(command("right"))
+    _, trainer, tokenizer, prepared = begin(command("right"))
     end = [tokenizer.eos_token_id]
     right = [tokenizer.encode(gold[prepared.tasks[n].sample.id]) + end for n in (0, 1)]
     wrong = tokenizer.encode("No table.") + end
@@ -215,28 +170,11 @@ def test_a_group_that_is_all_right_is_told_from_one_that_is_all_wrong(
     assert trainer._metrics["train"]["equal_groups"][-1] == 0.5
 
 
-def test_a_resumed_training_equals_an_uninterrupted_one(
-    command: Callable[..., GrpoCommand], graded: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole, facts = _train(command("whole", "train.max_steps=3"))
-    config = command("cut", "train.max_steps=3")
-    run, trainer, _, _ = _trainer(config)
-    trainer.add_callback(Interrupt(3))
-    with pytest.raises(Stop):
-        stage.train(trainer, config, run)
-    run, resumed = _train(config)
-    assert f"resuming from {run.path}/grpo/checkpoint-2" in capsys.readouterr().out
-    rewards = [[e["reward"] for e in f["log"] if "reward" in e] for f in (facts, resumed)]
-    assert rewards[0] == rewards[1] and len(set(rewards[0])) > 1
-    assert resumed["tokens"] == facts["tokens"]
-    assert same_weights(run.model, whole.model)
-
-
 def test_a_reward_that_fails_stops_the_training(
     command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = command("fails")
-    run, trainer, _, _ = _trainer(config)
+    run, trainer, _, _ = begin(config)
     monkeypatch.setattr(TableReward, "score", lambda *_: 1 / 0)
     with pytest.raises(TablemendError, match="ZeroDivisionError") as caught:
         stage.train(trainer, config, run)
@@ -253,7 +191,7 @@ def test_a_memory_too_small_to_draw_in_says_what_to_change(
 
     monkeypatch.setattr(grpo, "draw", full)
     with pytest.raises(TablemendError, match=r"drawn at once: lower train\.global_batch or grpo"):
-        _train(command("full"))
+        train(command("full"))
 
 
 def test_gold_that_does_not_earn_the_whole_reward_is_refused(
@@ -284,16 +222,6 @@ def test_prompts_without_room_for_an_answer_are_dropped_and_counted(
     assert prepared.facts["dropped"] == {f"prompt longer than {longest} tokens": 1}
     with pytest.raises(TablemendError, match="gives 0 prompts, one step takes 2"):
         grpo.prepare(command("long", "train.max_length=16"), tokenizer)
-
-
-def test_tables_of_the_test_are_not_trained_on(
-    command: Callable[..., GrpoCommand], tmp_path: Path
-) -> None:
-    path = tmp_path / "test.jsonl"
-    write_jsonl(path, [example.to_json() for example in small_world.examples(seed=1, n=2)])
-    config = command("shared", f"data.test={{source: {path}, seed: 0, n: null}}")
-    with pytest.raises(TablemendError, match="share 2 tables"):
-        grpo.prepare(config, checkpoints.load_tokenizer(config.model))
 
 
 def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:

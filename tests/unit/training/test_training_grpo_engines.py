@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
-from types import SimpleNamespace
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -21,10 +20,10 @@ from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.renderer import prompt_ids
-from tablemend.runs import Run
 from tablemend.tasks import tablehallu
-from tablemend.training import checkpoints, engine, grpo, models, run_folder, stage
+from tablemend.training import engine, grpo, models, stage
 from tests.support.short_trainings import ROOT, short, small_data
+from tests.support.trainings_in_process import begin
 
 SERVER = "grpo.server=http://localhost:8000"
 LENGTH = 1024
@@ -66,11 +65,6 @@ class FakeVllm:
     def __init__(self, **options: Any) -> None:
         self.options = options
         self.generation_kwargs = options["generation_kwargs"] or {}
-        self.mode, self.enable_sleep_mode = options["mode"], True
-        self.awake: list[list[str]] = []
-        self.llm = SimpleNamespace(
-            generate=self._read, wake_up=lambda tags: self.awake.append(tags)
-        )
         known = options["model"].named_parameters() if self.stale else ()
         self.weights = {name: weight.detach().clone() for name, weight in known}
         self.asked: list[list[int]] = []
@@ -93,18 +87,6 @@ class FakeVllm:
         found = torch.func.functional_call(model, self.weights, (torch.tensor([ids]),))
         return found.logits[0]
 
-    def _read(self, prompts: list[dict[str, list[int]]], params: Any, **_: Any) -> list[Any]:
-        """As vLLM scores a prompt: before any temperature."""
-        assert params == engine.READING
-        (ids,) = (each["prompt_token_ids"] for each in prompts)
-        with torch.no_grad():
-            scores = torch.log_softmax(self._logits(ids), -1)
-        found = [
-            {token: SimpleNamespace(logprob=scores[at, token].item())}
-            for at, token in enumerate(ids[1:])
-        ]
-        return [SimpleNamespace(prompt_logprobs=[None, *found])]
-
     def _score(self, prompt: list[int], answer: list[int]) -> list[list[float]]:
         """As vLLM scores what it draws: after the temperature (processed_logprobs)."""
         with torch.no_grad():
@@ -113,43 +95,9 @@ class FakeVllm:
         return [[scores[at, token].item()] for at, token in enumerate(answer)]
 
 
-def _trainer(config: GrpoCommand) -> tuple[Run, Any, Any, grpo.Prepared]:
-    run = Run.of(config)
-    tokenizer = checkpoints.load_tokenizer(config.model)
-    assert run_folder.begin(config, run, True)
-    prepared = grpo.prepare(config, tokenizer)
-    return run, grpo.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
-
-
-@pytest.mark.parametrize(
-    ("name", "mode", "server"),
-    [
-        ("transformers", "colocate", None),
-        ("vllm-colocate", "colocate", None),
-        ("vllm-server", "server", "http://localhost:8000"),
-    ],
-)
-def test_the_recipe_reaches_each_engine(
-    name: str, mode: str, server: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    chosen = [f"grpo.engine={name}"] + ([SERVER] if server else [])
-    config = parse(GrpoCommand, ["recipe=qwen3-8b-grpo", *chosen])
-    found = grpo.grpo_arguments(config, "out", 1)
-    assert found.use_vllm == (name != "transformers")
-    assert (found.vllm_mode, found.vllm_server_base_url) == (mode, server)
-    assert found.vllm_max_model_length == (None if name == "transformers" else 16384)
-    assert (found.vllm_gpu_memory_utilization, found.vllm_enable_sleep_mode) == (0.4, True)
-    assert (found.num_generations, found.max_completion_length) == (8, 4096)
-    assert (found.temperature, found.top_p, found.top_k, found.min_p) == (1.0, 1.0, 0, None)
-    assert found.vllm_importance_sampling_correction
-    assert found.steps_per_generation == found.gradient_accumulation_steps == 128
-
-
 @pytest.fixture
 def fake_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trl.trainer.grpo_trainer.VLLMGeneration", FakeVllm)
-    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(SamplingParams=dict))
 
 
 def _gold_first(prepared: grpo.Prepared, tokenizer: Any, thinking: tablehallu.Thinking) -> None:
@@ -167,7 +115,7 @@ def test_vllm_that_does_not_get_the_weights_stops_the_training(
 ) -> None:
     monkeypatch.setattr(FakeVllm, "stale", True)
     config = command("thinking=off", "grpo.engine=vllm-colocate", "train.max_steps=20")
-    run, trainer, tokenizer, prepared = _trainer(config)
+    run, trainer, tokenizer, prepared = begin(config, overwrite=True)
     _gold_first(prepared, tokenizer, "off")
     with pytest.raises(TablemendError, match=r"by 0\.\d+ nats .*\(0\.0000 at first"):
         stage.train(trainer, config, run)
@@ -188,25 +136,12 @@ def test_vllm_that_does_not_get_the_weights_stops_the_training(
 def test_a_growing_difference_between_the_engines_stops(
     differences: list[float], stops: bool
 ) -> None:
-    agreement = engine.Agreement()
+    agreement = grpo.Agreement()
     *before, last = differences
     for difference in before:
         agreement.check(difference)
     with pytest.raises(TablemendError, match="another model's") if stops else nullcontext():
         agreement.check(last)
-
-
-def test_a_server_scores_a_prompt(serve: Callable[..., str]) -> None:
-    scored = [None, {"6": {"logprob": -1.0}}, {"7": {"logprob": -0.5}}]
-    answers = {"/v1/completions": {"choices": [{"prompt_logprobs": scored}]}}
-    for given, base_url in ((answers, serve(answers)), ({}, serve({}))):
-        client = SimpleNamespace(base_url=base_url, model="m")
-        vllm = SimpleNamespace(mode="server", vllm_client=client)
-        if given:
-            assert engine.scored_by_vllm(vllm, [5, 6], [7]) == [-0.5]
-        else:
-            with pytest.raises(TablemendError, match=rf"grpo.server={base_url} does not score"):
-                engine.scored_by_vllm(vllm, [5, 6], [7])
 
 
 @pytest.mark.usefixtures("fake_vllm")
@@ -216,7 +151,7 @@ def test_vllm_is_asked_as_transformers_is(
     command: Callable[..., GrpoCommand],
 ) -> None:
     """The same prompts, the same ends of an answer; its weights are those after each step."""
-    _, plain, _, _ = _trainer(command(f"thinking={thinking}"))
+    _, plain, _, _ = begin(command(f"thinking={thinking}"))
     assert isinstance(plain.generation_config, GenerationConfig)
     config = command(
         f"thinking={thinking}",
@@ -224,7 +159,7 @@ def test_vllm_is_asked_as_transformers_is(
         "grpo.temperature=0.7",
         "train.trl.generation_kwargs={frequency_penalty: 0.1}",
     )
-    run, trainer, tokenizer, prepared = _trainer(config)
+    run, trainer, tokenizer, prepared = begin(config, overwrite=True)
     vllm = FakeVllm.made
     assert vllm.generation_kwargs == {
         "frequency_penalty": 0.1,
@@ -239,12 +174,10 @@ def test_vllm_is_asked_as_transformers_is(
     known = [prompt_ids(tokenizer, chat, thinking != "off") for chat in chats]
     assert len(vllm.asked) == 16 and all(ids in known for ids in vllm.asked)
     assert len(vllm.synced) == 2 and not torch.equal(*vllm.synced)
-    assert vllm.awake == [["kv_cache"]] * 2
     steps = [entry for entry in facts["log"] if "equal_groups" in entry]
     assert [entry["reward"] for entry in steps] == [0.5, 0.5]  # one that is cut earns nothing
     assert [entry["completions/clipped_ratio"] for entry in steps] == [0.25, 0.25]
     told = grpo.summary(facts["log"])["mean"]
-    assert told["engines/logp_difference"] < 1e-5
     assert told["sampling/sampling_logp_difference/mean"] < 1e-3  # TRL scored the same tokens
     assert told["sampling/importance_sampling_ratio/mean"] == pytest.approx(1.0, abs=1e-2)
 
@@ -267,16 +200,6 @@ def test_vllm_is_asked_as_transformers_is(
             "train.trl.generation_kwargs.seed",
             "would be equal",
         ),
-        (
-            ["grpo.engine=vllm-colocate", "train.trl.generation_kwargs=5"],
-            "train.trl.generation_kwargs:",
-            "valid dictionary, not 5",
-        ),
-        (
-            ["grpo.engine=vllm-server", SERVER, "train.trl.generation_kwargs=seed"],
-            "train.trl.generation_kwargs:",
-            "valid dictionary, not 'seed'",
-        ),
     ],
 )  # fmt: skip
 def test_an_engine_that_cannot_work_is_no_recipe(
@@ -286,37 +209,6 @@ def test_an_engine_that_cannot_work_is_no_recipe(
     with pytest.raises(ConfigError) as caught:
         parse(GrpoCommand, ["recipe=tiny-grpo", *overrides])
     assert any(key in found and message in found for found in caught.value.problems)
-
-
-@pytest.mark.parametrize("given", ["null", "{}", "{seed: null}", "{min_tokens: 8}"])
-def test_sampling_without_a_seed_is_a_recipe(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    chosen = ["grpo.engine=vllm-colocate", f"train.trl.generation_kwargs={given}"]
-    assert "generation_kwargs" in parse(GrpoCommand, ["recipe=tiny-grpo", *chosen]).train.trl
-
-
-@pytest.mark.parametrize(
-    ("name", "good", "bad"),
-    [
-        ("vllm_gpu_memory_utilization", "1 4e-1", "lots null 0 1.01 .nan true '0.4'"),
-        ("vllm_tensor_parallel_size", "1 2", "0 1.5 null true two"),
-        ("vllm_enable_sleep_mode", "true false", "maybe null 1"),
-        ("vllm_server_timeout", "0 0.5 60", "long null -1 true .inf"),
-    ],
-)
-def test_what_the_plan_and_the_check_of_the_server_read_of_trl_has_its_type(
-    name: str, good: str, bad: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """TRL's dataclass takes any value; the plan would end in a traceback."""
-    monkeypatch.chdir(ROOT)
-    key = f"train.trl.{name}"
-    for value in good.split():
-        assert name in parse(GrpoCommand, ["recipe=qwen3-8b-grpo", f"{key}={value}"]).train.trl
-    for value in bad.split():
-        with pytest.raises(ConfigError) as caught:
-            parse(GrpoCommand, ["recipe=qwen3-8b-grpo", f"{key}={value}"])
-        (line,) = caught.value.problems
-        assert line.startswith(f"{key}: Input should be ")
 
 
 @pytest.mark.parametrize("name", ["vllm-colocate", "vllm-server"])
@@ -361,20 +253,17 @@ def test_layers_other_than_attention_are_refused_before_anything_is_loaded(
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., str]]:
-    """A server that answers some paths, and 404 to all others; it may describe itself slowly."""
+    """A server that answers some paths, and 404 to all others."""
     servers = []
 
-    def start(answers: dict[str, Any], slow: float = 0.0) -> str:
+    def start(answers: dict[str, Any]) -> str:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
-                Event().wait(slow if path == "/server_info" else 0.0)
                 self.send_response(200 if path in answers else 404)
                 self.end_headers()
                 body = answers.get(path)
                 self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
-
-            do_POST = do_GET
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -399,9 +288,8 @@ def _started(**changes: Any) -> dict[str, Any]:
     ("answers", "message"),
     [
         ({}, "answers 404 to /health"),
-        ({"/health": None}, "answers 404 to /v1/models"),
-        (GOOD | {"/v1/models": b"<html>"}, "does not answer as a vLLM server"),
-        ({k: v for k, v in GOOD.items() if k != "/server_info"}, "answers 404 to /server_info"),
+        ({"/health": None}, "does not describe itself as a vLLM server"),
+        (GOOD | {"/v1/models": b"<html>"}, "does not describe itself as a vLLM server"),
         (_started(weight_transfer_config=None), "takes no weights over NCCL"),
         (_started(weight_transfer_config={"backend": "ipc"}), "takes no weights over NCCL"),
         (_started(model_config={"logprobs_mode": "raw_logprobs"}), "gives raw_logprobs"),
@@ -441,32 +329,13 @@ def test_a_server_is_waited_for_only_where_the_recipe_says_so(
     command: Callable[..., GrpoCommand],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    good = serve(GOOD)
-    engine.check_server(good, command())
-    closed = serve({}).rpartition(":")[0] + ":9"  # the discard port: nothing listens
-    with pytest.raises(TablemendError, match="cannot be reached") as caught:
+    engine.check_server(serve(GOOD), command())
+    closed = "http://127.0.0.1:9"  # the discard port: nothing listens
+    with pytest.raises(TablemendError, match=r"cannot be reached .*vllm_server_timeout") as caught:
         engine.check_server(closed, command())
-    assert "vllm_server_timeout" in str(caught.value) and "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value)
     pauses: list[float] = []
-
-    def up(seconds: float) -> None:
-        pauses.append(seconds)
-        monkeypatch.setattr(engine, "_get", get)
-
-    get = engine._get
-    monkeypatch.setattr(engine, "_get", lambda _, *asked: get(closed, *asked))
-    monkeypatch.setattr(engine.time, "sleep", up)
-    engine.check_server(good, command("train.trl.vllm_server_timeout=60"))
-    assert pauses == [engine.PAUSE]
-
-
-def test_a_server_may_take_its_time_to_describe_itself(
-    serve: Callable[..., str], command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """vLLM's first answer to /server_info takes seconds."""
-    server = serve(GOOD, slow=2.0)
-    monkeypatch.setattr(engine, "PATIENCE", 1.0)
-    engine.check_server(server, command())
-    monkeypatch.setattr(engine, "DESCRIBING", 1.0)
-    with pytest.raises(TablemendError, match="does not answer as a vLLM server does"):
-        engine.check_server(server, command())
+    monkeypatch.setattr(engine.time, "sleep", pauses.append)
+    with pytest.raises(TablemendError, match="cannot be reached"):
+        engine.check_server(closed, command("train.trl.vllm_server_timeout=0.2"))
+    assert set(pauses) == {engine.PAUSE}

@@ -130,15 +130,3 @@ def test_every_row_is_trained_once_and_counts_the_same(kind: str, train: Train) 
         losses, seen = train(kind, processes, micro)
         assert seen == rows
         assert losses == pytest.approx(alone, rel=1e-5)
-
-
-def test_no_prompt_is_drawn_for_twice_where_sizes_do_not_divide() -> None:
-    """TRL leaves the prompts that fill no step out of a pass, other ones in each."""
-    drawn: Counter[int] = Counter()
-    for index in range(2):
-        loader = DataLoader(ROWS[:45], batch_size=4, sampler=PromptOrder(ROWS[:45], 2, 4, seed=0))
-        for batch in prepare_data_loader(
-            loader, num_processes=2, process_index=index, put_on_device=False
-        ):
-            drawn.update(batch.tolist())
-    assert len(drawn) == 44 and set(drawn.values()) == {2}

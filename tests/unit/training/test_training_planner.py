@@ -380,7 +380,7 @@ def test_a_plan_describes_the_launch_configs_that_are_there(launch: Strategy) ->
     ("target", "message"),
     [
         ("nope", "names no layer"),
-        ("q_proj, nope", "names no layer with nope:"),
+        ("q_proj, nope", "names no layer with nope"),
         ("fc1", "names no layer"),
         ("mlp", r"names \S+\.layers\.0\.mlp, which takes no adapter"),
     ],

@@ -6,9 +6,6 @@ import io
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from tablemend.runs import say
 from tablemend.training.budget import Budget
 from tablemend.training.progress import PAUSE, Progress
 
@@ -54,34 +51,25 @@ def test_a_file_gets_a_line_now_and_then_and_the_last() -> None:
     assert training.output.getvalue() == "training: 100 steps\n"
     lines = training.steps(40, loss=0.5)
     assert len(lines) == 40 / PAUSE
-    assert lines[0] == "step 1 of 100, loss 0.5, 100 tokens/s, 2 min left"
+    assert lines[0] == "step 1 of 100, loss 0.5, 100 tokens/s, 0:01:39 left"
     assert training.steps(60, loss=0.25)[-1].startswith("step 100 of 100, loss 0.25, 100 tokens/s")
 
 
 def test_after_an_interruption_the_steps_before_count_for_no_speed() -> None:
     training = Training(step=60)
     assert training.output.getvalue() == "training: 100 steps, 60 of them done\n"
-    assert training.steps(1, loss=1.0) == ["step 61 of 100, loss 1, 100 tokens/s, 39 s left"]
+    assert training.steps(1, loss=1.0) == ["step 61 of 100, loss 1, 100 tokens/s, 0:00:39 left"]
 
 
 def test_minutes_end_before_the_steps() -> None:
     training = Training(minutes=1)
     assert training.output.getvalue() == "training: 100 steps, at most 1 minutes\n"
-    assert training.steps(30, loss=1.0)[-1].endswith("39 s left")  # at step 21
+    assert training.steps(30, loss=1.0)[-1].endswith("0:00:39 left")  # at step 21
 
 
 def test_rewards_come_in_place_of_their_loss_and_held_out_losses_at_once() -> None:
     training = Training()
     training.steps(1, loss=1e-8, reward=0.75)
     assert training.steps(1, eval_loss=0.125) == [
-        "step 2 of 100, reward 0.75, held-out loss 0.125, 100 tokens/s, 2 min left"
+        "step 2 of 100, reward 0.75, held-out loss 0.125, 100 tokens/s, 0:01:38 left"
     ]
-
-
-def test_other_processes_say_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert not Training(main=False).steps(100, loss=1.0)
-    monkeypatch.setenv("RANK", "1")
-    say("reading")
-    assert not capsys.readouterr().err

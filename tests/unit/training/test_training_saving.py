@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from tablemend.publishing import merging
 from tablemend.publishing.command import MergeCommand
@@ -67,14 +66,3 @@ def test_nothing_trained_stays_on_the_device(
     del inner
     saving._release(trainer)
     assert len(alive) > 10 and not [ref for ref in alive if ref() is not None]
-
-
-def test_a_model_that_the_gpu_cannot_hold_is_tried_on_the_cpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = torch.nn.Linear(256, 256, bias=False)  # 256 KiB
-    assert checkpoints.device_for(model).type == ("cuda" if torch.cuda.is_available() else "cpu")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    for free, device in ((300, "cpu"), (320, "cuda")):
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda free=free: (free * 1024, 0))
-        assert checkpoints.device_for(model).type == device

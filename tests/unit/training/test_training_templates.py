@@ -19,7 +19,7 @@ from tablemend.recipe.experiment import Experiment, Model
 from tablemend.renderer import prompt_ids
 from tablemend.tasks import tablehallu
 from tablemend.training import checkpoints
-from tablemend.training.data import build_rows, check_end_of_turn, check_rows
+from tablemend.training.data import build_rows, check_end_of_turn, check_row
 
 ENDS = {
     "gemma3": "<end_of_turn>",
@@ -65,9 +65,9 @@ def test_the_loss_is_on_the_answer_and_its_end_of_turn_alone(
     built = build_rows(tokenizer, EXAMPLES, config)
     assert not built.dropped
     targets = [tablehallu.target(each, "adversarial", config.thinking) for each in EXAMPLES]
-    check_rows(tokenizer, built.rows, targets)
     for example, row, target in zip(EXAMPLES, built.rows, targets, strict=True):
         chat = tablehallu.messages(example, "adversarial", system.prompt, config.format_of(system))
+        check_row(tokenizer, row, target)
         prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
         assert row.input_ids[: len(prompt)] == prompt
         supervised = [label for label in row.labels if label != -100]

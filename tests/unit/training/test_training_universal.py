@@ -42,13 +42,3 @@ def test_every_group_of_weights_counts_its_own_steps(fused: bool) -> None:
     if not fused:
         one += 1
         assert other == shared == 10
-
-
-def test_what_an_interruption_left_is_deleted(tmp_path: Path) -> None:
-    (tmp_path / "global_step10").mkdir()
-    half = tmp_path / "global_step10_universal" / "tmp"
-    half.mkdir(parents=True)
-    (half / "fp32.00").write_bytes(b"1")
-    (tmp_path / "latest_universal").write_text("global_step10_universal")
-    universal.remove(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["global_step10"]

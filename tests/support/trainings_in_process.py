@@ -1,0 +1,57 @@
+"""Trainings of the random model in this process, phase by phase as :mod:`training.phases` goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tablemend.recipe.experiment import Trained
+from tablemend.recipe.reward import Reward
+from tablemend.runs import Run
+from tablemend.tasks.table_reward import TableReward
+from tablemend.tasks.task import Score
+from tablemend.training import checkpoints, grpo, preference, run_folder, saving, sft, stage
+from tablemend.training.start import start_facts
+from tests.support.interruption import Interrupt, Stop
+
+METHODS = {"sft": sft.METHOD, "dpo": preference.METHOD, "grpo": grpo.METHOD}
+
+
+def pay_small_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A random model writes no table; this pays it for small ids, so that there is something."""
+
+    def score(self: Any, sample: Any, view: str, text: str) -> Score:
+        return Score(dict.fromkeys(Reward.model_fields, 0.25), sum(map(ord, text)) % 97 / 97)
+
+    monkeypatch.setattr(grpo, "refuse_unpaid_gold", lambda *_: None)
+    monkeypatch.setattr(TableReward, "score", score)
+    monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
+
+
+def begin(config: Trained, overwrite: bool = False) -> tuple[Run, Any, Any, Any]:
+    """Run folder, trainer, tokenizer and what was prepared, before the first step."""
+    run, method = Run.of(config), METHODS[config.stage]
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    assert run_folder.begin(config, run, overwrite)
+    prepared = method.prepare(config, run, tokenizer)
+    return run, method.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
+
+
+def train(config: Trained) -> tuple[Run, dict[str, Any]]:
+    """Train, or go on, and save; what the manifest says, and the saved model's first answer."""
+    run, trainer, tokenizer, prepared = begin(config)
+    facts = {**prepared.facts, **start_facts(config), **stage.train(trainer, config, run)}
+    prompts = METHODS[config.stage].prompts(prepared)[:2]
+    facts["answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
+    return run, facts
+
+
+def interrupt(config: Trained, step: int) -> Run:
+    """Train up to a step, as if it was killed there."""
+    run, trainer, _, prepared = begin(config)
+    run_folder.record(run, config.stage, {**prepared.facts, **start_facts(config)})
+    trainer.add_callback(Interrupt(step))
+    with pytest.raises(Stop):
+        stage.train(trainer, config, run)
+    return run

@@ -1,0 +1,97 @@
+"""What holds for fine-tuning, preferences and rewards alike: resuming, batches, held-out tables."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tablemend.datasets.tablehallu import small_world
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.runs import Run, write_jsonl
+from tablemend.training import checkpoints, run_folder
+from tests.support.short_trainings import (
+    ROOT,
+    injected_pairs,
+    logged,
+    same_weights,
+    short,
+    small_data,
+)
+from tests.support.trainings_in_process import METHODS, interrupt, pay_small_ids, train
+
+LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}", "train.learning_rate=1e-2")
+OPTIONS: dict[str, tuple[type[Trained], tuple[str, ...]]] = {
+    "sft": (SftCommand, ("model.dtype=float32",)),
+    "sft-lora": (SftCommand, LORA),
+    "dpo": (DpoCommand, ("dpo.pairs.sampled=0", "dpo.sft_weight=0")),
+    "grpo": (GrpoCommand, ("thinking=off", "grpo.group=4", "grpo.max_new_tokens=8")),
+}
+Make = Callable[..., Trained]
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return injected_pairs(tmp_path_factory.mktemp("pairs"), small_data(16))
+
+
+@pytest.fixture
+def make(tiny_model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Three steps of a method on the random model, a checkpoint after the second."""
+    monkeypatch.chdir(ROOT)
+
+    def command(method: str, name: str, *overrides: str) -> Trained:
+        kind, options = OPTIONS[method]
+        given = ("train.epochs=null", "train.max_steps=3", "train.save_every=2", *options)
+        if kind is DpoCommand:
+            given = (*given, f"dpo.pairs.path={pairs}")
+        return short(kind, tiny_model, tmp_path / name, small_data(16), *given, *overrides)
+
+    return command
+
+
+@pytest.mark.parametrize("method", OPTIONS)
+def test_a_resumed_training_equals_an_uninterrupted_one(
+    method: str, make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if method == "grpo":
+        pay_small_ids(monkeypatch)
+    whole, facts = train(make(method, "whole"))
+    config = make(method, "cut")
+    run = interrupt(config, step=3)
+    folder = run_folder.checkpoints_of(run, config.stage)
+    half = shutil.copytree(folder / "checkpoint-2", folder / "checkpoint-3")
+    (half / "optimizer.pt").write_bytes(b"cut")
+    reference = sorted(run.path.rglob("cache-*.arrow"))  # DPO's scores by the start
+    assert bool(reference) == (method == "dpo")
+    written = [path.stat().st_mtime_ns for path in reference]
+    capsys.readouterr()
+    run, resumed = train(config)
+    said = capsys.readouterr().out
+    assert f"{half} is half-written" in said and f"resuming from {folder}/checkpoint-2" in said
+    assert [path.stat().st_mtime_ns for path in reference] == written
+    for name in ("loss", "reward", "rewards/margins"):
+        assert logged(resumed, name) == logged(facts, name)
+    assert resumed["tokens"] == facts["tokens"]
+    assert same_weights(run.model, whole.model)
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+@pytest.mark.parametrize("micro", [1, 8])
+def test_the_micro_batch_does_not_change_the_result(method: str, micro: int, make: Make) -> None:
+    _, four = train(make(method, "four"))
+    _, other = train(make(method, "other", f"train.micro_batch={micro}"))
+    assert logged(other, "loss") == pytest.approx(logged(four, "loss"), rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo", "grpo"])
+def test_tables_of_the_test_are_not_trained_on(method: str, make: Make, tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl"
+    write_jsonl(path, [example.to_json() for example in small_world.examples(seed=1, n=2)])
+    config = make(method, "shared", f"data.test={{source: {path}, seed: 0, n: null}}")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 2 tables"):
+        METHODS[config.stage].prepare(config, Run.of(config), tokenizer)
