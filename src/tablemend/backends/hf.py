@@ -68,13 +68,11 @@ class HFModel:
     Attributes:
         model: a transformers causal language model, in evaluation mode.
         tokenizer: its tokenizer, with a chat template.
-        window: most tokens of prompt and answer together.
         stop_ids: tokens that end an answer.
     """
 
     model: Any
     tokenizer: Any
-    window: int
     stop_ids: frozenset[int]
 
     @cached_property
@@ -261,7 +259,6 @@ def load_model(
     checkpoint: Checkpoint,
     *,
     dtype: str = "auto",
-    context_length: int | None = None,
     attn: str = "sdpa",
 ) -> HFModel:
     """Load a model for generation, on the GPU where there is one.
@@ -271,7 +268,6 @@ def load_model(
             its base.
         dtype: ``float32``, ``bfloat16``, or ``auto``: as stored, but float32 where the device
             emulates bfloat16.
-        context_length: most tokens of prompt and answer; never more than the model was made for.
         attn: attention kernel of transformers.
 
     Raises:
@@ -279,7 +275,7 @@ def load_model(
             state is not a key-value cache.
     """
     tokenizer = load_tokenizer(checkpoint)
-    window = read_window(checkpoint, context_length)
+    read_window(checkpoint)  # refuses architectures that cannot be batched here
     device = loading_device()
     is_adapter = checkpoint.adapter_base is not None
     if is_adapter and getattr(read_config(checkpoint), "quantization_config", None):
@@ -302,4 +298,4 @@ def load_model(
 
         model = PeftModel.from_pretrained(model, checkpoint.path).merge_and_unload()
     ends = stop_ids(model.generation_config.eos_token_id, tokenizer, checkpoint)
-    return HFModel(model.eval(), tokenizer, window, ends)
+    return HFModel(model.eval(), tokenizer, ends)

@@ -84,7 +84,6 @@ class HFEngine(LocalEngine, BatchEngine):
             self._model = hf.load_model(
                 self.checkpoint,
                 dtype=self.options.dtype,
-                context_length=self.options.context_length,
                 attn=self.attn,
             )
         return self._model

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoTokenizer, PretrainedConfig
+from transformers import AutoConfig, AutoTokenizer
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import TablemendError
@@ -94,21 +94,17 @@ def read_window(checkpoint: Checkpoint, context_length: int | None = None) -> in
         TablemendError: an architecture that keeps more than keys and values; its rows could
             not be right-aligned after the fact.
     """
-    most = window_of(read_config(checkpoint), checkpoint.path)
-    return min(most, context_length or most)
-
-
-def window_of(config: PretrainedConfig, name: str) -> int:
-    """The same of an architecture; ``name`` is for the error."""
+    config = read_config(checkpoint)
     text = config.get_text_config().to_dict()
     kinds = set(text.get("layer_types") or ()) - ATTENTION_LAYERS
     if kinds or "max_position_embeddings" not in text:
         raise TablemendError(
-            f"{name} ({config.model_type}) has layers other than attention"
+            f"{checkpoint.path} ({config.model_type}) has layers other than attention"
             f"{': ' + ', '.join(sorted(kinds)) if kinds else ''}; "
             "the transformers backend does not support them yet: take vLLM"
         )
-    return int(text["max_position_embeddings"])
+    most = int(text["max_position_embeddings"])
+    return min(most, context_length or most)
 
 
 def stop_ids(

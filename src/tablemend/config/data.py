@@ -7,7 +7,7 @@ from math import isclose
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from tablemend.config.section import ONE, SEVERAL, Section
 
@@ -89,22 +89,9 @@ def _form(value: Any) -> str:
     return SEVERAL if any(isinstance(part, dict | Part) for part in value.values()) else ONE
 
 
-def _not_both(value: Any) -> Any:
-    """An override adds to what the recipe says: that would mix names with the one source."""
-    if isinstance(value, dict) and "source" in value:
-        named = [name for name, part in value.items() if isinstance(part, dict)]
-        if named:
-            raise ValueError(
-                f"is one source and has {', '.join(named)} beside it: write a mixture into a "
-                "recipe, every source under a name"
-            )
-    return value
-
-
 TrainingSource = Annotated[
     Annotated[Source, Tag(ONE)] | Annotated[Mixture, Tag(SEVERAL)],
     Discriminator(_form),
-    BeforeValidator(_not_both),
 ]
 
 

@@ -20,7 +20,6 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from trl import GRPOConfig, GRPOTrainer
 
 from tablemend.backends.hf import HFModel
-from tablemend.backends.loading import window_of
 from tablemend.backends.requests import Sampling
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
@@ -300,8 +299,7 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             return answers
         sampling = Sampling(self.max_completion_length, self.temperature)
         with drawing_model(self) as model:
-            window = window_of(model.config, model.config.name_or_path)
-            own = HFModel(model, self.processing_class, window, frozenset(self.eos_token_ids))
+            own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
             try:
                 return draw(own, prompt_ids, sampling), None
             except torch.OutOfMemoryError as error:

@@ -223,44 +223,6 @@ def test_half_done_answers_are_there_after_a_reload_each_annotators_own(
     assert text_of(fresh, "#count") == "0 of 9 answers, 0 of 3 examples"
 
 
-def test_work_goes_on_from_a_file_on_another_computer(fresh: Browser, page: Path) -> None:
-    begin(fresh, "Ann")
-    fresh.press("y")
-    path = downloaded(fresh, "answers-Ann.json", "#json")
-    good = path.read_text("utf-8")
-
-    def load(text: str) -> str:
-        fresh.run("localStorage.clear()")
-        fresh.open(page)
-        fresh.wait("document.getElementById('file')")
-        fresh.run(
-            "(() => { const files = new DataTransfer();"
-            f"files.items.add(new File([{json.dumps(text)}], 'a.json'));"
-            "const input = document.getElementById('file'); input.files = files.files;"
-            "input.dispatchEvent(new Event('change')); })()"
-        )
-        fresh.wait(
-            "document.getElementById('heading') || document.querySelector('.problem').textContent"
-        )
-        return text_of(fresh, "#count") or text_of(fresh, ".problem")
-
-    assert load(good) == "1 of 9 answers, 0 of 3 examples"
-    record = json.loads(good)
-    bad: list[tuple[dict[str, Any], str]] = [
-        ({"format": "x"}, "This is no JSON file of answers."),
-        ({"data": "x"}, "These answers belong to another data set."),
-        ({"annotator": " "}, "The file does not say whose answers it holds."),
-        (
-            {"answers": [{"example": "x", "step": "query"}]},
-            "These answers belong to another sample.",
-        ),
-        ({"answers": [{**record["answers"][0], "answer": "maybe"}]}, "The file is damaged."),
-    ]
-    for change, problem in bad:
-        assert load(json.dumps({**record, **change})) == problem
-    assert load("{") == load("null") == "This is no JSON file of answers."
-
-
 def test_hostile_texts_are_shown_as_they_are(fresh: Browser, data: Data) -> None:
     begin(fresh, HOSTILE)
     example = choose(data, 3, 0)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from tests.support.annotators import (
     Choices,
     all_answers,
     export_sheet,
-    report_of,
     write_answers,
     write_data,
 )
@@ -50,34 +48,6 @@ from tests.support.annotators import (
 def test_majority(votes: str, verdict: str, cause: str) -> None:
     words = {"y": "yes", "n": "no", "u": "unsure", ".": None}
     assert rule(words[vote] for vote in votes) == (verdict, cause)  # type: ignore[misc]
-
-
-def test_unsure_ties_and_gaps_are_in_their_own_column(folder: Path, tmp_path: Path) -> None:
-    data = read_data(str(folder))
-    right, wrong, tie, unsure, gap = list(data.examples)[:5]
-    one: Choices = {name: dict.fromkeys(STEPS, "yes") for name in (right, wrong, tie, unsure, gap)}
-    two = json.loads(json.dumps(one))
-    one[wrong]["context"] = two[wrong]["context"] = "no"
-    one[tie]["table"] = "no"
-    one[unsure]["query"] = two[unsure]["query"] = "unsure"
-    one[gap]["query"] = two[gap]["query"] = None
-    report = report_of(
-        folder,
-        write_answers(tmp_path / "1.json", data, "a", one),
-        write_answers(tmp_path / "2.json", data, "b", two),
-    )
-    whole = report["results"]["overall"]
-    assert (whole["examples"], whole["right"], whole["wrong"], whole["unscored"]) == (5, 1, 1, 3)
-    assert whole["unscored_by"] == {"tie": 1, "unsure": 1, "unanswered": 1}
-    assert whole["accuracy"] == rate_interval(1, 2)
-    assert report["results"]["query"]["accuracy"] == rate_interval(3, 3)
-    assert report["results"]["table"]["accuracy"] == rate_interval(4, 4)
-    assert report["results"]["context"]["accuracy"] == rate_interval(4, 5)
-    # whole examples scored by both: right, wrong (twice no), tie; 4 of 6 answers pair up alike
-    agreed = whole["agreement"]
-    assert (agreed["units"], agreed["judgements"]) == (3, 6)
-    assert agreed["observed"] == pytest.approx(2 / 3)
-    assert report["results"]["query"]["agreement"]["alpha"] is None
 
 
 def test_round_trip_with_annotators_who_err_at_known_rates(
@@ -129,22 +99,6 @@ def test_round_trip_with_annotators_who_err_at_known_rates(
     # the same command again replaces our own report, and nothing else
     assert main(arguments) == 0
     assert json.loads(json_out.read_text()) == report
-
-
-def test_a_report_overwrites_nothing_else(
-    folder: Path, tmp_path: Path, refused: Callable[..., str]
-) -> None:
-    data = read_data(str(folder))
-    answers = write_answers(tmp_path / "a.json", data, "a", all_answers(data))
-    before = answers.read_bytes(), (folder / "test.jsonl").read_bytes()
-    assert "no report of ours" in refused("report", folder, answers, "--json", answers)
-    assert "no report of ours" in refused(
-        "report", folder, answers, "--json", folder / "test.jsonl"
-    )
-    assert "exists" in refused("report", folder, answers, "--drop", folder)
-    assert "exists" in refused("report", folder, answers, "--mark", tmp_path)
-    assert "lies inside" in refused("report", folder, answers, "--mark", folder / "marked")
-    assert (answers.read_bytes(), (folder / "test.jsonl").read_bytes()) == before
 
 
 # ---- verified copies ----

@@ -17,7 +17,7 @@ import pytest
 
 from tablemend.backends.backend import Backend, BudgetSpent, Spent, open_backend
 from tablemend.backends.engine import BatchEngine
-from tablemend.backends.openai_client import AHEAD, OpenAIEngine
+from tablemend.backends.openai_client import AHEAD
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import FULL_DISK, TablemendError
@@ -229,24 +229,6 @@ def test_a_slow_consumer_holds_up_no_answer() -> None:
     assert len(rest) == 15 and {one.finish_reason for one in rest} == {"stop"}
 
 
-def test_a_slow_iterator_holds_up_no_request() -> None:
-    arrived = threading.Event()
-
-    def respond(seen: Seen) -> Reply:
-        arrived.set()
-        return echo(seen)
-
-    def slowly() -> Iterator[Request]:
-        yield request(0)
-        time.sleep(0.05)  # longer than requests are taken before they are sent
-        yield request(1)
-        assert arrived.wait(30), "the first request waits for the third"
-        yield request(2)
-
-    with ChatServer(respond) as server, opened(server) as backend:
-        assert [one.finish_reason for one in backend.generate(slowly())] == ["stop"] * 3
-
-
 def test_a_generator_that_is_closed_cancels_what_is_in_flight() -> None:
     before = threading.active_count()
     with (
@@ -264,35 +246,6 @@ def test_a_generator_that_is_closed_cancels_what_is_in_flight() -> None:
 
 
 # engines that work in batches
-
-
-def test_batches_go_through_the_cache_and_the_counts(tmp_path: Path) -> None:
-    path = str(tmp_path / "c.sqlite")
-    engine = Batches()
-    with Backend("x:y", engine, options(cache=path)) as backend:
-        assert len(list(backend.generate(requests(10)))) == 10
-        again = list(backend.generate(requests(15)))
-        assert engine.batches == [10, 5]
-        assert Counter(one.id for one in again) == Counter(f"r{n}" for n in range(15))
-        assert all(one.text == f"prompt {one.id[1:]}" for one in again)
-        assert backend.spent == Spent(15, 10, 0, 75, 150)
-        assert asyncio.run(backend.answer(request(3))).text == "prompt 3"
-    assert engine.closed == 1
-
-
-def test_an_engine_that_dies_leaves_what_it_answered(tmp_path: Path) -> None:
-    path = str(tmp_path / "c.sqlite")
-    asked = [replace(request(0), id="bad"), *(request(n) for n in range(1, 4))]
-    backend = Backend("x:y", Batches(), options(cache=path))
-    out = []
-    with pytest.raises(TablemendError, match="out of memory"):
-        for one in backend.generate(asked):
-            out.append(one.id)
-    assert out == ["r3", "r2", "r1"]
-    engine = Batches()
-    again = Backend("x:y", engine, options(cache=path))
-    assert [one.id for one in again.generate(requests(4))] == ["r1", "r2", "r3", "r0"]
-    assert engine.batches == [1]
 
 
 # caps
@@ -317,21 +270,3 @@ def test_a_cap_stops_cleanly_and_the_next_run_goes_on(tmp_path: Path) -> None:
 
 
 # opening
-
-
-def test_a_string_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    path = tmp_path / "c.sqlite"
-    for name in ("gpt-4.1", f"hf:{tmp_path}/nowhere", "openai:m@https://api.example.com/v1"):
-        with pytest.raises(TablemendError):
-            open_backend(name, options(cache=str(path), key_variable="NOT_SET"))
-    assert not path.exists()
-
-
-def test_a_cache_that_cannot_be_used_closes_the_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    closed: list[OpenAIEngine] = []
-    monkeypatch.setattr(OpenAIEngine, "close", lambda engine: closed.append(engine))
-    with pytest.raises(TablemendError, match="request cache"):
-        open_backend("openai:m@http://localhost:1/v1", options(cache=str(tmp_path)))
-    assert len(closed) == 1

@@ -70,7 +70,7 @@ def make_gemma() -> Gemma3ForCausalLM:
 
 def wrap(model) -> HFModel:
     stop_ids = frozenset({model.config.eos_token_id})
-    return HFModel(model, make_tokenizer(), window=128, stop_ids=stop_ids)
+    return HFModel(model, make_tokenizer(), stop_ids=stop_ids)
 
 
 def make_requests(count: int) -> list[Prompt]:
@@ -153,8 +153,7 @@ def save(folder: Path) -> Path:
 
 def test_load_from_a_folder(tmp_path):
     folder = save(tmp_path / "model")
-    model = load_model(Checkpoint.parse(f"hf:{folder}"), dtype="float32", context_length=64)
-    assert model.window == 64
+    model = load_model(Checkpoint.parse(f"hf:{folder}"), dtype="float32")
     assert model.stop_ids == {EOS}
     requests = make_requests(3)
     expected = answers(wrap(make_qwen()), requests, Sampling(8), 3)

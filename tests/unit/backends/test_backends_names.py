@@ -136,19 +136,6 @@ def test_a_key_in_the_body_is_refused_and_not_repeated(body: dict[str, Any], pat
     assert path in str(said.value) and "sk-secret" not in str(said.value)
 
 
-def test_fields_of_the_body_that_count_tokens_are_no_keys() -> None:
-    body = {
-        "min_tokens": 1,
-        "stop_token_ids": [2],
-        "include_stop_str_in_output": True,
-        "prompt_cache_key": "rows",
-        "skip_special_tokens": False,
-        "return_tokens_as_token_ids": True,
-        "chat_template_kwargs": {"eos_token": "</s>", "keyword": "x"},
-    }
-    assert BackendOptions(body=body).body == body
-
-
 @pytest.mark.parametrize(
     ("token", "message"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import re
 import shutil
 import socket
 import ssl
@@ -357,21 +356,6 @@ def test_after_the_first_answer_the_same_status_is_of_one_request(status: int) -
     assert sum(one.finish_reason == "stop" for one in done.values()) == 4
 
 
-def test_a_key_that_is_withdrawn_stops_the_run_after_what_is_in_flight() -> None:
-    def respond(seen: Seen) -> Reply:
-        return refuse(401) if seen.number >= 5 else answer()
-
-    out: list[Completion] = []
-    with (
-        ChatServer(respond) as server,
-        opened(server, concurrency=1) as backend,
-        pytest.raises(TablemendError, match="status 401"),
-    ):
-        for one in backend.generate(requests(100)):
-            out.append(one)
-    assert len(out) == 5
-
-
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -444,17 +428,6 @@ def test_a_bad_server_beside_a_good_one_loses_nothing(kind: str) -> None:
     assert Counter(x.id for x in done) == Counter(f"r{n}" for n in range(100))
     assert [x.error for x in done if x.finish_reason != "stop"] == []
     assert seconds < 5  # a wait that one of them asks for holds up nobody
-
-
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [(401, "wants a key"), (402, "credit is used up"), (404, "does not answer for the model")],
-)
-def test_the_run_stops_once_every_server_has_said_so(status: int, message: str) -> None:
-    with ChatServer(lambda _: refuse(status)) as one, ChatServer(lambda _: refuse(status)) as two:
-        with pytest.raises(TablemendError, match=message):
-            ask(f"{one.url},{two.url}", requests(50), concurrency=4)
-        assert one.seen and two.seen and len(one.seen) + len(two.seen) <= 16
 
 
 # limits and loops
@@ -536,43 +509,6 @@ def test_a_key_in_an_answer_is_masked(
     for text in places(tmp_path, [], *said):
         assert KEY[3:12] not in text
     assert ("You sent ***." in said[1]) is (finish == "stop")
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        refuse(422, "\x1b[31mno\x1b[0m\x07\x00\u202e \ud800"),
-        answer(finish="\x1b]0;title\x07no\x9b2J \ud800"),
-    ],
-)
-def test_a_server_cannot_write_on_the_terminal(reply: Reply) -> None:
-    one, _ = ask_one(lambda _: reply, retries=0)
-    assert re.search(r"(: no \ufffd|'no \ufffd') \(1 try\)$", one.error)
-
-
-@pytest.mark.parametrize(
-    ("local", "more", "sent"),
-    [
-        (True, {}, KEY),
-        (False, {}, "none"),
-        (False, {"key_variable": "OPENAI_API_KEY"}, KEY),
-        (False, {"key_variable": "MY_KEY"}, "sk-mine"),
-    ],
-)
-def test_the_default_key_is_not_sent_in_the_clear_to_another_machine(
-    local: bool, more: dict[str, Any], sent: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tablemend.backends.keys.is_local", lambda url: local)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("MY_KEY", "sk-mine")
-    with ChatServer(lambda _: answer()) as server:
-        (one,) = ask(server, [request()], **more)
-        assert one.finish_reason == "stop"
-        assert server.seen[0].headers["authorization"] == f"Bearer {sent}"
-        server.respond = lambda _: refuse(401)
-        with pytest.raises(TablemendError, match="status 401") as caught:
-            ask(server, [request()], **more)
-        assert ("wants a key" in str(caught.value)) is (sent == "none")
 
 
 @pytest.mark.parametrize(

@@ -121,14 +121,6 @@ def test_the_printed_configuration_reads_back(name: str, tmp_path: Path) -> None
     assert parse(Experiment, [f"recipe={path}"]) == config
 
 
-def test_overrides_win_and_keep_their_type() -> None:
-    config = parse(
-        Experiment, ["recipe=tiny", "train.learning_rate=2e-5", "evaluation.contexts=[clean]"]
-    )
-    assert config.train.learning_rate == 2e-5
-    assert config.evaluation.contexts == ("clean",)
-
-
 def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> None:
     found = problems(
         "recipe=tiny",
@@ -201,12 +193,6 @@ def test_what_yaml_cannot_read_is_one_line(tmp_path: Path, value: str, message: 
     assert kind_named([f"recipe={path}"]) in (None, "experiment")
 
 
-def test_an_unknown_key_does_not_hide_a_conflict() -> None:
-    found = problems("recipe=tiny", "train.nonsense=1", "train.method=lora")
-    assert any(p.startswith("train.nonsense: unknown key") for p in found)
-    assert any(p.startswith("train.lora: method: lora needs") for p in found)
-
-
 @pytest.mark.parametrize(
     ("overrides", "path"),
     [
@@ -239,22 +225,6 @@ def test_unknown_recipe_lists_those_there_are() -> None:
     assert "did you mean tiny?" in found and "qwen3-8b" in found
     assert "no recipe given" in problems()[0]
     assert "more than one" in problems("recipe=tiny", "recipe=qwen3-8b")[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("kind: experiment\n  name: [", "not readable as YAML"),
-        ("- a\n- b\n", "a mapping"),
-        ("kind: experiment\nname: a\nname: b\n", "duplicate"),
-        (b"kind: \xff\xfe", "not UTF-8"),
-    ],
-)
-def test_unreadable_recipe_files(tmp_path: Path, text: str | bytes, message: str) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    (found,) = problems(f"recipe={path}")
-    assert message in found and str(path) in found
 
 
 def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
@@ -324,15 +294,6 @@ def test_every_evaluation_loads_reads_back_and_says_its_command(name: str, tmp_p
     assert parse(CompareCommand, [f"recipe={path}"]) == config
 
 
-def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
-    assert parse(CompareCommand, ["recipe=tiny"]).train is not None
-    (line,) = problems("recipe=tablehallu-eval", cls=SftCommand)
-    assert "is for evaluation, this command is for experiment" in line
-    (line,) = problems("recipe=tablehallu-data", cls=CompareCommand)
-    assert "this command is for experiment or dpo or grpo or evaluation" in line
-    assert "tablehallu-eval" in line and "tiny" in line
-
-
 @pytest.mark.parametrize(
     ("overrides", "path"),
     [
@@ -383,28 +344,6 @@ def test_where_no_key_is_like_it_the_section_is_named() -> None:
     assert "dpo.pairs.temperature or grpo.temperature or" in line
     (line,) = problems("recipe=tiny", "trian.seed=3")
     assert line == "trian: unknown key; did you mean train? (command line)"
-
-
-def test_an_system_has_its_own_format_thinking_and_options() -> None:
-    config = parse(
-        CompareCommand,
-        [
-            "recipe=tablehallu-eval",
-            "evaluation.options.timeout=9",
-            "evaluation.systems.json.options={concurrency: 3, dtype: float32}",
-            "model.revision=abc",
-            "evaluation.systems.other={model: 'vllm:own/model'}",
-        ],
-    )
-    systems = config.evaluation.systems
-    assert (
-        config.format_of(systems["json"]) == "json"
-        and config.format_of(systems["cot"]) == "markdown"
-    )
-    common, own = config.options_of(systems["cot"]), config.options_of(systems["json"])
-    assert (common.timeout, common.dtype, common.context_length) == (9, "bfloat16", 40960)
-    assert (own.timeout, own.concurrency, own.dtype) == (600, 3, "float32")
-    assert (common.revision, config.options_of(systems["other"]).revision) == ("abc", None)
 
 
 def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path) -> None:

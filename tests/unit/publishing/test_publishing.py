@@ -16,7 +16,6 @@ from huggingface_hub import ModelCard
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
@@ -34,7 +33,6 @@ from tests.support.finished_runs import (
     copy_of,
     finished_training,
     second_training,
-    spoil_merges,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -354,24 +352,6 @@ def _commands_of(text: str, folder: Path) -> list[tuple[str, Any]]:
     return found
 
 
-def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None:
-    out = tmp_path / "some data"
-    made = parse(Synthesis, ["source=small-world", "n=30", "seed=4", f"out={out}"])
-    make_dataset(made, lambda _: None)
-    source = f"{{source: {out}, split: train, n: 9, seed: 0}}"
-    run = finished_training(tmp_path / "run", base, f"data.train={source}")
-    published = publish(run)
-    text = (published.folder / "README.md").read_text(encoding="utf-8")
-    command = "python data_gen/tablehallu.py source=small-world n=30 seed=4 out='.../some data'\n"
-    assert text.count(command) == 1
-    assert _commands_of(text, published.folder)[0] == (
-        "data_gen/tablehallu.py",
-        made.model_copy(update={"out": ".../some data"}),
-    )
-    (out / "README.md").unlink()
-    assert command not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("stage", "words", "said"),
     [
@@ -408,21 +388,6 @@ def _merge(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
     tokens = [f"run={run.path}", *options]
     monkeypatch.setattr(sys, "argv", ["merge.py", *tokens])
     runpy.run_path("train/merge.py", run_name="__main__")
-
-
-def test_a_published_merge_is_made_again_with_its_tolerance(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = finished_training(tmp_path / "run", base, *LORA)
-    spoil_merges(monkeypatch)
-    with pytest.raises(SystemExit):  # the default tolerance makes nothing of it
-        _merge(run, monkeypatch)
-    _merge(run, monkeypatch, "tolerance=1000000.5", "prompts=2")
-    published = publish(run, merged=True)
-    text = (published.folder / "README.md").read_text(encoding="utf-8")
-    again = MergeCommand(run="again", tolerance=1000000.5, prompts=2)
-    assert _commands_of(text, published.folder)[-1] == ("train/merge.py", again)
-    assert "merge.py" not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("folder", ["merged", "whole"])

@@ -23,7 +23,6 @@ from tablemend.reports.examples import Shown
 from tablemend.reports.rendering import align
 from tablemend.reports.report import terminal_table, write_html, write_markdown
 from tablemend.reports.tabulation import cost, tabulate
-from tablemend.reports.wording import main_share, say_tests, total_of
 from tablemend.tables.table import Table
 from tablemend.tasks.table_generation import TableGeneration
 
@@ -243,40 +242,6 @@ def test_report_of_one_system_and_one_context(contexts):
     results, examples, shown = make_results(systems=("base",), contexts=contexts)
     Page(write_html(results, examples, shown))
     assert "nothing to compare" in write_markdown(results)
-
-
-def test_report_where_nothing_could_be_scored():
-    examples = [make_example()]
-    unscored = Judgement(unscored="no answer", scorer="tablemend 0, lexical")
-    views = {"clean": {examples[0].id: TASK.show(examples[0], "clean")}}
-    results, *_ = make_results(contexts=("clean",))
-    results |= tabulate(
-        {a: {"clean": {examples[0].id: unscored}} for a in ("base", "sft")},
-        views,
-        TASK.metrics,
-        {examples[0].id: "table"},
-    )
-    answer = Answer(examples[0].id, "base", "clean", "", 1, 0, "error", "timeout")
-    shown = {a: {"clean": {examples[0].id: Shown(answer, unscored)}} for a in ("base", "sft")}
-    Page(write_html(results, views, shown))
-    assert results["systems"]["base"]["clean"]["total_hallu"]["rate"] is None
-    assert "no example scored in both" in write_markdown(results)
-
-
-def test_words_name_the_better_system_and_no_other():
-    results, *_ = make_results()
-    systems = results["systems"]
-    tests = [
-        t for t in results["paired"] if (t["context"], t["metric"]) == ("clean", "total_hallu")
-    ]
-    total, recall = total_of(results), main_share(results)
-    assert recall is not None
-    (sentence,) = say_tests(tests, systems, total)
-    assert sentence.startswith("sft is better than base: TotalHallu 16.7 % instead of 100.0 %")
-    (same,) = say_tests([{**tests[0], "p_holm": 0.2}], systems, total)
-    assert same.startswith("No significant difference from base in TotalHallu")
-    higher = {**tests[0], "metric": "row_recall", "difference": 0.2, "p_holm": 0.001}
-    assert say_tests([higher], systems, recall)[0].startswith("sft is better than base: Row recall")
 
 
 def test_tables_for_the_terminal_are_aligned():

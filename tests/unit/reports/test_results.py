@@ -6,7 +6,7 @@ import pytest
 
 from tablemend.detector.errors import METRICS
 from tablemend.records import Finding, Judgement, SampleView, Share
-from tablemend.reports.tabulation import length_bins, summarise, tabulate
+from tablemend.reports.tabulation import summarise, tabulate
 from tablemend.statistics import rate_interval
 
 
@@ -46,13 +46,6 @@ def test_unscored_is_neither_right_nor_wrong() -> None:
     unscored = with_them.pop("unscored")
     assert with_them == {name: rate for name, rate in without.items() if name != "unscored"}
     assert (unscored["rate"], unscored["n"]) == (0.5, 4)
-
-
-def test_no_scored_answer_has_no_rate() -> None:
-    rates = summarise([UNSCORED], METRICS)
-    assert rates["total_hallu"] == {"rate": None, "low": None, "high": None, "n": 0}
-    assert rates["row_recall"]["rate"] is None and rates["unscored"]["rate"] == 1.0
-    assert summarise([], METRICS)["unscored"]["n"] == 0
 
 
 def compare(systems: dict[str, dict[str, Judgement]], a_table_each: bool = True) -> list[dict]:
@@ -97,10 +90,3 @@ def test_examples_of_one_table_are_one_observation() -> None:
     (together,) = (t for t in compare(systems, False) if t["metric"] == "total_hallu")
     assert apart["p"] < 0.001 and together["p"] > 0.9
     assert together["high"] > apart["high"]
-
-
-@pytest.mark.parametrize("lengths", [[], [3], [1, 1, 1, 9], list(range(100)), [5, 5, 6, 6, 6]])
-def test_length_bins_hold_all_and_none_is_empty(lengths: list[int]) -> None:
-    bins = length_bins(lengths)
-    assert sum(sum(a <= length <= b for a, b in bins) for length in lengths) == len(lengths)
-    assert all(any(a <= length <= b for length in lengths) for a, b in bins)

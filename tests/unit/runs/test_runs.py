@@ -5,12 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shlex
 import signal
 import stat
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from tablemend.runs import (
     disk_errors,
     write_json,
 )
-from tablemend.script import EXTRAS, run_script
+from tablemend.script import run_script
 
 ROOT = Path(__file__).parents[3]
 PARTS = ("seed", "train")
@@ -192,25 +190,6 @@ def test_two_ctrl_c_end_everything_in_one_line(tmp_path: Path, case: str) -> Non
         os.killpg(child.pid, signal.SIGINT)
         _, rest = child.communicate(timeout=30)
     assert (child.returncode, first + rest) == (130, "interrupted; the same command continues\n")
-
-
-def test_extras_are_those_of_the_project() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for package, extra in EXTRAS.items():
-        lines = project["optional-dependencies"][extra]
-        name = {"sklearn": "scikit-learn"}.get(package, package.replace("_", "-"))
-        assert any(line.startswith(name) for line in lines), package
-
-
-def test_a_reader_that_has_gone_is_no_defect() -> None:
-    code = (
-        "from tablemend.script import run_script\n"
-        "run_script(lambda: [print('x' * 1000, flush=True) for _ in range(10000)])\n"
-    )
-    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} | head -1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert done.stdout == "x" * 1000 + "\n"
-    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.backends.hf import HFModel
-from tablemend.backends.loading import window_of
 from tablemend.backends.requests import Sampling
 from tablemend.training import drawing
 
@@ -21,8 +20,7 @@ PROMPTS = [[5, 6, 7], [9, 8, 7, 6, 5, 4], [11], [5, 6, 7]]
 
 def _model(folder: Path, ends: frozenset[int] = frozenset()) -> HFModel:
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    window = window_of(model.config, "tiny")
-    return HFModel(model, AutoTokenizer.from_pretrained(folder), window, ends)
+    return HFModel(model, AutoTokenizer.from_pretrained(folder), ends)
 
 
 def _draw(model: HFModel, temperature: float, seed: int = 0) -> list[list[int]]:
@@ -70,6 +68,6 @@ def test_nothing_is_dropped_while_answers_are_drawn(tiny_model: Path, training: 
     answers = []
     for mode in (training, False):
         adapted.train(mode)
-        answers.append(_draw(HFModel(adapted, plain.tokenizer, plain.window, frozenset()), 1e-6))
+        answers.append(_draw(HFModel(adapted, plain.tokenizer, frozenset()), 1e-6))
         assert adapted.training is mode
     assert answers[0] == answers[1]

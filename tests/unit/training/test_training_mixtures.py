@@ -211,7 +211,7 @@ def test_tables_of_a_part_that_are_held_out_too_are_refused(
         ("data.train.two.seed=3", "data.test: the same examples as data.train"),
         ("data.train.one.content=messages", "data.train.one.content: small-world generates"),
         ("data.train.chat.content=mesages", "data.train.chat.content: input should be 'examples'"),
-        ("data.train.source=small-world", "data.train: is one source and has chat, one, two"),
+        ("data.train.source=small-world", "data.train.one: unknown key; data.train has source"),
         ("thinking=empty", "evaluation.systems.sft.thinking: the model is trained with"),
     ],
 )
