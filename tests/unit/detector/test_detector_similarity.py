@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.detector.algorithm import Submission, detect_in_answers
 from tablemend.detector.similarity import (
     PAPER_MODEL,
     THRESHOLD,
@@ -22,7 +21,6 @@ from tablemend.detector.similarity import (
     load_similarity,
 )
 from tablemend.errors import TablemendError
-from tablemend.tables.table import Table
 from tablemend.values import standardise
 from tests.support.growth import growth
 
@@ -151,16 +149,6 @@ def test_the_vectors_used_last_are_kept(fake_package: None) -> None:
     assert len(FakeModel.encoded) == 4
 
 
-def test_gold_texts_are_embedded_once_for_all_chunks(fake_package: None) -> None:
-    gold = Table.of(["Name", "City"], [["Ann", "Oslo"]])
-    answers = [
-        f"| Name | City |\n|---|---|\n| Ann | {city} |\n" for city in ("Rome", "Lima", "Bonn")
-    ]
-    submissions = [Submission(answer, gold, "") for answer in answers]
-    list(detect_in_answers(submissions, load_similarity(PAPER_MODEL), chunk=1))
-    assert FakeModel.encoded == [["oslo", "rome"], ["lima"], ["bonn"]]
-
-
 def test_a_model_that_cannot_be_loaded_is_one_clear_line(fake_package: None) -> None:
     with pytest.raises(TablemendError, match=r"cannot load similarity model 'missing': .*folder$"):
         EmbeddingSimilarity("missing")
@@ -170,10 +158,6 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(TablemendError, match=r"\[embed\]"):
         load_similarity(PAPER_MODEL)
-
-
-def test_the_default_needs_no_package() -> None:
-    assert load_similarity("lexical").name == "lexical-2"
 
 
 @pytest.mark.parametrize("stem", ["{}", "{}s", "a{}"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -103,12 +101,6 @@ def test_what_cannot_be_read_is_unscored_and_says_why(answer: Answer, reason: st
     assert usage.calls == 2
 
 
-def test_thinking_is_not_the_answer() -> None:
-    text = "<think>supported? no: contradicted.</think>\n" + says("contradicted")
-    ((verdicts, _),) = LLMVerifier(CannedBackend(lambda _: text)).verify([(DOCUMENT, SOURCE)])
-    assert {one.verdict for one in verdicts} == {"contradicted"}
-
-
 def test_a_server_that_is_gone_stops_the_run() -> None:
     many = replace(DOCUMENT, claims=DOCUMENT.claims * 20)
     with pytest.raises(Stopped, match="20 requests in a row failed"):
@@ -122,14 +114,6 @@ def test_a_prompt_that_does_not_fit_is_unscored_and_the_rest_goes_on() -> None:
     ((verdicts, _),) = LLMVerifier(backend).verify([(document, SOURCE)])
     assert [one.verdict for one in verdicts] == ["supported", "unscored"]
     assert "does not fit into a window" in verdicts[1].reason
-
-
-def test_without_evidence_nobody_is_asked() -> None:
-    backend = CannedBackend(lambda _: says("supported"))
-    other = Document("Zzz qqq.", (claim("Zzz qqq.", 0),))
-    ((verdicts, usage),) = LLMVerifier(backend).verify([(other, SOURCE)])
-    assert verdicts[0].verdict == "unscored" and "no cell or sentence" in verdicts[0].reason
-    assert usage == Usage() and not backend.asked
 
 
 def test_evidence_that_is_too_long_is_left_out_whole() -> None:
@@ -247,14 +231,3 @@ def test_an_open_verifier_stays_open_and_usage_is_added_up() -> None:
     ] * 2
     assert not backend.closed and not extracting.closed
     assert found[0].verifier == "llm:hf:canned, verify/1; claims: llm:hf:canned, extract/1"
-
-
-def test_a_served_model_extracts_and_judges_by_what_it_is_shown(
-    model_server: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # the request cache goes there
-    model = f"llm:{model_server()}"
-    found = staf.verify_text(TEXT, SOURCE, model, model)
-    by_text = {one.claim.text: one.verdict for one in found.verdicts}
-    assert found.calls == 1 + len(found.verdicts) and found.verdicts
-    assert set(by_text.values()) <= {"supported", "contradicted", "not_in_source"}

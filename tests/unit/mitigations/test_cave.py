@@ -7,9 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from tablemend.backends.backend import open_backend
-from tablemend.config.backend import BackendOptions
-from tablemend.errors import Stopped
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.mitigations.cave import cave
@@ -169,12 +166,6 @@ def test_many_texts_are_asked_for_together() -> None:
     assert [one.text for one in found] == [WRONG.replace("39", "37"), RIGHT] * 2
 
 
-def test_a_server_that_is_gone_stops_the_run() -> None:
-    backend = CannedBackend(lambda _: ("", "error"))
-    with pytest.raises(Stopped):
-        cave_texts([WRONG] * 30, backend)
-
-
 def test_a_rewrite_is_read_as_the_words_alone() -> None:
     words, before, after = "Sella won 39 points", "In 2019, ", ", said Vey."
     for said in (
@@ -192,38 +183,3 @@ def test_a_rewrite_is_read_as_the_words_alone() -> None:
     for said in ("", " . ", "a\nb", "x" * 400, '{"a": 1}', "I'm sorry, no."):
         with pytest.raises(Unreadable):
             read_rewrite(said, words, before, after)
-
-
-Served = Callable[..., Mended]
-
-
-@pytest.fixture
-def served(model_server: Callable[..., str]) -> Served:
-    """CAVE with a model that knows only its prompts."""
-
-    def run(text: str, *faults: str) -> Mended:
-        model = model_server(*(f"--faults={fault}:1" for fault in faults))
-        with open_backend(model, BackendOptions(cache=None, retries=0)) as backend:
-            return cave_texts([text], backend)[0]
-
-    return run
-
-
-def test_a_served_model_mends_what_it_is_shown(served: Served) -> None:
-    found = served(WRONG)
-    assert found.text == WRONG.replace("39", "37") and found.usage.calls == 1
-
-
-@pytest.mark.parametrize("fault", ["wrong-rewrite", "chatty"])
-def test_a_model_that_makes_mistakes_leaves_the_text_as_it_was(served: Served, fault: str) -> None:
-    found = served(WRONG, fault)
-    assert found.text == WRONG and not found.edits and len(found.undone) == PASSES
-
-
-def test_a_served_model_mends_a_comparison_by_what_was_computed(served: Served) -> None:
-    assert served("Vey won the most points.").text != "Vey won the most points."
-    assert served("Three teams won more than 30 points.").text.startswith("Two teams")
-
-
-def test_a_whole_sentence_for_its_words_is_understood(served: Served) -> None:
-    assert served(WRONG, "whole-sentence").text == WRONG.replace("39", "37")

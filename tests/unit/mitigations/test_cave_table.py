@@ -104,27 +104,10 @@ def test_what_mends_nothing_is_undone_and_asked_for_once_more() -> None:
     assert len(backend.asked) == 5 and len(found.undone) == 4  # the row is kept
 
 
-def test_a_good_cell_stays_where_another_is_undone() -> None:
-    found, _ = mend(lambda prompt: "KEEP" if "DROP" in prompt else "37")
-    table = extract_table(found.text).table
-    assert table is not None and table.rows[1] == ("Sella", "37", "Rome")
-    assert [(edit.column, edit.new) for edit in found.edits] == [("Points", "37")]
-
-
 @pytest.mark.parametrize("answer", ["", "a\nb", "| x |", ("", "error"), ("3", "length"), "x" * 400])
 def test_an_answer_that_cannot_be_read_changes_nothing(answer: Answer) -> None:
     found, _ = mend(lambda _: answer)
     assert found.text == ANSWER and not found.edits and found.undone
-
-
-def test_a_prompt_that_does_not_fit_leaves_its_place_as_it_was() -> None:
-    _, whole = mend(good)
-    sizes = sorted(len(request.messages[1]["content"]) for request in whole.asked)
-    found, _ = mend(good, window=sizes[0])  # a retry is short in this backend
-    assert len(found.undone) == 2 and len(sizes) == 3
-    assert all("does not fit into a window" in edit.reason for edit in found.undone)
-    found, backend = mend(good, window=10)
-    assert found.text == ANSWER and not backend.asked
 
 
 @pytest.mark.parametrize("text", ["I cannot do that.", "", "| Team | Points |"])

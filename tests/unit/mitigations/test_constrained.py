@@ -225,20 +225,6 @@ def compare(tokens: list[str]) -> ScoredSystems:
         return score(examples, config, run, scoring)
 
 
-def test_a_constrained_system_never_makes_a_format_error_of_a_whole_answer(
-    tmp_path: Path, tiny_model: Path
-) -> None:
-    scored = compare(comparison(tmp_path, str(tiny_model)))
-    for one in scored["constrained"]["clean"].values():
-        if one.stored.answer.finish_reason == "stop":
-            assert "format_error" not in {finding.type for finding in one.judgement.findings}
-        assert one.stored.answer.text.startswith("####\n| ")
-    assert any(
-        not one.stored.answer.text.startswith("####\n| ")
-        for one in scored["base"]["clean"].values()
-    )
-
-
 def test_thinking_and_a_grammar_exclude_each_other(tmp_path: Path, tiny_model: Path) -> None:
     tokens = comparison(tmp_path, str(tiny_model), thinking="on")
     with pytest.raises(

@@ -126,7 +126,7 @@ def test_rows_are_sorted_as_the_detector_reads_them() -> None:
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
     settings = Synthesis.model_validate({"n": 4, "seed": 4})
-    return [*small_world.examples(seed=6, n=10), *make_examples(settings)]
+    return [*small_world.examples(seed=6, n=8), *make_examples(settings)]
 
 
 KINDS = [
@@ -152,7 +152,7 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(
         after += other.hallucinated
         assert other.share("row_recall") >= one.share("row_recall")
         assert len(other.findings) <= len(one.findings)
-    assert before > 10 and after <= 0.1 * before
+    assert before >= 8 and after <= 0.1 * before
 
 
 def test_gold_tables_are_left_alone(examples: list[Example]) -> None:

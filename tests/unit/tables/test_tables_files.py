@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tablemend.tables import read
-from tablemend.tables.read import FORMATS, Format, load_table, load_text, read_table
+from tablemend.tables.read import FORMATS, Format, load_table, read_table
 from tablemend.tables.table import Table, TableError
 from tablemend.tables.write import write_table
 
@@ -22,12 +22,6 @@ def test_loads_by_suffix_and_by_content(tmp_path: Path, format: Format) -> None:
         path.write_bytes(write_table(GOLD, format).encode())
         assert load_table(path) == GOLD
         assert load_table(path, format) == GOLD
-
-
-def test_a_path_may_be_a_text(tmp_path: Path) -> None:
-    (tmp_path / "gold.csv").write_bytes(write_table(GOLD, "csv").encode())
-    assert load_table(str(tmp_path / "gold.csv")) == GOLD
-    assert load_text(str(tmp_path / "gold.csv")) == write_table(GOLD, "csv")
 
 
 def test_byte_order_mark(tmp_path: Path) -> None:

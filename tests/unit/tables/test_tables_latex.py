@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablemend.tables import latex
-from tablemend.tables.latex import locate_latex, read_latex, write_latex
+from tablemend.tables.latex import locate_latex, read_latex
 from tablemend.tables.table import Table, TableError
 
 PEOPLE = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
@@ -104,15 +104,6 @@ def test_long_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latex, "MAX_CHARACTERS", 100)
     with pytest.raises(TableError, match="the limit is 100"):
         read_latex(tabular(r"a & b \\" * 20))
-
-
-def test_writes_ordinary_cells_plainly() -> None:
-    assert write_latex(PEOPLE) == (
-        "\\begin{tabular}{ll}\n\\hline\nName & Age \\\\\n\\hline\nAnn & 26 \\\\\nBo &  \\\\\n"
-        "\\hline\n\\end{tabular}"
-    )
-    titled = write_latex(Table(PEOPLE.columns, PEOPLE.rows, "A_b"))
-    assert titled.startswith("\\begin{table}\n\\caption{A\\_b}\n\\begin{tabular}")
 
 
 def test_an_open_environment_does_not_swallow_the_next() -> None:

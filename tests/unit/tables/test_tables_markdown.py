@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from markdown_it.rules_block.table import escapedSplit
 
 from tablemend.tables import markdown
@@ -73,25 +72,6 @@ def test_refuses(text: str, reason: str) -> None:
         read_markdown(text)
 
 
-def test_limits_are_refused_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = "| a |\n|---|\n| " + "*x* " * 30 + "|"
-    monkeypatch.setattr(markdown, "MAX_MARKUP", 100)
-    with pytest.raises(TableError, match="more than 100 characters of markup"):
-        read_markdown(table)
-    monkeypatch.setattr(markdown, "MAX_CHARACTERS", 50)
-    with pytest.raises(TableError, match="use CSV"):
-        read_markdown(table)
-
-
-def test_writes_plainly() -> None:
-    table = Table.of(
-        ["Name", "Points (2020)"], [["O'Neal, S. & Co. #1", "1,234.5%"], ["R&D_x", None]]
-    )
-    assert write_markdown(table) == (
-        "| Name | Points (2020) |\n|---|---|\n| O'Neal, S. & Co. #1 | 1,234.5% |\n| R&D_x |  |"
-    )
-
-
 @pytest.mark.parametrize(
     ("cell", "written"),
     [
@@ -127,24 +107,3 @@ def test_rows_split_like_markdown_it(row: str) -> None:
     if cells and cells[-1] == "":
         cells = cells[:-1]
     assert markdown._split(row) == [cell.strip() for cell in cells]
-
-
-WORDS = st.sampled_from(["a", "**b**", "`c`", "\\|", "&amp;", "é", "x y", "\\*", "", "1.5"])
-
-
-@given(
-    st.integers(1, 4).flatmap(
-        lambda n: st.lists(st.lists(WORDS, min_size=n, max_size=n), min_size=1)
-    )
-)
-def test_agrees_with_markdown_it_on_well_formed_tables(grid: list[list[str]]) -> None:
-    header, *body = ["| " + " | ".join(row) + " |" for row in grid]
-    text = "\n".join([header, "|" + "---|" * len(grid[0]), *body])
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    cells = [
-        "".join(child.content for child in token.children or ())
-        for token in tokens
-        if token.type == "inline"
-    ]
-    table = read_markdown(text)
-    assert [*table.columns, *(cell or "" for row in table.rows for cell in row)] == cells
