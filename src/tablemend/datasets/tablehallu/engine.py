@@ -23,7 +23,7 @@ from tablemend.datasets.tablehallu.query import write_query
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable, open_source
-from tablemend.datasets.tablehallu.verification import Limits, verify
+from tablemend.datasets.tablehallu.verification import verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
@@ -86,15 +86,12 @@ class SmallWorld:
 
     def __init__(self, settings: Synthesis) -> None:
         self._seed = settings.seed
-        size = small_world.DEFAULT_SIZE
-        low, high = size.attributes
-        self._limits = Limits(size.rows, (low + 1, high + 1))
         self.rejected: Counter[str] = Counter()
 
     def make(self, number: int) -> Example | None:
         """See :class:`Maker`."""
         example = small_world.example(self._seed, number)
-        if (invalid := verify(example, self._limits)) is None:
+        if (invalid := verify(example)) is None:
             return example
         self.rejected[invalid] += 1
         return None
@@ -113,10 +110,6 @@ class Engine:
         self._settings = settings
         self._usable = usable
         self._source = source
-        self._limits = Limits(
-            (settings.shape.min_rows, settings.shape.max_rows),
-            (settings.shape.min_columns, settings.shape.max_columns),
-        )
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
         self.rejected: Counter[str] = Counter()
@@ -141,7 +134,7 @@ class Engine:
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
                     continue
-                if (invalid := verify(example, self._limits)) is not None:
+                if (invalid := verify(example)) is not None:
                     self.rejected[invalid] += 1
                     continue
                 return example

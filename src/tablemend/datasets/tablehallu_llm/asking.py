@@ -113,20 +113,12 @@ class Talk:
         Raises:
             GivenUp: there was none.
         """
-        for attempt in range(self._retries + 1):
-            completion, problem, place = await self._call(asked, stage, messages, attempt)
-            if problem is None:
-                try:
-                    verdict = read_verdict(completion.answer, yes, no)
-                except Unreadable as error:
-                    problem = error.problem
-                else:
-                    self._note_verdict(place, "accepted" if verdict.ok else "rejected")
-                    return verdict
-            self.reject(stage, attempt, (problem,))
-            if self.failed:
-                break
-        raise GivenUp
+        verdict, _ = await self.draft(
+            asked, stage, messages, lambda text: read_verdict(text, yes, no), lambda _: ()
+        )
+        if not verdict.ok:
+            self._note_verdict(len(self.calls) - 1, "rejected")
+        return verdict
 
     def reject(self, stage: str, attempt: int, problems: Sequence[Problem]) -> None:
         """Note why something was not taken."""

@@ -70,7 +70,7 @@ def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -
                     f"note: there are {topics.count:,} topics; later rows take them again (with "
                     "other years, where they have some), and near-duplicate kernels are dropped"
                 )
-            print(estimate(settings, len(missing), made.usage, made.seconds, made.rows))
+            print(estimate(settings, len(missing), made.usage, made.rows))
         if settings.estimate_only:
             return
         stack.callback(_remove_if_empty, out)
@@ -108,20 +108,18 @@ class _Made(NamedTuple):
 
     rows: int
     usage: Usage
-    seconds: float
     failed: set[int]
 
 
 def _look_through(store: Store, n: int) -> _Made:
-    usage, seconds, failed = Usage(), 0.0, set()
+    usage, failed = Usage(), set()
     numbers = [number for number in store if number < n]
     for number in numbers:
         row = read_row(store, number)
         usage.add(row.calls)
-        seconds += store[number].get("seconds", 0.0)
         if row.failed:
             failed.add(number)
-    return _Made(len(numbers), usage, seconds, failed)
+    return _Made(len(numbers), usage, failed)
 
 
 def _make_missing(
@@ -142,9 +140,9 @@ def _make_missing(
     in_a_row = 0
     with tqdm(total=len(missing), unit="row", disable=None) as bar:
 
-        def done(row: Row, seconds: float) -> None:
+        def done(row: Row) -> None:
             nonlocal in_a_row
-            store.put({"seconds": round(seconds, 3), **row.to_json()})
+            store.put(row.to_json())
             counts.add(row)
             bar.set_postfix(_figures(settings, counts), refresh=False)
             bar.update()

@@ -1,4 +1,4 @@
-"""What a run will take: tokens, cost and time, before the first request.
+"""What a run will take: tokens and cost, before the first request.
 
 Until rows of the same settings are there, sizes are guessed from the prompts, the shape and the
 difficulty; from then on their means count. An estimate is for planning, never for a result.
@@ -28,45 +28,31 @@ VERDICT_TOKENS = 250
 """Guess: tokens of a verdict with its reasons."""
 THINKING_TOKENS = 3000
 """Guess: tokens of thinking in an answer, where it is asked for or cannot be switched off."""
-SPEED = 40.0
-"""Guess: tokens a second in one answer."""
-LATENCY = 1.0
-"""Guess: seconds until an answer begins."""
 
 
-def estimate(settings: LlmSynthesis, rows: int, usage: Usage, seconds: float, made: int) -> str:
+def estimate(settings: LlmSynthesis, rows: int, usage: Usage, made: int) -> str:
     """What ``rows`` more rows take, in lines for a person.
 
     Args:
         settings: what is made.
         rows: how many are to be made.
         usage: of rows with the same settings that are made already.
-        seconds: the time that those took, added up.
         made: their number.
     """
     if made >= ENOUGH:
-        total, each = usage.times(rows / made), seconds / made
+        total = usage.times(rows / made)
         source = f"from the means of {made:,} rows that are there"
     else:
-        guess = _guess(settings)
-        total, whole = guess.times(rows), guess.total()
-        each = whole.calls * LATENCY + whole.completion_tokens / SPEED
-        source = (
-            f"guessed: {AGAIN} calls a stage, {SPEED:.0f} tokens a second; after preview=5 or "
-            f"{ENOUGH} rows their means are taken"
-        )
+        total = _guess(settings).times(rows)
+        source = f"guessed; after preview=5 or {ENOUGH} rows their means are taken"
     lines = [f"  {'stage':<20}{'calls':>12}{'tokens in':>16}{'tokens out':>16}"]
-    for stage, spent in [*total.items(), ("all", total.total())]:
-        calls, asked, answered = spent
+    for stage, (calls, asked, answered) in [*total.items(), ("all", total.total())]:
         lines.append(f"  {stage:<20}{calls:>12,}{asked:>16,}{answered:>16,}")
-    at_once = min(settings.concurrency, rows)
-    time = _duration(rows * each / max(1, at_once))
     return "\n".join(
         [
             f"estimate for {rows:,} rows:",
             *lines,
             f"  cost: {_money(total, settings)}",
-            f"  time: about {time} with {at_once} rows at a time, where no rate limit slows them",
             f"  {source}",
         ]
     )
@@ -109,11 +95,3 @@ def _money(usage: Usage, settings: LlmSynthesis) -> str:
         return "not known without generator_options.price_in and price_out (and the verifier's)"
     parts = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
     return f"{sum(cost.values()):,.2f} ({parts})"
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if minutes < 1:
-        return f"{max(1, round(seconds))} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 
@@ -64,7 +63,7 @@ class RowMaker:
 
 
 OpenMaker = Callable[[LlmSynthesis, Topics, ExitStack], RowMaker]
-Done = Callable[[Row, float], None]
+Done = Callable[[Row], None]
 
 
 def make_rows(maker: RowMaker, numbers: Iterable[int], done: Done, concurrency: int) -> None:
@@ -76,7 +75,7 @@ def make_rows(maker: RowMaker, numbers: Iterable[int], done: Done, concurrency: 
     Args:
         maker: of a row.
         numbers: taken as there is room.
-        done: takes a row and the seconds that it took, in the order in which rows end.
+        done: takes a row, in the order in which rows end.
         concurrency: rows in the making.
 
     Raises:
@@ -87,9 +86,8 @@ def make_rows(maker: RowMaker, numbers: Iterable[int], done: Done, concurrency: 
 
     async def work() -> None:
         while not errors and (number := next(waiting, None)) is not None:
-            start = time.monotonic()
             try:
-                done(await maker.make(number), time.monotonic() - start)
+                done(await maker.make(number))
             except Exception as error:
                 errors.append(error)
 

@@ -25,24 +25,22 @@ def preview_rows(settings: LlmSynthesis, topics: Topics, open_maker: OpenMaker) 
     """
     numbers = range(min(settings.preview or 0, settings.n))
     made: dict[int, Row] = {}
-    times: list[float] = []
 
-    def done(row: Row, seconds: float) -> None:
+    def done(row: Row) -> None:
         made[row.number] = row
-        times.append(seconds)
 
     usage = Usage()
     with ExitStack() as stack:
         # says what is wrong with a model before the estimate
         maker = open_maker(settings, topics, stack)
-        print(estimate(settings, len(numbers), usage, 0.0, 0))
+        print(estimate(settings, len(numbers), usage, 0))
         try:
             make_rows(maker, numbers, done, settings.concurrency)
         finally:
             for number in sorted(made):
                 usage.add(made[number].calls)
                 print(f"\n{show_row(made[number])}")
-    print(f"\n{estimate(settings, settings.n, usage, sum(times), len(made))}")
+    print(f"\n{estimate(settings, settings.n, usage, len(made))}")
     if settings.generator_options.cache is None or settings.asked_of_verifier.cache is None:
         print("note: without a request cache these rows are paid for again")
     if all(row.example is None for row in made.values()):

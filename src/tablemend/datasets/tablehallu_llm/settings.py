@@ -32,18 +32,6 @@ CONTENT_OPTIONS: dict[str, Any] = {
     "vllm": {"reasoning_parser": True},
 }
 """Options of a backend that its answers depend on; the rest is how fast and how dear they come."""
-SPEED_OPTIONS = frozenset(
-    {
-        "concurrency",
-        "requests_per_minute",
-        "tokens_per_minute",
-        "timeout",
-        "retries",
-        "backoff",
-        "cache",
-    }
-)
-"""Options of the generator that also suit another verifier; its key, prices and caps do not."""
 FREE = frozenset(
     "n out concurrency preview estimate_only topics "
     "generator verifier generator_options verifier_options".split()
@@ -71,8 +59,8 @@ class LlmSynthesis(Section):
     generator_options: BackendOptions = BackendOptions()
     """How the generator is asked."""
     verifier_options: BackendOptions | None = None
-    """How the verifier is asked; null: as the generator where it is the same model, else with the
-    generator's limits, timeout, retries and cache, and defaults for the rest."""
+    """How the verifier is asked; null: as the generator where it is the same model, else by the
+    defaults."""
     n: int = Field(default=1000, ge=1)
     """Number of rows, over all splits; a row that is given up is counted, not replaced. With a
     larger n the same folder is continued."""
@@ -110,7 +98,7 @@ class LlmSynthesis(Section):
     preview: int | None = Field(default=None, ge=1, le=1000)
     """Make and show this many rows, write no data set, and stop."""
     estimate_only: bool = False
-    """Print the estimate of tokens, cost and time, and stop."""
+    """Print the estimate of tokens and cost, and stop."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Models that cannot be named so, and settings that nobody would read."""
@@ -136,7 +124,7 @@ class LlmSynthesis(Section):
             return self.verifier_options
         if self.verifier_model == self.generator:
             return self.generator_options
-        return BackendOptions(**self.generator_options.model_dump(include=set(SPEED_OPTIONS)))
+        return BackendOptions()
 
     @property
     def one_model(self) -> bool:

@@ -143,15 +143,16 @@ class Stages:
         raise GivenUp
 
     async def _write_kernel(self, chat: Sequence[Message]) -> tuple[KernelDraft, str]:
-        def check(draft: KernelDraft) -> Sequence[Problem]:
-            return check_kernel(draft, self._settings.shape)
-
-        return await self._talk.draft(self._models.generator, "kernel", chat, read_kernel, check)
+        shape = self._settings.shape
+        return await self._talk.draft(
+            self._models.generator,
+            "kernel",
+            chat,
+            read_kernel,
+            lambda draft: check_kernel(draft, shape),
+        )
 
     async def _write_query(self, draft: KernelDraft) -> str:
-        def check(query: str) -> Sequence[Problem]:
-            return check_query(query, draft)
-
         messages = render(
             "query",
             table=show_table(draft.table),
@@ -160,17 +161,22 @@ class Stages:
             sort_order=draft.sort_order,
         )
         query, _ = await self._talk.draft(
-            self._models.generator, "query", messages, read_query, check
+            self._models.generator,
+            "query",
+            messages,
+            read_query,
+            lambda query: check_query(query, draft),
         )
         return query
 
     async def _find_constraints(self, draft: KernelDraft, query: str) -> Constraints:
-        def check(constraints: Constraints) -> Sequence[Problem]:
-            return check_constraints(constraints, draft, query)
-
         messages = render("constraints", query=query, table=show_table(draft.table))
         constraints, _ = await self._talk.draft(
-            self._models.generator, "constraints", messages, read_constraints, check
+            self._models.generator,
+            "constraints",
+            messages,
+            read_constraints,
+            lambda constraints: check_constraints(constraints, draft, query),
         )
         return with_entity_condition(draft.table, constraints)
 
@@ -190,13 +196,6 @@ class Stages:
         Raises:
             GivenUp: nothing passed.
         """
-
-        def check(text: str) -> Sequence[Problem]:
-            return self._check_adversarial(kernel, text)
-
-        async def verify(text: str) -> Sequence[Problem]:
-            return await self._verify_adversarial(kernel, text)
-
         factor = EXPANSION[self.difficulty]
         messages = render(
             "perturb",
@@ -209,21 +208,22 @@ class Stages:
             words=str(round(len(kernel.draft.context.split()) * factor, -2)),
         )
         text, _ = await self._talk.draft(
-            self._models.generator, "perturb", messages, read_context, check, verify
+            self._models.generator,
+            "perturb",
+            messages,
+            read_context,
+            lambda text: check_adversarial(
+                kernel.draft, text, self._settings.min_expansion * factor
+            ),
+            lambda text: self._verify_adversarial(kernel, text),
         )
         return text, locate_facts(kernel.draft, text)
-
-    def _check_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
-        floor = self._settings.min_expansion * EXPANSION[self.difficulty]
-        return check_adversarial(kernel.draft, text, floor)
 
     async def _verify_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
         """Verifier 2 (A.3.2): first what was there, then what came in."""
         messages = render("verify_preserved", adversarial=text, context=kernel.draft.context)
-        problems = await self._verify("verify_preserved", messages, "YES", "NO")
-        return problems or await self._verify_distractors(kernel, text)
-
-    async def _verify_distractors(self, kernel: Kernel, text: str) -> Sequence[Problem]:
+        if problems := await self._verify("verify_preserved", messages, "YES", "NO"):
+            return problems
         messages = render(
             "verify_distractors",
             adversarial=text,

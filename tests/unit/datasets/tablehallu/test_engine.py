@@ -204,6 +204,24 @@ def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
         assert primary_key(table) == 0
 
 
+@pytest.mark.parametrize("source", ["pool", "small-world"])
+def test_every_fact_is_where_it_is_recorded_and_gold_sentences_are_kept(source: str) -> None:
+    for example in examples(settings(f"source={source}", "n=12")):
+        clean, adversarial = example.gold_context, example.adversarial_context
+        for fact in example.facts:
+            start, end, first, last = fact.adversarial
+            assert adversarial[start:end] == fact.value and first <= start < end <= last
+            assert fact.entity in adversarial[first:last]
+            assert (fact.clean is None) == (fact.violates is not None)
+            if fact.clean is not None:
+                start, end, clean_first, clean_last = fact.clean
+                assert clean[start:end] == fact.value
+                assert clean[clean_first:clean_last] == adversarial[first:last]
+        gold = {fact.entity for fact in example.facts if fact.violates is None}
+        others = {fact.entity for fact in example.facts if fact.violates is not None} - gold
+        assert not any(map(NameGuard(gold).is_similar, others))
+
+
 def test_twins_from_another_year_hide_what_is_blank() -> None:
     twins = 0
     for example in examples(settings("source=pool", "n=48", "seed=1")):

@@ -393,7 +393,7 @@ def test_an_estimate_alone_makes_and_writes_nothing(
     page = capsys.readouterr().out
     for stage in ("kernel", "query", "constraints", "verify_kernel", "perturb", "verify_preserved"):
         assert f"  {stage} " in page
-    assert "guessed" in page and "cost: " in page and "time: about" in page
+    assert "guessed" in page and "cost: " in page
 
 
 def test_an_estimate_rests_on_the_rows_that_are_there(

@@ -116,7 +116,8 @@ def test_a_verifier_of_the_same_name_is_one_model() -> None:
     assert settings().one_model
     assert settings(f"verifier={SERVED}").one_model
     assert not settings("verifier_options.timeout=9").one_model
-    assert not settings("verifier=hf:a/b").one_model
+    another = settings("verifier=hf:a/b", "generator_options.key_variable=MINE")
+    assert not another.one_model and another.asked_of_verifier == BackendOptions()  # not its key
 
 
 def test_weights_of_a_folder_are_noted(tmp_path: Path) -> None:
@@ -132,24 +133,6 @@ def test_weights_of_a_folder_are_noted(tmp_path: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"two")
     assert asked.noted()["generator_weights"] != first["generator_weights"]
     assert "generator_weights" not in settings("generator=hf:owner/name").noted()
-
-
-def test_another_verifier_is_given_limits_but_no_key_price_or_body_of_the_generator() -> None:
-    fast = {
-        "concurrency": 3, "requests_per_minute": 4, "tokens_per_minute": 5, "timeout": 6.0,
-        "retries": 7, "backoff": 8.0, "cache": "x.sqlite",
-    }  # fmt: skip
-    own = {
-        "key_variable": "MINE", "price_in": 1.0, "price_out": 2.0, "max_cost": 3.0,
-        "max_tokens_total": 9, "revision": "abc", "structured": "none",
-    }  # fmt: skip
-    tokens = [f"generator_options.{name}={value}" for name, value in {**fast, **own}.items()]
-    tokens.append("generator_options.body={top_p: 0.5}")
-    same, another = settings(*tokens), settings(*tokens, "verifier=openai:b@http://b:2/v1")
-    assert same.asked_of_verifier == same.generator_options
-    assert another.asked_of_verifier == BackendOptions(**fast)
-    given = settings(*tokens, "verifier=hf:a/b", "verifier_options.price_in=4")
-    assert given.asked_of_verifier == BackendOptions(price_in=4)
 
 
 def test_every_sub_category_has_topics_and_every_slot_a_list() -> None:
