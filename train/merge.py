@@ -19,7 +19,7 @@ def main() -> None:
     if merged is None:
         print("finished: the merged checkpoint is there, and whole")
         return
-    print(f"{merged.folder}: {merged.difference}")
+    print(merged)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,6 @@ class PublishCommand(ReportCommand):
     system: str | None = None
     """System of the comparison that the checkpoint's results are taken from; null is the first one
     that answers with it and mends nothing."""
-    base_system: str | None = None
-    """System of the base; null is the one with the same prompt, else the first."""
     license: str | None = None
     """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
     out: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -16,21 +16,8 @@ from tablemend.runs import disk_errors, read_jsonl, sole_writer
 from tablemend.training import adapters, checkpoints
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """What became of an adapter.
-
-    Attributes:
-        folder: the whole weights.
-        difference: of the logits before and after.
-    """
-
-    folder: Path
-    difference: adapters.Difference
-
-
-def merge_run(command: MergeCommand) -> Merged | None:
-    """Merge, compare, verify; only then does the folder appear.
+def merge_run(command: MergeCommand) -> adapters.Difference | None:
+    """Merge, compare, verify; only then does the folder appear, ``merged`` in the run's or ``out``.
 
     Returns:
         What was measured; ``None`` where the folder holds this adapter's merge already, whole.
@@ -73,7 +60,7 @@ def _check_adapter(recorded: Recorded) -> None:
         )
 
 
-def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> Merged:
+def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> adapters.Difference:
     config, run = recorded.config, recorded.run
     revision = recorded.facts.get("model_revision")
     if not revision or revision == "unknown":
@@ -109,7 +96,7 @@ def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> Merged:
         },
     )
     checkpoints.put_in_place(out, partial)
-    return Merged(out, found)
+    return found
 
 
 def _prompts(recorded: Recorded, tokenizer: Tokenizer, n: int) -> list[list[int]]:

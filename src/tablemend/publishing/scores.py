@@ -63,12 +63,13 @@ def read_scores(recorded: Recorded, command: PublishCommand) -> Scores | None:
         return None
     results = read_results(path)
     settings = results["settings"]
-    for option, name in (("system", command.system), ("base_system", command.base_system)):
-        if name is not None and name not in settings:
-            raise TablemendError(f"{option}={name}: {path} has the systems {', '.join(settings)}")
+    if command.system is not None and command.system not in settings:
+        raise TablemendError(
+            f"system={command.system}: {path} has the systems {', '.join(settings)}"
+        )
     own = [name for name in settings if _answers_with(settings[name], recorded.stage)]
     system = command.system or next(iter(own), None)
-    base = command.base_system or _system_of(recorded.config.model.path, system, settings)
+    base = _system_of(recorded.config.model.path, system, settings)
     first = _system_of(chain_of(recorded)[0].config.model.path, system, settings)
     return Scores(results, system, base, first if first != base else None)
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Hashable, Iterator, Mapping
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from tablemend.errors import TablemendError
@@ -91,12 +90,7 @@ class Store(Mapping[Any, dict[str, Any]]):
         self._synced = time.monotonic()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         assert self._file is not None
         try:
             if self._end:

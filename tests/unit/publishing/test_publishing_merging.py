@@ -16,7 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.publishing import merging
 from tablemend.publishing.command import MergeCommand
 from tablemend.runs import Run, read_object
-from tablemend.training import checkpoints
+from tablemend.training import adapters, checkpoints
 from tests.support.finished_runs import LORA, copy_of, finished_training, spoil_merges
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def run(base: Path, tmp_path: Path) -> Run:
     return finished_training(tmp_path / "run", base, *LORA)
 
 
-def merge(run: Run, **options: object) -> merging.Merged | None:
+def merge(run: Run, **options: object) -> adapters.Difference | None:
     return merging.merge_run(MergeCommand(run=str(run.path), **options))  # type: ignore[arg-type]
 
 
@@ -64,7 +64,7 @@ def test_logits_that_differ_leave_no_checkpoint(run: Run, monkeypatch: pytest.Mo
     assert not (run.path / "merged").exists()
     assert "merge" not in read_object(run.manifest, "")
     accepted = merge(run, tolerance=1e6)
-    assert accepted is not None and accepted.difference.max_logit_difference > 1e-3
+    assert accepted is not None and accepted.max_logit_difference > 1e-3
 
 
 def test_a_quantised_base_is_refused(run: Run, base: Path) -> None:
