@@ -233,14 +233,3 @@ def test_a_full_disk_is_one_line_and_loses_nothing(
     assert run(server, tmp_path).returncode == 0
     assert numbers(tmp_path / "out")[: len(made)] == made
     assert files(tmp_path / "out") == whole
-
-
-def test_a_preview_is_not_paid_twice(server: LocalServer, tmp_path: Path) -> None:
-    shown = run(server, tmp_path, "preview=2")
-    assert shown.returncode == 0, shown.stderr
-    assert "--- row 0" in shown.stdout and "--- row 1" in shown.stdout
-    assert not (tmp_path / "out").exists()
-    # with no budget for any new request, the same rows come from the cache
-    made = run(server, tmp_path, "n=2", "generator_options.max_tokens_total=1")
-    assert made.returncode == 0, made.stderr
-    assert sorted(numbers(tmp_path / "out")) == [0, 1]

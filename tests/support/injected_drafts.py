@@ -202,8 +202,6 @@ def _in_constraints(kernel: Kernel) -> Iterator[Injected]:
         found = queries.check_constraints(changed, draft, kernel.query)
         return Injected(name, frozenset({kind}), found)
 
-    order = "ascending" if constraints.sort_order == "descending" else "descending"
-    yield injected("order turned", replace(constraints, sort_order=order), queries.SORT_FIELDS)
     yield injected("no scope", replace(constraints, entity_scope=()), queries.NO_SCOPE)
     foreign = (*constraints.conditions, Condition("Shoe Size", "1", "2"))
     yield injected(

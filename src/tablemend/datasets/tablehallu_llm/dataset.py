@@ -23,7 +23,6 @@ from tablemend.datasets.tablehallu_llm.counts import Counts, Usage
 from tablemend.datasets.tablehallu_llm.duplicates import Kernels
 from tablemend.datasets.tablehallu_llm.estimate import estimate
 from tablemend.datasets.tablehallu_llm.model_rows import OpenMaker, RowMaker, make_rows
-from tablemend.datasets.tablehallu_llm.preview import preview_rows
 from tablemend.datasets.tablehallu_llm.prompting import prompts_hash
 from tablemend.datasets.tablehallu_llm.rows import Rejection, Row, read_row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
@@ -52,9 +51,6 @@ def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -
             had, a row cannot be read, or no row could be made.
     """
     topics = open_topics(settings.topics, settings.seed)
-    if settings.preview is not None:
-        preview_rows(settings, topics, open_maker)
-        return
     out = Path(settings.out)
     _check_folder(out, settings.n)
     store = Store(out / ROWS, "number", noted_of(settings, topics))

@@ -44,7 +44,7 @@ def estimate(settings: LlmSynthesis, rows: int, usage: Usage, made: int) -> str:
         source = f"from the means of {made:,} rows that are there"
     else:
         total = _guess(settings).times(rows)
-        source = f"guessed; after preview=5 or {ENOUGH} rows their means are taken"
+        source = f"guessed: make {ENOUGH} rows or more (n=5), and their means are taken"
     lines = [f"  {'stage':<20}{'calls':>12}{'tokens in':>16}{'tokens out':>16}"]
     for stage, (calls, asked, answered) in [*total.items(), ("all", total.total())]:
         lines.append(f"  {stage:<20}{calls:>12,}{asked:>16,}{answered:>16,}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 
 from tablemend.datasets.tablehallu.columns import read_date, read_number
@@ -17,7 +16,6 @@ from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
 from tablemend.values.places import Places
-from tablemend.values.text import header_key
 from tablemend.values.units import header_unit
 
 COLUMN_MISSING = "column not named"
@@ -25,7 +23,6 @@ COLUMNS_UNORDERED = "columns not listed in order"
 NO_SORT_RULE = "sort rule not said"
 OTHER_SORT_RULE = "another sort rule"
 CELL_IN_QUERY = "cell value in the query"
-SORT_FIELDS = "sort fields differ from the table's"
 NO_SCOPE = "no entity scope"
 NO_SUCH_COLUMN = "condition on a column that is not there"
 EMPTY_CONDITION = "condition without bounds"
@@ -126,25 +123,10 @@ def _check_cells(query: str, table: Table) -> Iterator[Problem]:
 def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) -> list[Problem]:
     """Constraints against the kernel and the query that they were read from (A.2.1).
 
-    The sort fields are the kernel's; a condition reads a column of the table, every gold row
-    meets it, and the query says its ends or values.
+    A condition reads a column of the table, every gold row meets it, and the query says its ends
+    or values.
     """
     problems = []
-    if header_key(constraints.sort_column) != header_key(draft.sort_column):
-        problems.append(
-            Problem(
-                SORT_FIELDS,
-                f'sort_column is "{constraints.sort_column}"; the table is sorted by '
-                f'"{draft.sort_column}".',
-            )
-        )
-    if constraints.sort_order != draft.sort_order:
-        problems.append(
-            Problem(
-                SORT_FIELDS,
-                f'sort_order is "{constraints.sort_order}"; the table is {draft.sort_order}.',
-            )
-        )
     if not constraints.entity_scope:
         problems.append(Problem(NO_SCOPE, "entity_scope must name what the table is about."))
     places = Places(query)
@@ -154,22 +136,6 @@ def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) 
         found = list(_check_condition(condition, draft.table))
         problems += found or _check_wording(condition, places)
     return problems
-
-
-def with_entity_condition(table: Table, constraints: Constraints) -> Constraints:
-    """The constraints, with the entities as a condition where their scope lists all of them.
-
-    "Compare the British and the Mongol Empire" sets a condition on the key that models often
-    state in ``entity_scope`` alone (TableHallu, A.2.1).
-    """
-    key = table.columns[primary_key(table)]
-    listed = {name.casefold() for name in constraints.entity_scope}
-    entities = dict.fromkeys(cell for cell in table.column(key) if cell is not None)
-    known = any(condition.column == key for condition in constraints.conditions)
-    if known or not entities or not all(name.casefold() in listed for name in entities):
-        return constraints
-    condition = Condition(key, values=tuple(entities))
-    return replace(constraints, conditions=(*constraints.conditions, condition))
 
 
 def _check_range(said: str, places: Places) -> Iterator[Problem]:

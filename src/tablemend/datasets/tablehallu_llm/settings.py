@@ -33,7 +33,7 @@ CONTENT_OPTIONS: dict[str, Any] = {
 }
 """Options of a backend that its answers depend on; the rest is how fast and how dear they come."""
 FREE = frozenset(
-    "n out concurrency preview estimate_only topics "
+    "n out concurrency estimate_only topics "
     "generator verifier generator_options verifier_options".split()
 )
 """Settings that change no row, or that are noted in another form."""
@@ -95,8 +95,6 @@ class LlmSynthesis(Section):
     """File with topics of your own, one a line; null: the built-in ones."""
     concurrency: int = Field(default=32, ge=1, le=4096)
     """Rows in the making at the same time."""
-    preview: int | None = Field(default=None, ge=1, le=1000)
-    """Make and show this many rows, write no data set, and stop."""
     estimate_only: bool = False
     """Print the estimate of tokens and cost, and stop."""
 
@@ -109,8 +107,6 @@ class LlmSynthesis(Section):
                     ModelName.parse(text)
             except TablemendError as error:
                 yield name, str(error)
-        if self.preview is not None and self.estimate_only:
-            yield "estimate_only", "a preview makes rows, with real requests: leave one of them out"
 
     @property
     def verifier_model(self) -> str:

@@ -8,6 +8,7 @@ again with the reasons in the prompt, a bounded number of times, and every rejec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
@@ -34,7 +35,6 @@ from tablemend.datasets.tablehallu_llm.prompting import (
 from tablemend.datasets.tablehallu_llm.queries import (
     check_constraints,
     check_query,
-    with_entity_condition,
 )
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
@@ -178,7 +178,8 @@ class Stages:
             read_constraints,
             lambda constraints: check_constraints(constraints, draft, query),
         )
-        return with_entity_condition(draft.table, constraints)
+        # the query says the kernel's sort rule: that was checked
+        return replace(constraints, sort_column=draft.sort_column, sort_order=draft.sort_order)
 
     async def verify_kernel(self, draft: KernelDraft, query: str) -> Sequence[Problem]:
         """Verifier 1 (A.3.1)."""

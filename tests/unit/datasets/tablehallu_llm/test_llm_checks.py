@@ -65,7 +65,7 @@ def test_good_kernels_of_a_model_pass(case: Case) -> None:
 def test_defects_in_a_models_kernel_are_found(case: Case) -> None:
     kernel = Kernel(case.draft, case.query, case.constraints, "")
     injected = list(defects(kernel, Random(case.name)))
-    assert len(injected) >= 16
+    assert len(injected) >= 15
     assert [defect for defect in injected if not defect.found] == []
 
 
@@ -80,7 +80,7 @@ def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example
             made[defect.name] += 1
             found[defect.name] += defect.found
     assert len(examples) >= 7 and rejected <= 1
-    assert len(made) >= 24
+    assert len(made) >= 23
     assert sum(found.values()) >= 0.985 * sum(made.values())
     assert max(made[name] - found[name] for name in made) <= 1
 
@@ -287,8 +287,6 @@ class TestConstraints:
 
     def test_the_other_fields(self) -> None:
         assert self.check(entity_scope=()) == {queries.NO_SCOPE}
-        assert self.check(sort_column="Length") == {queries.SORT_FIELDS}
-        assert self.check(sort_column="launched") == set()
         assert self.check(numerical_range="1980 to 2012") == {queries.NOT_IN_QUERY}
 
 

@@ -331,13 +331,12 @@ def test_a_folder_of_something_else_or_of_other_settings_or_in_use_is_refused(
         ("openai:gpt@https://api.invalid/v1", "NO_SUCH_KEY"),
     ],
 )
-@pytest.mark.parametrize("preview", ["null", "1"])
 def test_a_model_that_cannot_be_had_is_said_before_the_estimate(
-    model: str, message: str, preview: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
     options = ("generator_options.key_variable=NO_SUCH_KEY", "generator_options.cache=null")
-    asked = settings(out, f"generator={model.format(tmp_path)}", f"preview={preview}", *options)
+    asked = settings(out, f"generator={model.format(tmp_path)}", *options)
     with pytest.raises(TablemendError, match=message):
         make_llm_dataset(asked)
     assert not out.exists() and capsys.readouterr().out == ""
@@ -361,28 +360,6 @@ def test_settings_without_a_row_bind_nobody(fake: Fake, tmp_path: Path) -> None:
 
 
 # before and after
-
-
-def test_a_preview_shows_rows_and_writes_no_data_set(
-    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_llm_dataset(settings(tmp_path / "out", "preview=9", *PRICES), fake)
-    assert sorted(fake.made) == list(range(9)) and not (tmp_path / "out").exists()
-    page = capsys.readouterr().out
-    example = EXAMPLES[0]
-    for words in (
-        f"query: {example.query}",
-        f"sorted by {example.constraints.sort_column}",
-        example.gold_context[:200],
-        example.adversarial_context[:200],
-        "rejected: kernel 0: no cell is null",
-        "call: verify_kernel/1 0 by hf:a/b: rejected, stop, 200 + 5 tokens",
-        "given up",
-        f"estimate for {N} rows:",
-        "from the means of 9 rows",
-    ):
-        assert words in page, words
-    assert page.index("estimate for 9 rows") < page.index("--- row 0") < page.index("--- row 8")
 
 
 def test_an_estimate_alone_makes_and_writes_nothing(

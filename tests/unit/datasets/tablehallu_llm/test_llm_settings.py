@@ -64,7 +64,6 @@ def test_the_engine_or_the_recipe_chooses(
         (["recipe=tablehalu-llm", "engine=llm"], r"did you mean tablehallu-llm\?"),
         (["engine=llm", "generator=gpt"], r"generator: 'gpt' names no engine"),
         (["engine=llm", "generator=hf:a/b", "verifier=oai:x"], r"verifier: .*no engine 'oai'"),
-        (["engine=llm", "generator=hf:a/b", "preview=2", "estimate_only=true"], r"estimate_only: "),
     ],
 )
 def test_what_cannot_be_meant_is_refused(

@@ -222,15 +222,6 @@ def test_an_unreadable_verdict_is_none() -> None:
     assert {rejection.kind for rejection in never.rejections} == {"no verdict"}
 
 
-def test_a_scope_that_lists_the_entities_is_a_condition() -> None:
-    names = [str(row[0]) for row in ROWS]
-    listed = json.dumps(json.loads(CONSTRAINTS) | {"entity_scope": ["ferries", *names]})
-    example = make(Fake(constraints=[listed])).example
-    assert example is not None
-    assert [c.column for c in example.constraints.conditions] == ["Launched", "Ferry"]
-    assert example.constraints.conditions[1].values == tuple(names)
-
-
 def test_a_row_is_the_same_whenever_it_is_made() -> None:
     assert make(Fake(), 4) == make(Fake(), 4)
     mixed = LlmSynthesis(generator="hf:a/b", difficulty="mixed")
