@@ -43,13 +43,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return make(tmp_path_factory.mktemp("whole") / "out")
 
 
-@pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_datasets_loads_it_offline(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_datasets_loads_it_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     out = tmp_path / "out"
-    files = make(out, f"format={form}", "difficulty=mixed")
+    files = make(out, "difficulty=mixed")
     assert {"README.md", "counts.json", "skipped.jsonl"} <= files.keys()
     loaded = load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
     records = [record for split in loaded for record in loaded[split]]
@@ -224,11 +221,10 @@ def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Pat
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_a_full_disk_ends_in_one_line_and_loses_nothing(form: str, tmp_path: Path) -> None:
-    out, tokens = tmp_path / "out", ("source=pool", "n=20", f"format={form}")
+def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path: Path) -> None:
+    out, tokens = tmp_path / "out", ("source=pool", "n=20")
     out.mkdir()
-    (out / f".train.{form}.tmp").symlink_to("/dev/full")
+    (out / ".train.jsonl.tmp").symlink_to("/dev/full")
     done = run(*tokens, f"out={out}")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("error: no space left on the disk")
@@ -237,7 +233,7 @@ def test_a_full_disk_ends_in_one_line_and_loses_nothing(form: str, tmp_path: Pat
     done = run(*tokens, f"out={out}")
     assert done.returncode == 0, done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == make(
-        tmp_path / "whole", f"format={form}", "n=20"
+        tmp_path / "whole", "n=20"
     )
 
 

@@ -23,9 +23,9 @@ Choices = dict[str, dict[str, str | None]]
 SEVERAL = 40
 
 
-def write_data(folder: Path, examples: Iterable[Example], form: str = "jsonl") -> Path:
+def write_data(folder: Path, examples: Iterable[Example]) -> Path:
     folder.mkdir(parents=True)
-    with example_file(folder / f"test.{form}") as write:
+    with example_file(folder / "test.jsonl") as write:
         for example in examples:
             write(encode(example))
     return folder

@@ -64,7 +64,10 @@ def write_without_failed(out: Path, data: Data, report: dict[str, Any]) -> int:
         for path in _files(data, everything=False):
             if path.name != own:
                 copyfile(path, folder / path.name)
-        _write_split(folder, own, data, failed)
+        written = Path(own).with_suffix(".jsonl").name
+        if (card := folder / CARD).exists():
+            write_text(card, card.read_text("utf-8").replace(own, written))
+        _write_split(folder, written, data, failed)
         _write_verdicts(folder, data, report)
         note = (
             f"Left out of this data set because they were scored wrong: {len(failed)}. The counts "

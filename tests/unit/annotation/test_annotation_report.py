@@ -107,7 +107,7 @@ def test_round_trip_with_annotators_who_err_at_known_rates(
 @pytest.fixture
 def scored(folder: Path, tmp_path: Path, examples: list[Example]) -> tuple[Path, Path, list[str]]:
     """A folder with another split and a card, answers by which three examples fail, and those."""
-    with example_file(folder / "train.parquet") as write:
+    with example_file(folder / "train.jsonl") as write:
         for example in small_world.examples(seed=77, n=5):
             write(encode(example))
     (folder / "README.md").write_text("---\nlicense: mit\n---\n\n# Mine\n\nText.\n")
@@ -142,7 +142,7 @@ def test_drop_leaves_out_what_failed(
     assert contents(folder) == before
     assert read_split(out, "test") == [one for one in examples if one.id not in failed]
     assert read_split(out, "train") == read_split(folder, "train")
-    assert set(contents(out)) == {"test.jsonl", "train.parquet", "README.md", "verification.jsonl"}
+    assert set(contents(out)) == {"test.jsonl", "train.jsonl", "README.md", "verification.jsonl"}
     card = (out / "README.md").read_text()
     assert card.startswith(
         "---\nlicense: mit\n---\n\n# Mine\n\nText.\n\n## Human verification: test"

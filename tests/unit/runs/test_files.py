@@ -76,13 +76,12 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, synced: Sy
 
 def test_data_and_manifests_too(tmp_path: Path, synced: Synced) -> None:
     write_text(tmp_path / "manifest.json", "{}")
-    for form in ("jsonl", "parquet"):
-        with example_file(tmp_path / f"train.{form}") as write:
-            write(encode(small_world.example(1, 0)))
+    with example_file(tmp_path / "train.jsonl") as write:
+        write(encode(small_world.example(1, 0)))
     with _new_folder(tmp_path / "verified") as folder:
         (folder / "test.jsonl").write_text("{}")
     found = synced()
-    for name in ("manifest.json", "train.jsonl", "train.parquet", "verified/test.jsonl"):
+    for name in ("manifest.json", "train.jsonl", "verified/test.jsonl"):
         assert name not in found[name]
         assert name in found["."]
 

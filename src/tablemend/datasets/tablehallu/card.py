@@ -35,19 +35,18 @@ def sizes_of(example: Example) -> dict[str, int]:
     }
 
 
-def examples_card(parts: Iterable[str], counts: Mapping[str, Any], form: str) -> str:
+def examples_card(parts: Iterable[str], counts: Mapping[str, Any]) -> str:
     """The card of a data set of examples, its head as the Hub reads it.
 
     Args:
         parts: its text.
         counts: as in ``counts.json``.
-        form: the suffix of its files.
     """
     return write_card(
         parts,
         categories=("text-generation",),
         tags=("table-generation", "hallucination", "synthetic"),
-        files={split: f"{split}.{form}" for split in counts["splits"]},
+        files={split: f"{split}.jsonl" for split in counts["splits"]},
         fields=EXAMPLE,
     )
 
@@ -84,7 +83,7 @@ def card_of(settings: Synthesis, counts: dict[str, Any]) -> str:
         "## Licence\n\nThe sentences and queries are synthetic; cells come from the source "
         "tables, so their licence applies. Whoever publishes this data set has to state it here.",
     ]
-    return examples_card(parts, counts, settings.format)
+    return examples_card(parts, counts)
 
 
 def _made_up(settings: Synthesis) -> str:

@@ -1,6 +1,6 @@
 """Writing a data set of the program engine.
 
-The folder holds ``train``, ``validation`` and ``test`` as JSONL or Parquet, ``counts.json``,
+The folder holds ``train``, ``validation`` and ``test`` as JSONL, ``counts.json``,
 ``settings.json``, ``skipped.jsonl`` (every place without a usable table, with the reason) and a
 data set card. A run that was interrupted goes on, and its files are the same as if it had never
 stopped.
@@ -69,7 +69,7 @@ def _make(settings: Synthesis, store: Store, progress: Callable[[int], object]) 
         progress(1)
     rejected, splits, sizes = Counter[str](), Counter[str](), Counter[str]()
     out = Path(settings.out)
-    with split_files(out, settings.format) as write:
+    with split_files(out) as write:
         for number in range(settings.n):
             record = store[number]
             rejected.update(record["rejected"])

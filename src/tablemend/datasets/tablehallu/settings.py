@@ -71,8 +71,6 @@ class Synthesis(Section):
     """Split of the source tables."""
     workers: int = Field(default=1, ge=1, le=256)
     """Processes; the data are the same for any number."""
-    format: Literal["jsonl", "parquet"] = "jsonl"
-    """Format of the files."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings that the source does not read."""

@@ -13,7 +13,7 @@ from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, Ll
 
 def write_card(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
     """The card of a finished data set; the same rows and prices give the same text."""
-    return examples_card(_body(settings, counts), counts, settings.format)
+    return examples_card(_body(settings, counts), counts)
 
 
 def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:

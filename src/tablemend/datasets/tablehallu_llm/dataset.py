@@ -179,7 +179,7 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
     (out / COUNTS).unlink(missing_ok=True)  # from here to its return the data set is unfinished
     counts, kernels = Counts(), Kernels()
     rejected: list[dict[str, Any]] = []
-    with split_files(out, settings.format) as write:
+    with split_files(out) as write:
         for number in range(settings.n):
             row = read_row(store, number)
             counts.add(row)

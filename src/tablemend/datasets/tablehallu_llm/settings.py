@@ -77,8 +77,6 @@ class LlmSynthesis(Section):
     """Size of the gold table."""
     shares: Shares = Shares()
     """Split of the rows, by their topic."""
-    format: Literal["jsonl", "parquet"] = "jsonl"
-    """Format of the files."""
     temperature: float = Field(default=0.6, ge=0, le=2)
     """Temperature of both models; the paper's."""
     max_new_tokens: int = Field(default=30_000, ge=16)
