@@ -1,8 +1,7 @@
-"""Data sets, sheets and answer files for the tests of human verification."""
+"""Data sets and answer files for the tests of human verification."""
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -58,12 +57,6 @@ def write_answers(path: Path, of: Data, by: str, choices: Choices, **changes: An
 def report_of(folder: Path, *files: Path) -> dict[str, Any]:
     data = read_data(str(folder))
     return make_report(gather(map(read_answers, files), data), data)
-
-
-def export_sheet(folder: Path, out: Path, n: int = SEVERAL) -> list[dict[str, str]]:
-    assert main(["annotate", "export", str(folder), f"--n={n}", "--csv", f"--out={out}"]) == 0
-    with out.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:

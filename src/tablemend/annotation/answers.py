@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -13,16 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablemend.annotation.page import ANSWERS
 from tablemend.annotation.sample import Data
-from tablemend.annotation.sheet import COLUMNS, ID_SIGN, unguard
-from tablemend.annotation.steps import CHOICES, STEPS, VERSION, Choice, Step
+from tablemend.annotation.steps import VERSION, Choice, Step
 from tablemend.errors import TablemendError
-
-WORDS: dict[str, Choice | None] = {
-    **{choice: choice for choice in CHOICES},
-    **{choice[0]: choice for choice in CHOICES},
-    "": None,
-}
-"""What may stand in the answer column of a sheet, in any case."""
 
 
 class Vote(NamedTuple):
@@ -74,7 +64,7 @@ assert get_args(_File.model_fields["version"].annotation) == (VERSION,)
 
 
 def read_answers(path: Path) -> AnswerFile:
-    """Read the JSON or CSV file of an annotator, or of several.
+    """Read the file that the page gave an annotator.
 
     Raises:
         TablemendError: it cannot be read, or something in it is not what is wanted; the message
@@ -85,14 +75,6 @@ def read_answers(path: Path) -> AnswerFile:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TablemendError(f"cannot read the answers {path}: {reason}") from error
-    if path.suffix.lower() == ".json":
-        return _read_json(path, content)
-    if path.suffix.lower() == ".csv":
-        return _read_csv(path, content)
-    raise TablemendError(f"{path}: answers are read from .json or .csv files")
-
-
-def _read_json(path: Path, content: bytes) -> AnswerFile:
     try:
         file = _File.model_validate_json(content.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
@@ -114,74 +96,6 @@ def _read_json(path: Path, content: bytes) -> AnswerFile:
         for number, given in enumerate(file.answers)
     ]
     return AnswerFile(path, file.data, votes)
-
-
-def _read_csv(path: Path, content: bytes) -> AnswerFile:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TablemendError(
-            f"{path} is not UTF-8: save the sheet as 'CSV UTF-8' ({error.reason})"
-        ) from error
-    rows = list(_rows(path, text))
-    hashes = {row["data"].removeprefix(ID_SIGN) for row, _ in rows}
-    if len(hashes) != 1:
-        raise TablemendError(
-            f"{path}: the column data must be the same in all rows and holds {len(hashes)} values"
-        )
-    votes = [_vote(row, where, _annotator(path, rows)) for row, where in rows]
-    return AnswerFile(path, hashes.pop(), votes)
-
-
-def _rows(path: Path, text: str) -> Iterator[tuple[dict[str, str], str]]:
-    """Rows by column name with their place; commas, semicolons or tabs, by the header."""
-    head = text.split("\n", 1)[0]
-    separator = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    names: list[str] | None = None
-    try:
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            where = f"{path}, line {reader.line_num}"
-            if names is None:
-                names = [cell.strip().lower() for cell in cells]
-                missing = [name for name in COLUMNS if names.count(name) != 1]
-                if missing:
-                    raise TablemendError(f"{path}: needs one column {missing[0]!r}")
-                continue
-            if len(cells) != len(names):
-                raise TablemendError(f"{where}: {len(cells)} cells under {len(names)} columns")
-            yield {name: unguard(c).strip() for name, c in zip(names, cells, strict=True)}, where
-    except csv.Error as error:
-        raise TablemendError(f"{path}, line {reader.line_num}: {error}") from error
-    if names is None:
-        raise TablemendError(f"{path} is empty")
-
-
-def _annotator(path: Path, rows: Iterable[tuple[dict[str, str], str]]) -> str:
-    """Whose rows without a name are: the only name's in the sheet, else the file's."""
-    names = {same_name(row["annotator"]) for row, _ in rows} - {""}
-    if len(names) > 1:
-        return ""
-    return names.pop() if names else same_name(path.stem)
-
-
-def _vote(row: dict[str, str], where: str, default: str) -> Vote:
-    annotator = same_name(row["annotator"]) or default
-    if not annotator:
-        raise TablemendError(
-            f"{where}: no annotator, and the sheet has several: fill the column in every row"
-        )
-    step = next((step for step in STEPS if step == row["step"].lower()), None)
-    if step is None:
-        raise TablemendError(f"{where}: step {row['step']!r} is none of {', '.join(STEPS)}")
-    if row["answer"].lower() not in WORDS:
-        raise TablemendError(
-            f"{where}: answer {row['answer']!r} is none of {', '.join(CHOICES)}, and not empty"
-        )
-    example = row["example"].removeprefix(ID_SIGN)
-    return Vote(annotator, example, step, WORDS[row["answer"].lower()], row["note"], where)
 
 
 def same_name(name: str) -> str:

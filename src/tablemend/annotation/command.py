@@ -18,8 +18,8 @@ def add_annotate_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     export = actions.add_parser(
         "export",
-        help="write a page or a sheet that leads an annotator through a sample",
-        description="Write a sample of a data set as one page (or sheet) for annotators.",
+        help="write a page that leads an annotator through a sample",
+        description="Write a sample of a data set as one page for annotators.",
     )
     _add_data_options(export)
     export.add_argument(
@@ -37,9 +37,6 @@ def add_annotate_options(parser: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--out", type=Path, required=True, metavar="FILE", help="new file to write")
     export.add_argument(
-        "--csv", action="store_true", help="a sheet for a spreadsheet instead of a page"
-    )
-    export.add_argument(
         "--no-marks",
         action="store_true",
         help="a page that cannot mark where the generator says that facts stand",
@@ -51,7 +48,7 @@ def add_annotate_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_data_options(report)
     report.add_argument(
-        "answers", type=Path, nargs="+", metavar="ANSWERS", help="JSON or CSV, of any annotators"
+        "answers", type=Path, nargs="+", metavar="ANSWERS", help="answer files, of any annotators"
     )
     report.add_argument("--json", type=Path, metavar="OUT", help="also write the report as JSON")
     verified = report.add_mutually_exclusive_group()
@@ -83,22 +80,16 @@ def annotate(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write the page or the sheet."""
+    """Write the page."""
     from tablemend.annotation.page import write_page
     from tablemend.annotation.sample import choose
-    from tablemend.annotation.sheet import write_sheet
     from tablemend.runs import write_text
 
     if options.out.is_symlink() or options.out.exists():
         raise TablemendError(f"{options.out} exists: it may hold answers, name a new file")
-    if options.csv and options.no_marks:
-        raise TablemendError("a sheet has no marks: leave --no-marks out")
     data = _read(options)
     chosen = choose(data, options.n, options.seed, options.skip)
-    text = (
-        write_sheet(data, chosen) if options.csv else write_page(data, chosen, not options.no_marks)
-    )
-    write_text(options.out, text)
+    write_text(options.out, write_page(data, chosen, not options.no_marks))
     print(f"{options.out}: {len(chosen)} of {len(data.examples)} examples, data set {data.hash}")
     return 0
 

@@ -1,4 +1,4 @@
-"""What annotators see of an example, ready to be shown by the page and by the sheet."""
+"""What annotators see of an example, ready to be shown by the page."""
 
 from __future__ import annotations
 

@@ -92,24 +92,11 @@
     };
   }
 
-  // A spreadsheet would calculate a cell, or what it cuts from one, that begins like a formula.
-  const guard = (text) => text.replace(/(?<![^;\t\r\n])(?=[ "']*[=+\-@\t\r])/g, "'");
-  const cell = (text) => `"${guard(text).replaceAll('"', '""')}"`;
-
-  function sheet() {
-    const head = ["example", "step", "answer", "note", "annotator", "data"];
-    const rows = record().answers.map((one) => [
-      `#${one.example}`, one.step, one.answer ?? "", one.note, name, `#${content.data}`,
-    ]);
-    return "\ufeff" + [head, ...rows].map((row) => row.map(cell).join(",") + "\r\n").join("");
-  }
-
-  function download(form) {
-    const text = form === "json" ? JSON.stringify(record(), null, 1) + "\n" : sheet();
-    const type = form === "json" ? "application/json" : "text/csv";
+  function download() {
+    const text = JSON.stringify(record(), null, 1) + "\n";
     const slug = name.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "annotator";
-    const url = URL.createObjectURL(new Blob([text], { type }));
-    make("a", { href: url, download: `answers-${slug}.${form}` }).click();
+    const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    make("a", { href: url, download: `answers-${slug}.json` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 60000);
   }
 
@@ -251,8 +238,7 @@
             }), " Marks")
           : null,
         make("button", { id: "overview", onclick: () => go(total) }, "Overview"),
-        make("button", { id: "json", onclick: () => download("json") }, "Download"),
-        make("button", { id: "csv", onclick: () => download("csv") }, "CSV")),
+        make("button", { id: "json", onclick: download }, "Download")),
       make("p", { id: "unkept", class: "problem", role: "alert", hidden: kept },
         "This browser does not keep your answers: download them before you close the page."));
   }
@@ -458,9 +444,8 @@
         make("div", { class: "card open" },
           make("span", { class: "name" }, "Open"), make("b", {}, String(total - done)))),
       make("p", { class: "line" },
-        make("button", { class: done === total ? "primary" : "", onclick: () => download("json") },
-          "Download answers (JSON)"),
-        make("button", { onclick: () => download("csv") }, "Download answers (CSV)"),
+        make("button", { class: done === total ? "primary" : "", onclick: download },
+          "Download answers"),
         open === undefined ? null
           : make("button", { class: "primary", id: "next", onclick: () => go(open) },
             "Next open question →")),

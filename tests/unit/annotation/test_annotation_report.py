@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.annotation.sample import read_data
+from tablemend.annotation.sample import choose, read_data
 from tablemend.annotation.steps import STEPS
 from tablemend.annotation.verdicts import rule
 from tablemend.cli import main
@@ -22,7 +22,6 @@ from tablemend.tasks.sources import read_examples
 from tests.support.annotators import (
     Choices,
     all_answers,
-    export_sheet,
     write_answers,
     write_data,
 )
@@ -55,10 +54,9 @@ def test_round_trip_with_annotators_who_err_at_known_rates(
 ) -> None:
     """Export, answer as three people of known faults do, report: the counts made by hand."""
     folder = write_data(tmp_path / "data", small_world.examples(seed=8, n=300))
-    sheet = export_sheet(folder, tmp_path / "sheet.csv", n=250)
     data = read_data(str(folder))
     generator = random.Random(2)
-    keys = [(row["example"][1:], row["step"]) for row in sheet]
+    keys = [(one.id, step) for one in choose(data, 250, seed=0) for step in STEPS]
     truth = {key: generator.random() > 0.05 for key in keys}
     given: dict[str, dict[tuple[str, str], bool]] = {}
     files = []
