@@ -137,13 +137,6 @@ def test_one_process_prepares_without_a_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_whole_weight_is_its_own_gathering() -> None:
-    weight = torch.ones(3)
-    with launch.gathered(weight) as values:
-        assert values is weight
-    assert not launch.is_sharded(weight)
-
-
 def test_the_slurm_script_is_bash_and_names_configs_that_are_there() -> None:
     script = CONFIGS / "slurm.sbatch"
     assert subprocess.run(["bash", "-n", script], check=False).returncode == 0

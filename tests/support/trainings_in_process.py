@@ -21,10 +21,11 @@ METHODS = {"sft": sft.METHOD, "dpo": preference.METHOD, "grpo": grpo.METHOD}
 def pay_small_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """A random model writes no table; this pays it for small ids, so that there is something."""
 
-    def score(self: Any, sample: Any, view: str, text: str) -> Score:
-        return Score(dict.fromkeys(Reward.model_fields, 0.25), sum(map(ord, text)) % 97 / 97)
+    def score(self: TableReward, sample: Any, view: str, text: str) -> Score:
+        is_gold = text == self.gold(sample, view)
+        paid = 1.0 if is_gold else sum(map(ord, text)) % 97 / 97
+        return Score(dict.fromkeys(Reward.model_fields, 0.25), paid)
 
-    monkeypatch.setattr(grpo, "refuse_unpaid_gold", lambda *_: None)
     monkeypatch.setattr(TableReward, "score", score)
     monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
 

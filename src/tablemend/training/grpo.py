@@ -7,7 +7,6 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -92,7 +91,6 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     read_validation(config, examples)  # has none; refuses tables of the test
     payable, unpaid = _payable(examples, config)
-    refuse_unpaid_gold(payable, config)
     tasks, dropped = _render(payable, config, tokenizer)
     dropped += unpaid
     needed = config.train.global_batch // config.grpo.group
@@ -147,42 +145,36 @@ def reward_of(config: GrpoExperiment) -> Reward[Any]:
 def _payable(
     samples: Iterable[Sample], config: GrpoExperiment
 ) -> tuple[list[Sample], Counter[str]]:
-    """The samples that have an answer to be paid for; the others are counted."""
-    reward, kept = reward_of(config), []
-    dropped: Counter[str] = Counter()
-    for sample in samples:
-        try:
-            for view in config.shown:
-                reward.gold(sample, view)
-        except NoTarget as reason:
-            dropped[f"{reason.kind}: {reason}"] += 1
-        else:
-            kept.append(sample)
-    return kept, dropped
-
-
-def refuse_unpaid_gold(samples: Iterable[Sample], config: GrpoExperiment) -> None:
-    """Check the reward before any model runs: every gold answer must earn exactly 1.
+    """The samples that have an answer to be paid for; the others are counted.
 
     Raises:
-        TablemendError: naming the first sample whose gold answer does not, and its parts.
+        TablemendError: naming the first sample whose gold answer does not earn exactly 1, and its
+            parts: the reward would teach something else.
     """
     reward = reward_of(config)
+    kept: list[Sample] = []
+    dropped: Counter[str] = Counter()
     wrong: list[str] = []
-    for sample, view in product(samples, config.shown):
+    for sample in samples:
         try:
-            score = reward.score(sample, view, reward.gold(sample, view))
+            scores = [reward.score(sample, at, reward.gold(sample, at)) for at in config.shown]
+        except NoTarget as reason:
+            dropped[f"{reason.kind}: {reason}"] += 1
+            continue
         except TablemendError as error:
             wrong.append(f"example {sample.id}: {error}")
             continue
-        if score.reward != 1.0:
-            lost = {name: round(part, 3) for name, part in score.parts.items() if part != 1.0}
-            wrong.append(f"example {sample.id} earns {score.reward:.3f}, of {lost}")
+        kept.append(sample)
+        for score in scores:
+            if score.reward != 1.0:
+                lost = {name: round(part, 3) for name, part in score.parts.items() if part != 1.0}
+                wrong.append(f"example {sample.id} earns {score.reward:.3f}, of {lost}")
     if wrong:
         raise TablemendError(
             f"the gold answers of {len(wrong)} examples do not earn the whole reward, so it would "
             f"teach something else; first: {wrong[0]}. Mend or drop these examples"
         )
+    return kept, dropped
 
 
 def show(asked: Asked, config: GrpoExperiment) -> str:

@@ -17,7 +17,6 @@ from accelerate import PartialState
 from accelerate.utils import DistributedType, parse_flag_from_env
 from torch import nn
 from torch.distributed.fsdp import FSDPModule
-from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 from tablemend.errors import TablemendError
@@ -192,9 +191,6 @@ def strategy_of(model: nn.Module) -> str:
     if isinstance(model, DistributedDataParallel):
         return "ddp"
     if isinstance(model, FSDPModule):
-        whole = [name for name, weight in model.named_parameters() if not is_sharded(weight)]
-        if whole:
-            raise TablemendError(f"FSDP2 left {len(whole)} weights whole, first {whole[0]}")
         return "fsdp2"
     engine: Any = model
     if hasattr(engine, "zero_optimization_stage"):  # DeepSpeed's, which may not be installed
@@ -202,48 +198,19 @@ def strategy_of(model: nn.Module) -> str:
     return "single"
 
 
-def is_sharded(weight: torch.Tensor) -> bool:
-    """Whether every process of the world holds a part of a weight."""
-    return isinstance(weight, DTensor) and any(p.is_shard() for p in weight.placements)
-
-
-@contextmanager
-def gathered(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
-    """A parameter with all its values, on every process; all of them must call it."""
-    if isinstance(tensor, DTensor):
-        yield tensor.full_tensor()
-    elif hasattr(tensor, "ds_id"):  # ZeRO-3 leaves an empty tensor in each module
-        from deepspeed import zero
-
-        with zero.GatheredParameters([tensor]):
-            yield tensor
-    else:
-        yield tensor
-
-
-@torch.no_grad()
-def whole_weights(trainer: Any, only_trained: bool) -> dict[str, torch.Tensor] | None:
-    """The trained weights of a sharded model, gathered one after the other; all processes call it.
+def whole_weights(trainer: Any) -> dict[str, torch.Tensor] | None:
+    """The weights of a sharded model, gathered; all processes call it.
 
     Returns:
-        by name, on the CPU of the main process, empty elsewhere; ``None`` where every process
+        by name, a tied one once, on the CPU of the main process; ``None`` where every process
         holds whole weights, of which ``save_pretrained`` knows best.
     """
-    strategy = strategy_of(trainer.model_wrapped)
-    if strategy not in SHARDED:
+    if strategy_of(trainer.model_wrapped) not in SHARDED:
         return None
-    model = trainer.model
-    persistent = set(model.state_dict())
-    tensors = dict(model.named_parameters())  # names a tied weight once
-    if only_trained:
-        tensors = {name: weight for name, weight in tensors.items() if weight.requires_grad}
-    tensors |= {name: buffer for name, buffer in model.named_buffers() if name in persistent}
-    whole = {}
-    for name, tensor in tensors.items():
-        with gathered(tensor) as values:
-            if trainer.accelerator.is_main_process:
-                whole[name] = values.detach().to("cpu", copy=True)
-    return whole
+    whole: dict[str, torch.Tensor] = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+    named = {name for name, _ in trainer.model.named_parameters()}
+    named |= {name for name, _ in trainer.model.named_buffers()}
+    return {name: weight for name, weight in (whole or {}).items() if name in named}
 
 
 @contextmanager

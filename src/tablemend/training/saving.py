@@ -49,7 +49,7 @@ def save(
     partial = run.path / ".model.partial"
     lora = config.train.lora
     expected = trained_shapes(trainer.model, config)
-    weights = launch.whole_weights(trainer, only_trained=lora is not None)
+    weights = launch.whole_weights(trainer)
     unset_hf_deepspeed_config()  # or from_pretrained waits for all processes to load a shard
     answer = ""
     with launch.main_first() as is_main:

@@ -150,11 +150,11 @@ def test_what_does_not_fit_is_dropped_and_counted_never_cut(
     config = command("long")
     tokenizer = checkpoints.load_tokenizer(config.model)
     built, _ = preference.build_rows(config, tokenizer)
-    lengths = sorted(len(row) for row in built.rows["train"])
+    lengths = sorted(len(row) for row in built["train"])
     limit = lengths[len(lengths) // 2]
     built, facts = preference.build_rows(command("long", f"train.max_length={limit}"), tokenizer)
     fitting = sum(length <= limit for length in lengths)
-    assert facts["rows"] == len(built.rows["train"]) == fitting < 16
+    assert facts["rows"] == len(built["train"]) == fitting < 16
     assert facts["dropped"] == {f"longer than {limit} tokens": 16 - fitting}
     with pytest.raises(TablemendError, match=r"no pair of .* can be trained on \(the longest has"):
         preference.build_rows(command("long", "train.max_length=16"), tokenizer)

@@ -259,7 +259,7 @@ def test_the_command_trains_and_shows(
     monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}", "show=1"])
     runpy.run_path(script)["main"]()
     shown = capsys.readouterr().out
-    assert "####" in shown and "tokens; reward 0." in shown and "order 0.25" in shown
+    assert "####" in shown and "tokens; reward 1:" in shown and "order 0.25" in shown
     assert not (tmp_path / "whole").exists()
     monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}"])
     runpy.run_path(script)["main"]()
