@@ -98,14 +98,6 @@ def test_a_injected_pair_differs_in_its_table_alone_and_carries_the_findings() -
     assert len({pair.id for pair in pairs}) == len(pairs)
 
 
-def test_only_the_error_types_that_are_asked_for_are_injected() -> None:
-    made = maker("dpo.pairs.errors=[attribute]")
-    pairs = made.make(Prompt(example, "clean", "train") for example in EXAMPLES)
-    assert pairs and {finding.type for pair in pairs for finding in pair.findings} == {"attribute"}
-    with pytest.raises(TablemendError, match=r"dpo\.pairs\.errors"):
-        recipe("dpo.pairs.errors=[atribute]")
-
-
 def test_of_the_models_answers_the_first_with_a_finding_is_rejected() -> None:
     example = EXAMPLES[0]
     answers = [

@@ -22,7 +22,6 @@ from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training.data import (
     IGNORED,
-    Row,
     build_rows,
     check_end_of_turn,
     check_row,
@@ -82,21 +81,6 @@ def test_what_does_not_fit_is_dropped_and_counted(
     assert built.dropped == {f"longer than {limit} tokens": len(lengths) - len(kept)}
     with pytest.raises(TablemendError, match=rf"no training example fits.*{lengths[-1]}"):
         build_rows(tokenizer, EXAMPLES, recipe("train.max_length=20"))
-
-
-def test_both_contexts_make_two_rows_an_example(
-    tokenizer: Any, recipe: Callable[..., Experiment]
-) -> None:
-    built = build_rows(tokenizer, EXAMPLES, recipe("train.context=both"))
-    assert len(built.rows) == 2 * len(EXAMPLES)
-
-
-def test_the_hash_of_the_rows_sees_ids_and_masks() -> None:
-    from tablemend.training.data import Rows
-
-    one = Rows([Row((1, 2), (3,))]).content_hash()
-    assert one == Rows([Row((1, 2), (3,))]).content_hash()
-    assert one != Rows([Row((1,), (2, 3))]).content_hash()
 
 
 def test_a_tokenizer_that_would_never_stop_is_refused(tiny_model: Path) -> None:
@@ -233,19 +217,6 @@ def test_the_empty_block_is_qwens_and_bears_loss(
         assert tokenizer.decode(off.input_ids) == tokenizer.decode(empty.input_ids)
         assert tokenizer.decode(empty.target).startswith("<think>\n\n</think>\n\n####")
         assert tokenizer.decode(off.prompt).endswith("<think>\n\n</think>\n\n")
-
-
-def test_rationales_fit_the_window_and_the_answer_limit_of_the_tiny_recipe(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(ROOT)
-    base = AutoTokenizer.from_pretrained(ROOT / "checkpoints" / "tiny-base")
-    config = parse(Experiment, ["recipe=tiny-rationale"])
-    for example in small_world.examples(seed=5, n=300):
-        row = render(base, example, "adversarial", config)
-        assert (
-            len(row) <= config.longest_row and len(row.target) <= config.evaluation.max_new_tokens
-        )
 
 
 def test_an_example_without_a_rationale_is_dropped_and_counted(

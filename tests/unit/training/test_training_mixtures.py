@@ -130,15 +130,6 @@ def test_a_mixture_is_rendered_counted_and_the_same_every_time(
     assert not set(rows.rows[:50]) <= set(alone.rows)
 
 
-def test_the_manifest_tells_the_parts(tokenizer: Any, recipe: Recipe) -> None:
-    facts = prepare(recipe(), tokenizer).facts
-    assert facts["examples"] == facts["rows"] == 100
-    assert facts["parts"]["chat"]["share"] == 0.2
-    single = parse(Experiment, ["recipe=tiny", "data.train.n=10", "data.test.n=5"])
-    facts = prepare(single, tokenizer).facts
-    assert "parts" not in facts and facts["examples"] == 10
-
-
 def test_the_plan_of_a_mixture_is_what_the_training_has(
     tokenizer: Any, recipe: Recipe, tiny_model: Path, tmp_path: Path
 ) -> None:
