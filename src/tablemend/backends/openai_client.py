@@ -214,9 +214,7 @@ class OpenAIEngine(Engine):
         Raises:
             Fault: no answer.
         """
-        longest = request.sampling.max_new_tokens
-        mean = self._answer_tokens // self._answers if self._answers else longest
-        await self._pace.wait(estimate_prompt(request) + min(mean, longest))
+        await self._pace.wait(self._estimate(request))
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._options.timeout):
@@ -239,6 +237,14 @@ class OpenAIEngine(Engine):
         self._answers += 1
         self._answer_tokens += answer.completion_tokens
         return replace(answer, text=_masked(answer.text, server.key))
+
+    def _estimate(self, request: Request) -> int:
+        """About the tokens of prompt and answer, where they are limited; else 0."""
+        if self._options.tokens_per_minute is None:
+            return 0
+        longest = request.sampling.max_new_tokens
+        mean = self._answer_tokens // self._answers if self._answers else longest
+        return estimate_prompt(request) + min(mean, longest)
 
     def _refused(self, server: _Server, reply: httpx2.Response) -> Fault:
         """What a reply of another status than 200 means."""

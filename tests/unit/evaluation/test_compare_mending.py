@@ -12,7 +12,6 @@ import yaml
 
 from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.mending import mend
@@ -24,7 +23,7 @@ from tablemend.generations import ScoredSystems
 from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Example
-from tablemend.runs import Run, Store
+from tablemend.runs import Run
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 from tests.support.answering import AnsweringServer, answering, asked
@@ -197,18 +196,6 @@ def test_answers_that_failed_or_were_cut_stay_as_they_are(
     faults.clear()
     scored, _ = compare(recipe(SYSTEMS))  # asks again what failed, and mends it now
     assert scored["repair"]["adversarial"][first.id].stored.edits > 0
-
-
-def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: Path) -> None:
-    compare(recipe(SYSTEMS))
-    path = tmp_path / "run" / "generations" / "base.adversarial.jsonl"
-    assert len(Store(path, "example_id")) == len(EXAMPLES)
-    config = parse(CompareCommand, recipe(SYSTEMS))
-    run = Run.of(config)
-    systems = plan_systems(config, run)
-    path.unlink()
-    with pytest.raises(TablemendError, match="6 of 6 answers are missing that system repair is to"):
-        mend(systems, EXAMPLES, config, run)
 
 
 @pytest.mark.parametrize(
