@@ -122,7 +122,7 @@ def terminal_and_page(run: Path) -> str:
 def test_what_is_trained_on_the_detector_has_a_second_scorer(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(Path(__file__).parents[3])
+    monkeypatch.chdir(Path(__file__).parents[2])
     assert parse(CompareCommand, [f"recipe={name}"]).evaluation.second_scorer == "exact"
     with pytest.raises(TablemendError, match="shares nothing with it"):
         parse(CompareCommand, [f"recipe={name}", "evaluation.second_scorer=none"])

@@ -35,7 +35,7 @@ from tests.support.finished_runs import (
     second_training,
 )
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 NAME = "someone/tiny"
 TOKEN = "hf_secret_secret"
 

@@ -19,7 +19,7 @@ from tablemend.runs import Run, read_object
 from tablemend.training import adapters, checkpoints
 from tests.support.finished_runs import LORA, copy_of, finished_training, spoil_merges
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
