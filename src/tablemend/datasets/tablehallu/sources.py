@@ -156,14 +156,12 @@ class FileSource:
                 data = file.readline() if place.line else file.read()
         except OSError as error:
             raise TableError(f"not readable: {error.strerror or error}") from error
-        if place.line:
-            table = self._find(_parse(data))
-            title = table.title
-        elif path.suffix.lower() != ".csv":  # no CSV, though it can be read by now
-            raise TableError("not readable when its lines were counted")
-        else:
+        if path.suffix.lower() == ".csv":
             table = read_csv(_decode(data))
             title = table.title or _readable(path.stem.replace("_", " "))
+        else:
+            table = self._find(_parse(data))
+            title = table.title
         return real_table(table, title, self._domain, self.where(place))
 
     def where(self, place: Place) -> str:

@@ -94,7 +94,7 @@ class LlmSynthesis(Section):
     concurrency: int = Field(default=32, ge=1, le=4096)
     """Rows in the making at the same time."""
     estimate_only: bool = False
-    """Print the estimate of tokens and cost, and stop."""
+    """Print the estimate of tokens and cost from the rows that are there, and stop."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Models that cannot be named so, and settings that nobody would read."""

@@ -171,20 +171,3 @@ def test_a_data_set_that_does_not_load_is_refused_in_one_line(hub: list[tuple[An
         open_source(settings("source=hub:owner/ships", "dataset_config=nameless"))
     with pytest.raises(ConfigError, match="dataset_revision: only a `hub:` source has one"):
         settings("source=pool", "dataset_revision=abc123")
-
-
-def test_a_file_of_json_lines_is_never_read_as_csv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unreadable while its lines were counted, readable when the table was wanted."""
-    (tmp_path / "late.jsonl").write_text(write_table(TABLE, "csv"))
-    source = open_source(settings(f"source={tmp_path}"))
-
-    def locked(path: Path, *args: Any, **options: Any) -> Any:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", locked)
-        (place,) = source.places()
-    with pytest.raises(TableError, match=r"^not readable when its lines were counted$"):
-        source.read(place)
