@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -80,18 +80,20 @@ def ordered_pairs(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder)
     return kept, total
 
 
-def _ranks_of(gold: Sequence[Cell], sign: int) -> Sequence[object | None]:
-    """The first ranks that the gold table follows, else the first that all its cells have."""
-    values = [read_value(cell) for cell in gold]
-    first: Sequence[object | None] | None = None
+def _usable(cells: Sequence[Cell]) -> Iterator[tuple[Rank, list[object | None]]]:
+    """The ways of comparing that all filled cells of a column have; a blank has no rank."""
+    values = [read_value(cell) for cell in cells]
     for rank in _RANKS:
-        ranks = [rank(value, cell or "") for value, cell in zip(values, gold, strict=True)]
-        if any(r is None for r, value in zip(ranks, values, strict=True) if not value.blank):
-            continue  # the column is not of this kind
-        if _follows(ranks, sign):
-            return ranks
-        first = first or ranks
-    return first or [None] * len(gold)
+        ranks = [rank(value, cell or "") for value, cell in zip(values, cells, strict=True)]
+        if all(r is not None or value.blank for r, value in zip(ranks, values, strict=True)):
+            yield rank, ranks
+
+
+def _ranks_of(gold: Sequence[Cell], sign: int) -> list[object | None]:
+    """The first ranks that the gold table follows, else the first that all its cells have."""
+    every = [ranks for _, ranks in _usable(gold)]
+    blank: list[object | None] = [None] * len(gold)
+    return next((ranks for ranks in every if _follows(ranks, sign)), (every or [blank])[0])
 
 
 def is_sorted(cells: Sequence[Cell], order: SortOrder) -> bool:
@@ -99,13 +101,8 @@ def is_sorted(cells: Sequence[Cell], order: SortOrder) -> bool:
 
     Numbers, dates, months and weekdays have one order; text may follow any of the usual ones.
     """
-    sign = 1 if order == "ascending" else -1
-    values = [read_value(cell) for cell in cells]
-    for rank in _RANKS:
-        ranks = [rank(value, cell or "") for value, cell in zip(values, cells, strict=True)]
-        if any(r is None for r, value in zip(ranks, values, strict=True) if not value.blank):
-            continue
-        if _follows(ranks, sign):
+    for rank, ranks in _usable(cells):
+        if _follows(ranks, 1 if order == "ascending" else -1):
             return True
         if rank in (_as_number, _as_date, _as_calendar):
             return False
@@ -117,15 +114,12 @@ def sort_rows(cells: Sequence[Cell], order: SortOrder) -> list[int] | None:
 
     By the first way of comparing that all filled cells have; ``None`` where none fits all.
     """
-    values = [read_value(cell) for cell in cells]
-    filled = [index for index, value in enumerate(values) if not value.blank]
-    for rank in _RANKS:
-        ranks = {index: rank(values[index], cells[index] or "") for index in filled}
-        if any(one is None for one in ranks.values()):
-            continue
-        ordered = sorted(filled, key=ranks.__getitem__, reverse=order == "descending")  # type: ignore[arg-type]
-        return ordered + [index for index, value in enumerate(values) if value.blank]
-    return None
+    ranks = next((ranks for _, ranks in _usable(cells)), None)
+    if ranks is None:
+        return None
+    filled = [index for index, rank in enumerate(ranks) if rank is not None]
+    filled.sort(key=ranks.__getitem__, reverse=order == "descending")  # type: ignore[arg-type]
+    return filled + [index for index, rank in enumerate(ranks) if rank is None]
 
 
 def _follows(ranks: Sequence[object | None], sign: int) -> bool:

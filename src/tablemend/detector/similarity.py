@@ -8,7 +8,7 @@ that no number or negation has already decided.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Protocol
@@ -18,8 +18,10 @@ from tablemend.values.inclusion import digit_words, modifiers, negations
 from tablemend.values.text import tokens_of
 
 THRESHOLD = 0.8
+BATCH = 256
+"""Texts that an embedding model encodes at a time."""
 CACHED_TEXTS = 50_000
-"""Vectors that an embedding model's similarity keeps; of 768 float32 they take 150 MB."""
+"""Vectors that are kept between calls; of 768 float32 they take 150 MB."""
 PAPER_MODEL = "sentence-transformers/all-mpnet-base-v2"
 MOST_PAIRS = 40_000
 """Of words without an equal; where there are more, none is taken for an initial or a slip of the
@@ -228,24 +230,17 @@ def _is_initialism(letters: tuple[str, ...], words: tuple[str, ...]) -> bool:
 class EmbeddingSimilarity:
     """Cosine of sentence embeddings (TableHallu, C.1); needs the extra ``embed``.
 
-    Texts are de-duplicated and encoded in batches, once a call: give it all pairs together. The
-    vectors of the texts used last are kept, as the same gold cells come back chunk after chunk.
+    Texts are de-duplicated and encoded in batches, once a call: give it all pairs together.
+    Vectors are kept, as the same gold cells come back chunk after chunk.
 
     Args:
         model: a sentence-transformers name or folder.
-        batch_size: texts encoded at a time.
-        cached_texts: vectors kept between calls, 0 for none; one call may hold more.
 
     Raises:
         TablemendError: the package is missing, or the model cannot be loaded.
     """
 
-    def __init__(
-        self,
-        model: str = PAPER_MODEL,
-        batch_size: int = 256,
-        cached_texts: int = CACHED_TEXTS,
-    ) -> None:
+    def __init__(self, model: str = PAPER_MODEL) -> None:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -258,33 +253,22 @@ class EmbeddingSimilarity:
         except (OSError, ValueError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
             raise TablemendError(f"cannot load similarity model {model!r}: {reason}") from error
-        self._batch_size = batch_size
-        self._cached_texts = cached_texts
-        self._vectors: OrderedDict[str, Any] = OrderedDict()
+        self._vectors: dict[str, Any] = {}
         self.name = model
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Cosines between -1 and 1."""
         texts = dict.fromkeys(text for pair in pairs for text in pair)
-        self._encode([text for text in texts if text not in self._vectors])
-        scores = [float(self._vectors[one] @ self._vectors[other]) for one, other in pairs]
-        for text in texts:
-            self._vectors.move_to_end(text)
-        while len(self._vectors) > self._cached_texts:
-            self._vectors.popitem(last=False)
-        return scores
-
-    def _encode(self, texts: list[str]) -> None:
-        if not texts:
-            return
-        vectors = self._model.encode(
-            texts,
-            batch_size=self._batch_size,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
-        # Copies: a row that is a view would keep its whole batch in memory.
-        self._vectors.update((text, row.copy()) for text, row in zip(texts, vectors, strict=True))
+        new = [text for text in texts if text not in self._vectors]
+        if len(self._vectors) + len(new) > CACHED_TEXTS:
+            self._vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
+        if new:
+            encoded = self._model.encode(
+                new, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+            )
+            # Copies: a row that is a view would keep its whole batch in memory.
+            self._vectors |= {text: row.copy() for text, row in zip(new, encoded, strict=True)}
+        return [float(self._vectors[one] @ self._vectors[other]) for one, other in pairs]
 
 
 def load_similarity(name: str) -> Similarity:

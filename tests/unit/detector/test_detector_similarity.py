@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablemend.detector import similarity
 from tablemend.detector.similarity import (
     PAPER_MODEL,
     THRESHOLD,
@@ -126,27 +127,22 @@ def fake_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_embeddings_are_made_once_a_text(fake_package: None) -> None:
-    similarity = load_similarity(PAPER_MODEL)
-    scores = similarity.score([("abc", "cab"), ("abc", "xyz"), ("cab", "abc")])
+    embedding = load_similarity(PAPER_MODEL)
+    scores = embedding.score([("abc", "cab"), ("abc", "xyz"), ("cab", "abc")])
     assert scores == pytest.approx([1.0, 0.0, 1.0])
     assert FakeModel.encoded == [["abc", "cab", "xyz"]]
-    assert similarity.score([]) == []
-    assert similarity.name == PAPER_MODEL
+    assert embedding.score([]) == []
+    assert embedding.name == PAPER_MODEL
 
 
-def test_the_vectors_used_last_are_kept(fake_package: None) -> None:
-    similarity = EmbeddingSimilarity(cached_texts=2)
-    assert similarity.score([("gold", "a")]) == similarity.score([("gold", "a")])
-    assert FakeModel.encoded == [["gold", "a"]]
-    similarity.score([("b", "gold")])
-    assert FakeModel.encoded[1:] == [["b"]]
-    similarity.score([("gold", "b"), ("a", "gold")])  # "a" was used longest ago and is gone
-    assert FakeModel.encoded[2:] == [["a"]]
-    # one call may need more than is kept
-    assert similarity.score([("c", "d"), ("e", "f"), ("c", "c")]) == pytest.approx([0, 0, 1])
-    assert FakeModel.encoded[3:] == [["c", "d", "e", "f"]]
-    assert similarity.score([("f", "e")]) == pytest.approx([0])
-    assert len(FakeModel.encoded) == 4
+def test_vectors_are_kept_up_to_a_limit(
+    fake_package: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(similarity, "CACHED_TEXTS", 3)
+    embedding = EmbeddingSimilarity()
+    for pair in (("gold", "a"), ("gold", "b"), ("gold", "c"), ("gold", "a")):
+        embedding.score([pair])
+    assert FakeModel.encoded == [["gold", "a"], ["b"], ["c"], ["a"]]
 
 
 def test_a_model_that_cannot_be_loaded_is_one_clear_line(fake_package: None) -> None:
