@@ -28,7 +28,7 @@ from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table
 
-VERSION = "cave-table/2"
+VERSION = "cave-table/3"
 
 
 class Place(NamedTuple):

@@ -210,7 +210,7 @@ def _describe_edit(edit: Edit) -> str:
     if edit.column is not None and row:
         return f"{fault}{row}, {edit.column!r}: {change} ({reason})"
     if edit.column is not None:
-        done = "added" if not edit.old else "dropped" if edit.new is None else f"now {new!r}"
+        done = "dropped" if edit.new is None else f"now {new!r}"
         return f"{fault}column {edit.column!r}: {done} ({reason})"
     if row:
         return f"{fault}{row}: dropped, {old!r} ({reason})"

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 from tablemend.claims.answers import answer_claims
 from tablemend.detector.algorithm import AnswerFormat
-from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.mitigations.answers import blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
-from tablemend.mitigations.repair_columns import Shape, put_columns_in_order
+from tablemend.mitigations.repair_columns import Shape, in_order
 from tablemend.records import Claim, Verdict, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Cell, Table
@@ -31,7 +30,7 @@ from tablemend.verification.context import AnswerVerifier, open_answer_verifier
 from tablemend.verification.context_fields import FieldsVerifier
 from tablemend.verification.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/2"
+VERSION = "repair-table/3"
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
@@ -93,18 +92,13 @@ def repair_table(table: Table, context: str, query: str = "", blank: Cell = None
     if reason or not isinstance(verifier, AnswerVerifier):
         before = replace(before, notes=(*before.notes, f"not repaired: {reason}"))
         return RepairedTable(table, (), (), before, before)
-    wanted = verifier.scope.columns
     blank = _blank_of(table, blank)
-    shape = put_columns_in_order(table, wanted, verifier.key, VERSION)
+    shape = in_order(table, query)
     if shape.edits:
         verifier = AnswerVerifier(shape.table, context, query)
-    if verifier.lacks_names((*shape.added, *verifier.missing_columns())):
+    if verifier.lacks_names(tuple(verifier.missing_columns())):
         return RepairedTable(table, (), (), before, before)
     draft = _Draft.made(shape, verifier, blank)
-    if shape.added and not draft.is_filled():
-        names = [name for name in wanted if name not in shape.added]
-        shape = put_columns_in_order(table, names, primary_key(table), VERSION)
-        draft = _Draft.made(shape, AnswerVerifier(shape.table, context, query), blank)
     draft.undo_failed(context, query)
     final, order = _sort(draft, query)
     edits = (*shape.edits, *draft.edits.values(), *order)
@@ -164,14 +158,6 @@ class _Draft:
                 draft.mend(verifier, verdict)
         draft.fill(verifier)
         return draft
-
-    def is_filled(self) -> bool:
-        """Whether columns that the answer lacks could be filled, for most of its rows."""
-        return all(
-            2 * sum(self.cells[row][column] is not None for row in self.rows) > len(self.rows)  # type: ignore[index]
-            for column, name in enumerate(self.columns)
-            if name in self.shape.added
-        )
 
     @property
     def columns(self) -> tuple[str, ...]:
