@@ -79,6 +79,8 @@ def edits(
 
     A wrong number is one of another cell (REL) or one of no cell (NUM), and off by at least 7 %.
     """
+    if not _has_columns(statement.program, len(table.columns)):
+        return
     found = list(meanings(statement, table).items())
     for role, old in random.sample(found, len(found)):
         for edit in _edits(statement, table, role, old, random):
@@ -92,6 +94,8 @@ def corrections(statement: Statement, table: TypedTable) -> list[Edit]:
     Where there are several, it is open which words are at fault.
     """
     result = execute(statement.program, table)
+    if not _has_columns(statement.program, len(table.columns)):
+        return []
     found: list[Edit] = []
     held = meanings(statement, table)
     if not result.undefined:
@@ -163,6 +167,22 @@ def _all(node: Any, kind: type) -> Iterator[Any]:
     elif is_dataclass(node):
         for field in fields(node):
             yield from _all(getattr(node, field.name), kind)
+
+
+def _has_columns(node: Any, width: int) -> bool:
+    """Whether a table so wide has all columns of a program."""
+    if isinstance(node, tuple):
+        return all(_has_columns(part, width) for part in node)
+    if not is_dataclass(node):
+        return True
+    least = PATH if isinstance(node, Condition) else 0
+    return all(
+        least <= part < width
+        if field.name in ("column", "by", "when")
+        else _has_columns(part, width)
+        for field in fields(node)
+        for part in [getattr(node, field.name)]
+    )
 
 
 def _columns(program: Program) -> Iterator[int]:
@@ -260,7 +280,7 @@ def _beside(statement: Statement, table: TypedTable) -> Iterator[Amount]:
 
 def exchange(statement: Statement, role: Role, old: Meaning, new: Meaning) -> Statement:
     """The statement with one slot exchanged, wherever it stands in it."""
-    if old == statement.stated:
+    if not isinstance(old, Condition | int) and old == statement.stated:
         return replace(statement, stated=cast(Any, new))
     if role == "cue":
         return _turn(statement, cast(str, new))
@@ -301,7 +321,7 @@ def _swap(node: Any, old: Meaning, new: Meaning) -> Any:
 
 
 def _other_rows(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
-    """Other names or periods of the column that a condition is on, or that is stated."""
+    """Other names, periods or groups of the column that a condition is on, or that is stated."""
     if isinstance(old, int):
         yield from table.period_headers
         return
@@ -312,14 +332,9 @@ def _other_rows(statement: Statement, table: TypedTable, old: Meaning) -> Iterat
             keys = dict.fromkeys(cell.key for cell in cells if cell.kind != "blank")
             yield from (replace(old, value=key) for key in keys if key not in known)
         return
-    column = cast(Value, statement.program).column
-    cells = (table.cells[row][column] for row in table.body)
-    yield from dict.fromkeys(cell.text for cell in cells if cell.kind != "blank")
-
-
-def _other_groups(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
-    column = statement.program.by if isinstance(statement.program, GroupBy) else None
-    if column is not None:
+    program = statement.program
+    if isinstance(program, Value | GroupBy):
+        column = program.column if isinstance(program, Value) else program.by
         cells = (table.cells[row][column] for row in table.body)
         yield from dict.fromkeys(cell.text for cell in cells if cell.kind != "blank")
 
@@ -339,6 +354,8 @@ def _other_values(statement: Statement, table: TypedTable, old: Meaning) -> Iter
     """Of a number those beside it and some of no cell; of a text those of its column."""
     if not isinstance(old, Amount):
         yield from _other_rows(statement, table, old)
+        return
+    if not math.isfinite(old.value):
         return
     apart = RANGE[0] * abs(old.value)
     if isinstance(statement.program, Value):
@@ -388,5 +405,5 @@ _CANDIDATES: dict[Role, Callable[[Statement, TypedTable, Meaning], Iterator[Mean
     "period": _other_rows,
     "until": _other_rows,
     "column": _other_columns,
-    "category": _other_groups,
+    "category": _other_rows,
 }

@@ -109,9 +109,12 @@ class _Undefined(Exception):
 def execute(program: Program, table: TypedTable) -> Result:
     """Run a program; whatever the table holds, this ends in a :class:`Result`."""
     try:
-        return _RUN[type(program)](program, table)
+        result = _RUN[type(program)](program, table)
     except _Undefined as error:
         return Result(undefined=str(error))
+    if isinstance(result.value, float) and not math.isfinite(result.value):
+        return Result(undefined="no finite number")
+    return result
 
 
 def check(statement: Statement, table: TypedTable) -> Check:
@@ -175,7 +178,9 @@ def _meets(condition: Condition, row: int, table: TypedTable) -> bool:
         if cell.kind != "date" or relation not in _ORDERED or len(cell.key) < len(value):
             return False
         return _ORDERED[relation](cell.key[: len(value)], value)  # a day is after 2019 from 2020 on
-    return cell.kind in ("number", "date") and _COMPARE[relation](cell.value, value)
+    if relation not in _COMPARE or cell.kind not in ("number", "date"):
+        return False
+    return _COMPARE[relation](cell.value, value)
 
 
 def _ranked(rank: Rank, table: TypedTable) -> int:

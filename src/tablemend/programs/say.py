@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import yaml
 
@@ -76,6 +75,13 @@ _SINGLE = (
 )
 """What stands in templates for singulars."""
 _BELOW = ("<", "<=")
+_ONE_THING = Amount(1.0, step=1.0)
+_OF_CELL: Mapping[Role, str] = {"entity": "e", "period": "p", "column": "m", "value": "v"}
+_SLOTS: Mapping[Role, str] = {
+    **{"entity": "e", "other": "o", "period": "p", "until": "q", "column": "m", "against": "k"},
+    **{"cue": "c", "quantifier": "a", "threshold": "t", "category": "g"},
+}
+"""Where the templates have the words for a role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,14 @@ class _Draft:
     measure: Measure | None = None
 
 
+class _Pair(NamedTuple):
+    """Two cells of one column: the words for both, and the claims of what they hold."""
+
+    measure: Measure
+    words: dict[str, str]
+    beside: list[Claim]
+
+
 @dataclass
 class Voice:
     """One speaker in one text: the same spelling of periods and percentages throughout.
@@ -175,7 +189,7 @@ class Voice:
             words[label] = measure.label
             words[value] = self._stated(statement)
             article = with_article(measure.label).split()[0]
-            is_counted = measure.counted and statement.stated != Amount(1.0, step=1.0)
+            is_counted = measure.counted and statement.stated != _ONE_THING
             if not is_counted and not takes_article(measure.label):
                 raise Unsayable("a list of plurals")
             if isinstance(statement.stated, str):
@@ -184,7 +198,7 @@ class Voice:
                 items.append(f"{{{value}}} {{{label}}}")
             else:
                 items.append(f"{article} {{{label}}} of {{{value}}}")
-            claims.append(self._value_claim(statement, value, label))
+            claims.append(self._cell(statement, {"value": value, "column": label}))
         joined = " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
         template = self.rng.choice(TEMPLATES["lists_on" if again else "lists"])
         template = template.replace("<it>", again).replace("<list>", joined)
@@ -254,50 +268,58 @@ class Voice:
         if isinstance(stated, Amount):
             if isinstance(statement.program, Count):
                 return spell_count(stated.value, digits)
-            hedge = self.rng.choice(HEDGES[stated.hedge]) if stated.hedge else ""
             measure = execute(statement.program, self.speaker.table).measure
-            return spell(stated, measure, hedge, self.percent)
+            return self._amount(stated, measure)
         if isinstance(stated, str):
             column = cast(Value, statement.program).column
             measured = self.speaker.measures.get(column)
             if period := read_period(stated) if measured and measured.kind == "date" else None:
                 return self.period(period)
-            flag = measured is not None and measured.flags and len(stated) > 1
-            return stated.lower() if flag else stated
+            return _small(stated) if measured is not None and measured.flags else stated
         raise Unsayable("no words for a truth alone")
 
-    # Claims that come along
+    def _amount(self, amount: Amount, measure: str) -> str:
+        hedge = self.rng.choice(HEDGES[amount.hedge]) if amount.hedge else ""
+        return spell(amount, measure, hedge, self.percent)
 
-    def _value_claim(self, statement: Statement, slot: str, column: str = "m") -> Claim:
+    # Claims
+
+    def _draft(
+        self,
+        statement: Statement,
+        families: Sequence[str],
+        words: dict[str, str],
+        measure: Measure,
+        beside: Sequence[Claim] = (),
+        kind: ClaimKind = "comparative",
+        focus: Role = "cue",
+        value: str = "v",
+    ) -> _Draft:
+        """A sentence of a statement, and of the claims that come along with it."""
+        slots = {**_SLOTS, "value": value} if kind == "numeric" else _SLOTS
+        return _Draft(families, words, [Claim(statement, kind, focus, slots), *beside], measure)
+
+    def _cell(self, statement: Statement, slots: Mapping[Role, str]) -> Claim:
+        """The claim that a cell holds something."""
         kind: ClaimKind = "numeric" if isinstance(statement.stated, Amount) else "attribute"
         measure = self.speaker.measures.get(cast(Value, statement.program).column)
         if measure is not None and measure.kind == "date":
             kind = "temporal"
-        slots: dict[Role, str] = {"value": slot, "entity": "e", "period": "p", "column": column}
-        return Claim(statement, kind, "value", slots)
+        return Claim(statement, kind, "value", {**_OF_CELL, **slots})
 
     def _beside(
-        self,
-        rows: RowSet,
-        column: int,
-        slot: str,
-        words: dict[str, str],
-        slots: Mapping[Role, str] = MappingProxyType({}),
-        is_loose: bool = False,
+        self, cell: Value, words: dict[str, str], slots: Mapping[Role, str], is_loose: bool = False
     ) -> list[Claim]:
-        """The claim that a cell holds what it holds, said in addition; in slots of its own."""
-        program = Value(rows, column)
-        result = execute(program, self.speaker.table)
+        """The claim that a cell holds what it holds, said in addition; its slot gets words."""
+        result = execute(cell, self.speaker.table)
         if result.undefined:
             return []
+        stated: Amount | str = result.text
         if isinstance(result.value, float) and not result.key:
-            amount = loosely(result, self.rng) if is_loose else exact(result)
-            statement = Statement(program, amount)
-        else:
-            statement = Statement(program, result.text)
-        words[slot] = self._stated(statement)
-        claim = self._value_claim(statement, slot)
-        return [Claim(statement, claim.kind, "value", {**claim.slots, **slots})]
+            stated = loosely(result, self.rng) if is_loose else exact(result)
+        statement = Statement(cell, stated)
+        words[slots["value"]] = self._stated(statement)
+        return [self._cell(statement, slots)]
 
     def _population(self, words: dict[str, str], rows: Rows = _ALL) -> list[Claim]:
         """How many rows there are."""
@@ -305,6 +327,26 @@ class Voice:
         words["N"] = spell_count(count, digits=count > 20 or words.get("n", "").isdigit())
         statement = Statement(Count(rows), Amount(float(count), step=1.0))
         return [Claim(statement, "numeric", "value", {"value": "N", "period": "p"})]
+
+    def _pair(self, left: Expression, right: Expression) -> _Pair:
+        """The words for two cells of one column, of two entities or two periods."""
+        if not isinstance(left, Value) or not isinstance(right, Value):
+            raise Unsayable("no template for such a comparison")
+        measure = self._measure(left.column)
+        words = self._address(left.rows) | self._of(measure)
+        other = self._address(right.rows, "o", "q")
+        other = {
+            slot: text
+            for slot, text in other.items()
+            if text != words.get({"o": "e", "q": "p"}[slot])
+        }
+        if len(other) != 1 or left.column != right.column:
+            raise Unsayable("no template for such a comparison")
+        words |= other
+        end: dict[Role, str] = {"period": "q"} if "q" in other else {"entity": "o"}
+        beside = self._beside(left, words, {"value": "v"})
+        beside += self._beside(right, words, {"value": "w", **end})
+        return _Pair(measure, words, beside)
 
     # One draft an operator
 
@@ -314,38 +356,35 @@ class Voice:
             return self._superlative(statement, program, program.rows)
         measure = self._measure(program.column)
         words = self._address(program.rows) | self._of(measure) | {"v": self._stated(statement)}
-        claim = self._value_claim(statement, "v")
         has_entity = "e" in words
         if measure.kind == "number":
             families = ["value", "value_of_entity", "owner_of_amount"] if has_entity else ["value"]
-            if has_entity and measure.counted and statement.stated != Amount(1.0, step=1.0):
+            if has_entity and measure.counted and statement.stated != _ONE_THING:
                 families = ["counted", "owner"]
         elif measure.kind == "date":
             families = ["event" if is_event(measure.label) else "date"]
         elif measure.flags and has_entity:
             words["m"], families = "flagged", ["flag"]
-        else:
+        elif has_entity:
             families = ["texts" if is_plural_label(measure.label) else "text"]
-            families = families if has_entity else ["text_of_period"]
-        return _Draft(families, words, [claim], measure)
+        else:
+            families = ["text_of_period"]
+        return _Draft(families, words, [self._cell(statement, {"value": "v"})], measure)
 
     def _superlative(self, statement: Statement, program: Value, rank: Rank) -> _Draft:
-        measure = self._measure(rank.column)
+        measure, down = self._measure(rank.column), rank.order == "min"
         words = self._address(rank.rows) | self._of(measure)
-        down = rank.order == "min"
+        first = execute(program, self.speaker.table).key
         degrees = degrees_of(measure)
-        slots: dict[Role, str] = {"cue": "c", "column": "m", "period": "p", "entity": "e"}
-        if measure.kind != "number":
-            raise Unsayable("no ranks of dates")
+        if measure.kind != "number" or program.column not in (self.speaker.who, self.speaker.when):
+            raise Unsayable("no template for what the first of dates, or the n-th row, has")
         if program.column == self.speaker.when:
-            words["p"] = self.period(self._period_of(execute(program, self.speaker.table).key))
-            cues = PAIRS["peak"][down]
-            if _is_plural(measure) or is_mixed_label(measure.label):
+            words["p"], cues = self.period(self._period_of(first)), PAIRS["peak"][down]
+            if is_plural_label(measure.label) or is_mixed_label(measure.label):
                 cues = [cue for cue in cues if not cue.startswith("was ")]
             families = ["superlative_of_period"]
-        elif program.column == self.speaker.who:
-            words["e"] = self.name(execute(program, self.speaker.table).key)
-            cues, families = degrees.most[down], ["superlative"]
+        else:
+            words["e"], cues, families = self.name(first), degrees.most[down], ["superlative"]
             if rank.n > 1:
                 most = degrees.most[down][0].removeprefix("the ")
                 is_place = self.rng.random() < 0.4 and not down
@@ -354,66 +393,35 @@ class Voice:
             elif self.rng.random() < 0.15:
                 families = ["unmatched_counted" if measure.counted else "unmatched"]
                 cues = degrees.compare[down]
-        else:
-            raise Unsayable("no template for what the n-th row has")
         words["c"] = self.rng.choice(cues)
-        rows = Rows((Condition(program.column, "=", execute(program, self.speaker.table).key),))
-        if isinstance(rank.rows, Rows):
-            rows = Rows((*rank.rows.conditions, *rows.conditions))
-        claims = [Claim(statement, "comparative", "cue", slots)]
-        claims += self._beside(rows, rank.column, "v", words, is_loose=True)
-        if rank.n == 1 and families == ["superlative"] and isinstance(rank.rows, Rows):
-            claims += self._population(words, rank.rows)
-        return _Draft(families, words, claims, measure)
+        among = rank.rows.conditions if isinstance(rank.rows, Rows) else ()
+        own = Rows((*among, Condition(program.column, "=", first)))
+        beside = self._beside(Value(own, rank.column), words, {"value": "v"}, is_loose=True)
+        if families == ["superlative"]:
+            beside += self._population(words, Rows(among))
+        return self._draft(statement, families, words, measure, beside)
 
     def _compare(self, statement: Statement) -> _Draft:
         program = cast(Compare, statement.program)
         left, right = program.left, program.right
-        if not isinstance(left, Value) or not isinstance(right, Value):
-            raise Unsayable("no template for such a comparison")
         less = (program.relation in _BELOW) is bool(statement.stated)
-        if left.column != right.column:
+        if isinstance(left, Value) and isinstance(right, Value) and left.column != right.column:
             return self._against(statement, left, right, less)
-        words, claims = self._pair(left, right)
-        measure = self._measure(left.column)
+        measure, words, beside = self._pair(left, right)
+        kind: ClaimKind = "comparative"
         if "q" in words:
-            words["c"] = self.rng.choice(PAIRS["change"][not less])
-            slots: dict[Role, str] = {"entity": "e", "until": "q", "period": "p"}
-            families = ["change"]
+            families, cues = ["change"], PAIRS["change"][not less]
+        elif measure.kind == "date":
+            families, cues, kind = ["order"], PAIRS["later"][less], "temporal"
+            if is_event(measure.label):
+                families = ["order_of_events"]
+            elif takes_article(measure.label) and self.rng.random() < 0.5:
+                families, cues = ["order_with_article"], PAIRS["a_later"][less]
         else:
-            slots = {"entity": "e", "other": "o", "period": "p"}
-            if measure.kind == "date":
-                families = ["order"]
-                pair = PAIRS["later"]
-                if is_event(measure.label):
-                    families = ["order_of_events"]
-                elif takes_article(measure.label) and self.rng.random() < 0.5:
-                    families, pair = ["order_with_article"], PAIRS["a_later"]
-                words["c"] = pair[less][0]
-            else:
-                words["c"] = self.rng.choice(degrees_of(measure).compare[less])
-                families = ["compare_counted" if measure.counted else "compare"]
-        kind: ClaimKind = "temporal" if measure.kind == "date" else "comparative"
-        own = Claim(statement, kind, "cue", {**slots, "column": "m", "cue": "c"})
-        return _Draft(families, words, [own, *claims], measure)
-
-    def _pair(self, left: Expression, right: Expression) -> tuple[dict[str, str], list[Claim]]:
-        """The words for two cells of one column, of two entities or two periods."""
-        if not isinstance(left, Value) or not isinstance(right, Value):
-            raise Unsayable("no template for such a comparison")
-        measure = self._measure(left.column)
-        words = self._address(left.rows) | self._of(measure)
-        other = self._address(right.rows, "o", "q")
-        if other.get("q") == words.get("p"):
-            other.pop("q", None)
-        if other.get("o") == words.get("e") or "q" in other:
-            other.pop("o", None)
-        if len(other) != 1:
-            raise Unsayable("no template for such a comparison")
-        words |= other
-        claims = self._beside(left.rows, left.column, "v", words)
-        ends: dict[Role, str] = {"period": "q"} if "q" in other else {"entity": "o"}
-        return words, claims + self._beside(right.rows, right.column, "w", words, ends)
+            families = ["compare_counted" if measure.counted else "compare"]
+            cues = degrees_of(measure).compare[less]
+        words["c"] = self.rng.choice(cues)
+        return self._draft(statement, families, words, measure, beside, kind)
 
     def _against(self, statement: Statement, left: Value, right: Value, less: bool) -> _Draft:
         """Two columns of one row: reported against expected, gold against silver."""
@@ -422,73 +430,41 @@ class Voice:
             raise Unsayable("no template for such a comparison")
         words = self._address(left.rows) | self._of(measure) | {"k": other.label}
         words["c"] = PAIRS["more" if measure.counted else "above"][less][0]
-        slots: dict[Role, str] = {
-            "entity": "e",
-            "period": "p",
-            "column": "m",
-            "against": "k",
-            "cue": "c",
-        }
-        claims = [Claim(statement, "comparative", "cue", slots)]
-        claims += self._beside(left.rows, left.column, "v", words)
-        claims += self._beside(right.rows, right.column, "w", words, {"column": "k"})
+        beside = self._beside(left, words, {"value": "v"})
+        beside += self._beside(right, words, {"value": "w", "column": "k"})
         families = ["against_counted" if measure.counted else "against"]
-        return _Draft(families, words, claims, measure)
+        return self._draft(statement, families, words, measure, beside)
 
     def _difference(self, statement: Statement) -> _Draft:
-        program, stated = cast(Difference, statement.program), cast(Amount, statement.stated)
-        words, claims = self._pair(program.left, program.right)
-        measure = self._measure(cast(Value, program.left).column)
-        if "o" not in words:
-            raise Unsayable("a change is said as one")
-        words["c"] = self.rng.choice(degrees_of(measure).compare[stated.value < 0])
-        words["d"] = self._size(statement)
-        slots: dict[Role, str] = {"entity": "e", "other": "o", "period": "p", "column": "m"}
-        own = Claim(statement, "numeric", "value", {**slots, "cue": "c", "value": "d"})
-        families = ["difference_counted" if measure.counted else "difference"]
-        return _Draft(families, words, [own, *claims], measure)
-
-    def _size(self, statement: Statement) -> str:
-        """A signed amount whose sign another word says; of percentages in points."""
-        stated = cast(Amount, statement.stated)
-        result = execute(statement.program, self.speaker.table)
-        size = Amount(abs(stated.value), stated.unit, stated.step, stated.hedge)
-        hedge = self.rng.choice(HEDGES[stated.hedge]) if stated.hedge else ""
-        is_share = isinstance(statement.program, Change) and statement.program.percent
+        """How much more one entity has, or how far something went from one period to another."""
+        program, stated = cast(Difference | Change, statement.program), statement.stated
+        measure, words, beside = self._pair(program.left, program.right)
+        is_change = isinstance(program, Change)
+        if is_change is not ("q" in words) or not isinstance(stated, Amount):
+            raise Unsayable("no template for such a difference")
+        result = execute(program, self.speaker.table)
+        is_share = isinstance(program, Change) and program.percent
         in_points = not is_share and "%" in (result.measure, result.unit.symbol)
-        return spell(size, "points" if in_points else result.measure, hedge, self.percent)
-
-    def _change(self, statement: Statement) -> _Draft:
-        program, stated = cast(Change, statement.program), cast(Amount, statement.stated)
-        words, claims = self._pair(program.left, program.right)
-        measure = self._measure(cast(Value, program.left).column)
-        if "q" not in words:
-            raise Unsayable("a difference is said as one")
-        words["c"] = self.rng.choice(PAIRS["change"][stated.value < 0])
-        words["d"] = self._size(statement)
-        slots: dict[Role, str] = {"entity": "e", "period": "p", "until": "q", "column": "m"}
-        own = Claim(statement, "numeric", "value", {**slots, "cue": "c", "value": "d"})
-        return _Draft(["changed_by"], words, [own, *claims], measure)
+        pair = PAIRS["change"] if is_change else degrees_of(measure).compare
+        words["c"] = self.rng.choice(pair[stated.value < 0])
+        size = replace(stated, value=abs(stated.value))
+        words["d"] = self._amount(size, "points" if in_points else result.measure)
+        family = "changed_by" if is_change else "difference"
+        family += "_counted" if measure.counted and not is_change else ""
+        return self._draft(statement, [family], words, measure, beside, "numeric", "value", "d")
 
     def _ratio(self, statement: Statement) -> _Draft:
         program = cast(Ratio, statement.program)
-        slots: dict[Role, str] = {"entity": "e", "period": "p", "column": "m", "value": "r"}
-        stated = self._stated(statement)
         if isinstance(program.left, Value) and isinstance(program.right, Aggregate):
-            words = self._address(program.left.rows) | {"r": stated}
             measure = self._measure(program.left.column)
-            words |= self._of(measure)
-            claims = [Claim(statement, "numeric", "value", slots)]
-            claims += self._population(words, cast(Rows, program.right.rows))
+            words = self._address(program.left.rows) | self._of(measure)
+            beside = self._population(words, cast(Rows, program.right.rows))
             families = ["share_counted" if measure.counted else "share"]
-            return _Draft(families, words, claims, measure)
-        words, claims = self._pair(program.left, program.right)
-        measure = self._measure(cast(Value, program.left).column)
-        if "o" not in words:
-            raise Unsayable("no template for a ratio of periods")
-        words["r"] = stated
-        own = Claim(statement, "numeric", "value", {**slots, "other": "o"})
-        return _Draft(["ratio"], words, [own, *claims], measure)
+        else:
+            measure, words, beside = self._pair(program.left, program.right)
+            families = ["ratio"]
+        words["r"] = self._stated(statement)
+        return self._draft(statement, families, words, measure, beside, "numeric", "value", "r")
 
     def _count(self, statement: Statement) -> _Draft:
         program = cast(Count, statement.program)
@@ -499,23 +475,20 @@ class Voice:
         measure = self._measure(condition.column)
         words = self._of(measure)
         words["n"] = self._stated(statement, digits=self.rng.random() < 0.15)
-        slots: dict[Role, str] = {"column": "m", "value": "n"}
         if isinstance(condition.value, str):
             cells = (self.speaker.cell(row, condition.column) for row in self.speaker.rows)
             text = next((cell.text for cell in cells if cell.key == condition.value), "")
             if not text:
                 raise Unsayable("a category that the table does not have")
             words["g"], families = text, ["count_category"]
-            slots["category"] = "g"
             if measure.flags:
-                words["m"], words["g"] = "flagged", text.lower() if len(text) > 1 else text
+                words["m"], words["g"] = "flagged", _small(text)
                 families = ["flags"]
         else:
             words |= self._bound(condition, measure)
-            slots |= {"cue": "c", "threshold": "t"}
             families = ["count_counted" if measure.counted else "count"]
-        claims = [Claim(statement, "numeric", "value", slots), *self._population(words)]
-        return _Draft(families, words, claims, measure)
+        beside = self._population(words)
+        return self._draft(statement, families, words, measure, beside, "numeric", "value", "n")
 
     def _bound(self, condition: Condition, measure: Measure) -> dict[str, str]:
         """The words for "more than 45 million"."""
@@ -531,67 +504,56 @@ class Voice:
         decimals = next((n for n in range(7) if round(value / scale, n) == value / scale), 7)
         if decimals == 1 and unit.currency and scale == 1:
             decimals = 2
-        amount = Amount(value, unit, scale * 10.0**-decimals)
-        said = spell(amount, cell.measure, percent=self.percent)
+        said = self._amount(Amount(value, unit, scale * 10.0**-decimals), cell.measure)
         return {"c": self.rng.choice(words[condition.relation]), "t": said}
 
     def _quantifier(self, statement: Statement) -> _Draft:
         program = cast(Quantifier, statement.program)
         measure = self._measure(program.condition.column)
         words = self._of(measure) | self._bound(program.condition, measure)
-        slots: dict[Role, str] = {"column": "m", "cue": "c", "threshold": "t"}
         counted = "_counted" if measure.counted else ""
         if program.quantifier == "only":
             words |= self._address(program.rows)
-            slots |= {"entity": "e", "period": "p"}
-            claims = [Claim(statement, "comparative", "entity", slots)]
-            return _Draft([f"only{counted}"], words, claims, measure)
-        if program.rows.conditions or program.quantifier not in QUANTIFIERS:
+            families, focus = [f"only{counted}"], "entity"
+        elif program.rows.conditions or program.quantifier not in QUANTIFIERS:
             raise Unsayable("no template for such a quantifier")
-        words["a"] = self.rng.choice(QUANTIFIERS[program.quantifier])
-        families = [f"quantified{counted}"]
-        if program.quantifier in ("most", "few") and not counted:
-            families.append("quantified_most")
-        claims = [Claim(statement, "comparative", "quantifier", slots | {"quantifier": "a"})]
-        return _Draft(families, words, claims, measure)
+        else:
+            words["a"] = self.rng.choice(QUANTIFIERS[program.quantifier])
+            families, focus = [f"quantified{counted}"], "quantifier"
+            if program.quantifier in ("most", "few") and not counted:
+                families.append("quantified_most")
+        return self._draft(statement, families, words, measure, focus=cast(Role, focus))
 
     def _aggregate(self, statement: Statement) -> _Draft:
         program = cast(Aggregate, statement.program)
         measure = self._measure(program.column)
-        conditions = program.rows.conditions if isinstance(program.rows, Rows) else ()
+        among = program.rows.conditions if isinstance(program.rows, Rows) else ()
         words = self._of(measure) | {"v": self._stated(statement)}
-        slots: dict[Role, str] = {"column": "m", "value": "v", "period": "p"}
-        counted = "_counted" if measure.counted else ""
         if program.op in ("max", "min"):
             words |= self._address(program.rows)
             words["c"] = degrees_of(measure).most[program.op == "min"][0]
-            slots["cue"] = "c"
             families = ["extreme"]
-        elif conditions:
-            raise Unsayable("no template for a sum of some rows")
+        elif among or program.op == "median":
+            raise Unsayable("no template for a sum of some rows, or a median")
         else:
-            families = [{"sum": "total", "mean": "average"}[program.op] + counted]
-        claims = [Claim(statement, "numeric", "value", slots)]
-        claims += self._population(words, Rows(conditions))
-        return _Draft(families, words, claims, measure)
+            family = {"sum": "total", "mean": "average"}[program.op]
+            families = [f"{family}_counted" if measure.counted else family]
+        beside = self._population(words, Rows(among))
+        return self._draft(statement, families, words, measure, beside, "numeric", "value")
 
     def _between(self, statement: Statement) -> _Draft:
         program = cast(Between, statement.program)
         if not isinstance(program.left, Value) or not isinstance(program.limits, Value):
             raise Unsayable("no template for such limits")
         measure = self._measure(program.left.column)
-        words = self._address(program.left.rows) | self._of(measure)
-        words["c"] = str(statement.stated)
-        slots: dict[Role, str] = {"entity": "e", "period": "p", "column": "m", "cue": "c"}
-        claims = [Claim(statement, "comparative", "cue", slots)]
-        claims += self._beside(program.left.rows, program.left.column, "v", words)
-        return _Draft(["range"], words, claims, measure)
+        words = self._address(program.left.rows) | self._of(measure) | {"c": str(statement.stated)}
+        beside = self._beside(program.left, words, {"value": "v"})
+        return self._draft(statement, ["range"], words, measure, beside)
 
     def _trend(self, statement: Statement) -> _Draft:
         program = cast(Trend, statement.program)
         measure = self._measure(program.column)
-        words = self._of(measure)
-        ends = {}
+        words, ends = self._of(measure), dict[str, Period]()
         for condition in program.rows.conditions:
             if condition.column == self.speaker.when and condition.relation in (">=", "<="):
                 ends[condition.relation] = self._period_of(str(condition.value))
@@ -603,29 +565,21 @@ class Voice:
         grain = "year" if ends[">="].grain == "season" else ends[">="].grain
         verb = self.rng.choice(PAIRS["change"][program.relation == "<"])
         words["c"] = f"{verb} {self.rng.choice(_DATA['every']).format(grain=grain)}"
-        slots: dict[Role, str] = {"entity": "e", "period": "p", "until": "q", "column": "m"}
-        own = Claim(statement, "comparative", "cue", {**slots, "cue": "c"})
-        return _Draft(["trend"], words, [own], measure)
+        return self._draft(statement, ["trend"], words, measure)
 
     def _group(self, statement: Statement) -> _Draft:
         program = cast(GroupBy, statement.program)
-        by = self._measure(program.by)
+        measure, pair = self._measure(program.by), "common"
         noun = noun_of(self.speaker.table.columns[program.by].header)
-        if not noun or program.n != 1 or program.rows.conditions:
+        words, families = {"k": noun, "g": str(statement.stated)}, ["group_count"]
+        if program.op != "count":
+            measure, families = self._measure(program.column), ["group"]
+            words |= self._of(measure)
+            pair = {"sum": "total", "mean": "average"}.get(program.op, "")
+        if not noun or not pair or program.n != 1 or program.rows.conditions:
             raise Unsayable("no template for such groups")
-        words = {"k": noun, "g": str(statement.stated)}
-        slots: dict[Role, str] = {"category": "g", "against": "k", "cue": "c"}
-        claims = [Claim(statement, "comparative", "category", slots)]
-        if program.op == "count":
-            words["c"] = PAIRS["common"][program.order == "min"][0]
-            return _Draft(["group_count"], words, claims, by)
-        measure = self._measure(program.column)
-        if program.op not in ("sum", "mean"):
-            raise Unsayable("no template for such groups")
-        pair = PAIRS["total" if program.op == "sum" else "average"]
-        words |= self._of(measure) | {"c": pair[program.order == "min"][0]}
-        slots["column"] = "m"
-        return _Draft(["group"], words, claims, measure)
+        words["c"] = PAIRS[pair][program.order == "min"][0]
+        return self._draft(statement, families, words, measure, focus="category")
 
     # Templates
 
@@ -699,7 +653,11 @@ class Voice:
         if measure is not None and measure.is_name:
             template = re.sub(r"\bthe \{m\}", "{m}", template, flags=re.I)
         things = "e" in words and self.speaker.is_plural_name(words["e"])
-        plural = measure is not None and _is_plural(measure) and "number of {m}" not in template
+        plural = (
+            measure is not None
+            and is_plural_label(measure.label)
+            and "number of {m}" not in template
+        )
         article = with_article(words["m"]).split()[0] if "m" in words else ""
         for mark, text in (
             ("<rows>", self.speaker.row_word(plural=True)),
@@ -731,7 +689,7 @@ _DRAFTS: dict[type[Program], Callable[[Voice, Statement], _Draft]] = {
     Value: Voice._value,
     Compare: Voice._compare,
     Difference: Voice._difference,
-    Change: Voice._change,
+    Change: Voice._difference,
     Ratio: Voice._ratio,
     Count: Voice._count,
     Quantifier: Voice._quantifier,
@@ -791,8 +749,9 @@ def short_names(speaker: Speaker, name: str) -> list[str]:
     return [form for form in forms if len(form) > 2 and not taken & {*tokens_of(form).words}]
 
 
-def _is_plural(measure: Measure) -> bool:
-    return is_plural_label(measure.label)
+def _small(flag: str) -> str:
+    """A flag as a sentence has it: "high" for High, H as it is."""
+    return flag.lower() if len(flag) > 1 else flag
 
 
 def _preposition(words: str) -> str:

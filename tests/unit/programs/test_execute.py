@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
+from tablemend.programs.edit import corrections, edits
 from tablemend.programs.execute import check, execute
 from tablemend.programs.program import (
     Aggregate,
@@ -171,3 +173,59 @@ def test_a_stated_number_is_as_exact_as_it_is_written(
 )
 def test_other_statements(program: Program, stated: str | bool, holds: bool | None) -> None:
     assert check(Statement(program, stated), TEAMS).holds is holds
+
+
+HOSTILE = (
+    *(
+        "",
+        "-",
+        "n/a",
+        "1e400",
+        "1" * 80,
+        "(5)",
+        "12%",
+        "2020",
+        "Q1 2020",
+        "03/04/2021",
+        "inf",
+        "nan",
+    ),
+    *("Total", "x" * 5000, "3.5-5.1", "5 pp", "$3 million", "½", "-0.0", "Alba"),
+)
+
+
+def test_hostile_tables_and_programs_end_in_a_result() -> None:
+    random = Random(0)
+    for _ in range(300):
+        width = random.randrange(1, 5)
+        heads = [
+            random.choice(("", "2019", "2020", "Unit", "Total", "Points")) for _ in range(width)
+        ]
+        rows = [[random.choice(HOSTILE) for _ in heads] for _ in range(random.randrange(7))]
+        table = TypedTable.of(Table.of(heads, rows))
+        for view in (table, table.turned):
+            statement = Statement(
+                _program(random), random.choice((True, "alba", Amount(5.0, step=1.0)))
+            )
+            assert check(statement, view).holds in (True, False, None)
+            for edit in edits(statement, view, random):
+                assert check(edit.statement, view).holds is False
+            corrections(statement, view)
+
+
+def _program(random: Random) -> Program:
+    def column() -> int:
+        return random.randrange(-1, 6)
+
+    value = random.choice((5.0, "2020", "alba", float("nan"), float("inf")))
+    condition = Condition(column(), random.choice(("=", "<", ">=", "in")), value)
+    rows = Rows((condition,)) if random.random() < 0.5 else Rows()
+    cell = Value(Rank(rows, column(), "max", random.randrange(-1, 4)), column())
+    total = Aggregate(random.choice(("sum", "median", "max")), rows, column())
+    made: tuple[Program, ...] = (
+        *(cell, total, Count(rows), Ratio(cell, total), Change(total, cell, percent=True)),
+        *(Compare(cell, random.choice(("<", "in")), 0.0), Between(total, cell)),
+        *(Quantifier("most", rows, condition), Trend(rows, column(), column())),
+        GroupBy(column(), "mean", column(), "min", random.randrange(3)),
+    )
+    return random.choice(made)

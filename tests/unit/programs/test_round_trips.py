@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
-from tablemend.datasets.tabfaith.sampling import KINDS, Sampler
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
@@ -17,6 +16,7 @@ from tablemend.programs.edit import edits
 from tablemend.programs.execute import check
 from tablemend.programs.program import Statement
 from tablemend.programs.reword import reword
+from tablemend.programs.sample import KINDS, Sampler
 from tablemend.programs.say import Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tabfaith.sampling import KINDS, LISTS, Sampler
 from tablemend.datasets.tabfaith.summary import Fact, Part, Summary
 from tablemend.programs.execute import check
 from tablemend.programs.program import Count, Program, Quantifier, Rows, Value
+from tablemend.programs.sample import KINDS, LISTS, Sampler
 from tablemend.programs.say import TEMPLATES, Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
