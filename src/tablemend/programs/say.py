@@ -74,6 +74,7 @@ _SINGLE = (
     "{c} {m} among",
 )
 """What stands in templates for singulars."""
+_TIMES = ("year", "date", "season", "month")
 _BELOW = ("<", "<=")
 _ONE_THING = Amount(1.0, step=1.0)
 _OF_CELL: Mapping[Role, str] = {"entity": "e", "period": "p", "column": "m", "value": "v"}
@@ -415,7 +416,7 @@ class Voice:
             families, cues, kind = ["order"], PAIRS["later"][less], "temporal"
             if is_event(measure.label):
                 families = ["order_of_events"]
-            elif takes_article(measure.label) and self.rng.random() < 0.5:
+            elif takes_article(measure.label) and measure.label not in _TIMES:
                 families, cues = ["order_with_article"], PAIRS["a_later"][less]
         else:
             families = ["compare_counted" if measure.counted else "compare"]

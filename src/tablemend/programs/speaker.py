@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tablemend.errors import TablemendError
+from tablemend.evidence.labels import is_unit_label
 from tablemend.programs.nouns import (
     WORDS,
     is_counted_label,
@@ -153,7 +154,8 @@ class Speaker:
             elif place in self.table.period_headers and len(column.path) == 1:
                 labels[place] = f"figure {self.table.period_headers[place].iso}"
             else:
-                labels[place] = measure_label(column.path)
+                named = [level for level in column.path if not is_unit_label(level)]
+                labels[place] = measure_label(named or column.path)
         counts = Counter(label.casefold() for label in labels.values())
         return {c: label for c, label in labels.items() if label and counts[label.casefold()] == 1}
 

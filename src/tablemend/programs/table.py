@@ -122,19 +122,19 @@ class TypedTable:
             [_read(grid, line.index, c.index, line.name, units) for c in grid.columns]
             for line in grid.lines
         ]
+        rows = [
+            Row(line.index, line.path, frozenset(map(key_of, line.path)), line.total)
+            for line in grid.lines
+        ]
         columns = [
             Column(c.header, c.path, "text" if c.kind == "name" else c.kind, c.unit, c.total)
             for c in grid.columns
         ]
         for place, column in enumerate(columns):
-            if _are_dates(cells, place):  # years under "Founded" too
+            if _are_dates(rows, cells, place):  # years under "Founded" too
                 columns[place] = column._replace(kind="date")
                 for row in cells:
                     row[place] = _dated(*row[place][:3]) or row[place]
-        rows = [
-            Row(line.index, line.path, frozenset(map(key_of, line.path)), line.total)
-            for line in grid.lines
-        ]
         groups = [c.index for c in grid.columns if c.kind == "name" and c.index != grid.key]
         return cls(columns, rows, cells, [*groups, grid.key])
 
@@ -161,13 +161,13 @@ class TypedTable:
             kinds = Counter(own[place + 1].kind for own in cells)
             kind = kinds.most_common(1)[0][0] if kinds else "blank"
             columns.append(Column(", ".join(row.path), row.path, kind, PLAIN, row.total))
-        if _are_dates(cells, 0):
-            columns[0] = columns[0]._replace(kind="date")
         rows = [
             Row(place, own.path, frozenset(map(key_of, own.path)), own.total)
             for place in shown
             for own in [self.columns[place]]
         ]
+        if _are_dates(rows, cells, 0):
+            columns[0] = columns[0]._replace(kind="date")
         return TypedTable(columns, rows, cells, [0], is_turned=True)
 
     def _header_cell(self, place: int) -> Cell:
@@ -177,7 +177,7 @@ class TypedTable:
     @cached_property
     def periods(self) -> tuple[int, ...]:
         """The columns whose cells are all periods of one grain."""
-        return tuple(i for i in range(len(self.columns)) if _are_dates(self.cells, i))
+        return tuple(i for i in range(len(self.columns)) if _are_dates(self.rows, self.cells, i))
 
     @cached_property
     def period_headers(self) -> dict[int, Period]:
@@ -213,18 +213,11 @@ def states_units(header: str) -> bool:
     return header.casefold().strip() in _UNIT_HEADERS
 
 
-def _are_dates(cells: Sequence[Sequence[Cell]], column: int) -> bool:
-    found = [row[column] for row in cells if row[column].kind != "blank"]
-    return (
-        len(found) > 1
-        and all(read_period(cell.text) for cell in found)
-        and len({_grain(cell) for cell in found}) == 1
-    )
-
-
-def _grain(cell: Cell) -> str:
-    period = read_period(cell.text)
-    return period.grain if period else ""
+def _are_dates(rows: Sequence[Row], cells: Sequence[Sequence[Cell]], column: int) -> bool:
+    """Whether all cells of a column but those of totals are periods of one grain."""
+    own = (line[column] for row, line in zip(rows, cells, strict=True) if not row.total)
+    found = [read_period(cell.text) for cell in own if cell.kind != "blank"]
+    return len(found) > 1 and None not in found and len({p.grain for p in found if p}) == 1
 
 
 def _dated(row: int, column: int, text: str) -> Cell | None:
