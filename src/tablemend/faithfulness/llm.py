@@ -12,7 +12,15 @@ from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.alignment import align_claims
-from tablemend.faithfulness.premise import Shown, about, gather, premise, scored, unscored
+from tablemend.faithfulness.premise import (
+    Shown,
+    about,
+    gather,
+    premise,
+    scored,
+    unscored,
+    whole_tables,
+)
 from tablemend.faithfulness.verifier import Extraction, Usage
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import (
@@ -84,7 +92,7 @@ def usage_of(completions: Sequence[Completion]) -> Usage:
 
 
 class LLMVerifier(_Asker):
-    """Any backend's model, shown a claim and its top cells and sentences; one request a claim."""
+    """Any backend's model, shown short tables or top cells, and top sentences, claim by claim."""
 
     prompt = VERIFY
     longest = 1024
@@ -100,16 +108,13 @@ class LLMVerifier(_Asker):
         shown: dict[str, Shown] = {}
         requests = []
         for number, (document, source) in enumerate(items):
+            tables = whole_tables(source)
             for place, claim in enumerate(document.claims):
-                request = self._request(
-                    f"{number}.{place}",
-                    SCHEMA,
-                    about=about(document, source),
-                    evidence=premise((one := gather(claim, source)).evidence),
-                    statement=claim.statement,
-                )
+                one = gather(claim.statement, source)._replace(tables=tables)
+                slots = slots_of(claim.statement, one, source, document.query)
+                request = self._request(f"{number}.{place}", SCHEMA, **slots)
                 shown[request.id] = one
-                requests += [request] if one.evidence else []
+                requests += [request] if one.evidence or one.tables else []
         answers = ask(self._backend, requests)
         ids = iter(shown)
         found = []
@@ -134,6 +139,19 @@ class LLMVerifier(_Asker):
         except Unreadable as error:
             return unscored(claim, shown, f"the model's answer: {error}", self.name)
         return scored(claim, verdict, shown.evidence, source, reason, self.name)
+
+
+def slots_of(statement: str, shown: Shown, source: Source, query: str = "") -> dict[str, str]:
+    """What fills the prompt :data:`VERIFY`; a verifier is fine-tuned on the same.
+
+    Args:
+        statement: the claim, in words that need no context.
+        shown: of the source.
+        source: what the claim is about.
+        query: that an answer table answers.
+    """
+    evidence = premise(shown.evidence, shown.tables)
+    return {"about": about(source, query), "evidence": evidence, "statement": statement}
 
 
 def read_verdict(text: str) -> tuple[VerdictName, str]:

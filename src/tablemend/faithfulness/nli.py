@@ -79,7 +79,7 @@ class NLIVerifier:
         asked = []
         for number, (document, source) in enumerate(items):
             for place, claim in enumerate(document.claims):
-                shown = gather(claim, source)
+                shown = gather(claim.statement, source)
                 if (encoded := self._encode(claim, shown.evidence)) is not None:
                     asked.append(_Asked(number, place, claim, source, *encoded))
                 else:

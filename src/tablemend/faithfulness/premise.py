@@ -1,4 +1,7 @@
-"""What a model is shown of a source: the top cells and sentences, as in TabFaith, Appendix A."""
+"""What a model is shown of a source: the top cells and sentences, as in TabFaith, Appendix A.
+
+A language model is shown short tables whole: of single cells nobody can tell the highest.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tablemend.evidence.source import Source, retrieve_cells, retrieve_sentences
-from tablemend.records import Claim, Document, Evidence, Verdict, VerdictName
+from tablemend.records import Claim, Evidence, Verdict, VerdictName
+from tablemend.tables.table import TableError
+from tablemend.tables.write import write_table
 from tablemend.verification.error_types import name_error
 
 TOP = 3
@@ -14,6 +19,8 @@ TOP = 3
 CELLS = "Table cells: "
 MOST_CHARACTERS = 8_000
 """Longest evidence that is shown; what is longer is left out whole, never cut."""
+SHORT = 4_000
+"""Characters of tables that a language model is shown whole."""
 
 
 class Shown(NamedTuple):
@@ -22,10 +29,12 @@ class Shown(NamedTuple):
     Attributes:
         evidence: what is shown, the best first.
         left_out: how much was retrieved and is too long to be shown.
+        tables: the whole tables, shown in place of their cells; may be empty.
     """
 
     evidence: tuple[Evidence, ...]
     left_out: int = 0
+    tables: str = ""
 
     @property
     def reason(self) -> str:
@@ -35,13 +44,13 @@ class Shown(NamedTuple):
         return "no cell or sentence of the source has to do with it"
 
 
-def gather(claim: Claim, source: Source, top: int = TOP) -> Shown:
+def gather(statement: str, source: Source, top: int = TOP) -> Shown:
     """The best cells of the tables and the best sentences of the text."""
     found: list[Evidence] = []
     if source.tables:
-        found += retrieve_cells(claim.statement, source, top)
+        found += retrieve_cells(statement, source, top)
     if source.text:
-        found += retrieve_sentences(claim.statement, source, top)
+        found += retrieve_sentences(statement, source, top)
     kept: list[Evidence] = []
     room = MOST_CHARACTERS
     for evidence in found:
@@ -51,19 +60,35 @@ def gather(claim: Claim, source: Source, top: int = TOP) -> Shown:
     return Shown(tuple(kept), len(found) - len(kept))
 
 
-def premise(evidence: Sequence[Evidence]) -> str:
-    """Cells on one line, ``Table cells: Row "x", Column "y": 5. ...``, sentences on the next."""
+def whole_tables(source: Source) -> str:
+    """The tables in Markdown; empty where they are long, or cannot be written so."""
+    if sum(len(table.columns) * (len(table.rows) + 1) for table in source.tables) > SHORT:
+        return ""
+    try:
+        written = "\n\n".join(write_table(table, "markdown") for table in source.tables)
+    except TableError:
+        return ""
+    return written if len(written) <= SHORT else ""
+
+
+def premise(evidence: Sequence[Evidence], tables: str = "") -> str:
+    """Cells on one line, ``Table cells: Row "x", Column "y": 5. ...``, sentences on the next.
+
+    Args:
+        evidence: the best first.
+        tables: the whole tables, in place of their cells.
+    """
     cells = [one.text for one in evidence if one.table is not None]
     sentences = [one.text for one in evidence if one.table is None]
-    lines = [f"{CELLS}{'. '.join(cells)}."] if cells else []
+    lines = [tables] if tables else [f"{CELLS}{'. '.join(cells)}."] if cells else []
     return "\n".join([*lines, " ".join(sentences)] if sentences else lines)
 
 
-def about(document: Document, source: Source) -> str:
+def about(source: Source, query: str = "") -> str:
     """Titles of the tables and the question that an answer table answers, on one line."""
     titles = [f"the table {' '.join(t.title.split())!r}" for t in source.tables if t.title.strip()]
-    if document.query:
-        titles.append(f"the answer to the question {' '.join(document.query.split())!r}")
+    if query:
+        titles.append(f"the answer to the question {' '.join(query.split())!r}")
     return ", ".join(titles) or ("a table" if source.tables else "a text")
 
 

@@ -89,7 +89,7 @@ def evidence(verdicts: Sequence[Verdict], source: Source) -> str:
     """What decided the verdicts, and what retrieval adds, each once."""
     found: dict[tuple[object, ...], Evidence] = {}
     for verdict in verdicts:
-        for one in (*verdict.evidence, *gather(verdict.claim, source).evidence):
+        for one in (*verdict.evidence, *gather(verdict.claim.statement, source).evidence):
             if one.table is not None and one.row is None:
                 continue  # what was computed is shown apart
             if len(found) < MOST_EVIDENCE:

@@ -20,6 +20,7 @@ from tablemend.statistics import Rate
 TASKS = {
     "table_generation": "query-driven table generation",
     "table_summary": "table summarisation",
+    "claim_verification": "claim verification over tables",
 }
 """Names that the Hub's readers know; another task has its own."""
 

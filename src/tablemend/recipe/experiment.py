@@ -69,8 +69,8 @@ class Comparison(Recipe):
     """What the recipe is for: supervised fine-tuning, training on preferences or on rewards, or
     a comparison that trains nothing."""
     task: str = "table_generation"
-    """What is trained and compared: `table_generation` (TableHallu) or `table_summary`
-    (TabFaith)."""
+    """What is trained and compared: `table_generation` (TableHallu), `table_summary` (TabFaith) or
+    `claim_verification`."""
     model: Model
     """The model that every system starts from."""
     data: Data

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tablemend.tasks.claim_verification import ClaimVerification
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Task, TaskOptions
@@ -12,4 +13,5 @@ from tablemend.tasks.task import Task, TaskOptions
 TASKS: dict[str, Callable[[TaskOptions], Task[Any]]] = {
     "table_generation": TableGeneration,
     "table_summary": TableSummary,
+    "claim_verification": ClaimVerification,
 }

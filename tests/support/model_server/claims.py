@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from random import Random
 
 from tablemend.claims.extract import extract_claims
+from tablemend.evidence.files import read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.llm import NO_CLAIM
 from tablemend.faithfulness.premise import CELLS
@@ -38,7 +39,9 @@ def verify(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[
 
 
 def read_evidence(shown: str) -> Source:
-    """Cells as a small table, with a column for the row headers, and sentences as a text."""
+    """A whole table; else its cells, with a column for the row headers; and sentences."""
+    if shown.startswith("|"):
+        return read_source(shown, "markdown")
     lines = shown.split("\n")
     cells: dict[str, dict[str, str]] = {}
     columns: dict[str, None] = {}

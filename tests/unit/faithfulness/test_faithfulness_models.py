@@ -22,6 +22,7 @@ from tablemend.faithfulness.verifier import Usage
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Claim, ClaimKind, Document, Verdict
 from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
 from tablemend.values.sentences import Span
 from tests.support.faithfulness_models import Answer, CannedBackend
 from tests.support.prompts import recognise
@@ -32,6 +33,7 @@ TABLE = Table.of(
     title="League 2019",
 )
 SOURCE = Source((TABLE,))
+LONG = Source((replace(TABLE, rows=TABLE.rows + (("Aro", "9", "Kyiv"),) * (premise.SHORT // 8)),))
 TEXT = "Alba won 41 points. Sella has 39 points."
 
 
@@ -75,9 +77,11 @@ def test_a_model_judges_every_claim_by_its_own_evidence() -> None:
     shown = [recognise(request.messages) for request in backend.asked]
     slots = {one.slots["statement"]: one.slots for one in shown if one is not None}
     assert set(slots) == {TEXT[:19], TEXT[20:]}
-    assert 'Row "Sella", Column "Points": 37' in slots[TEXT[20:]]["evidence"]
-    assert slots[TEXT[20:]]["evidence"].count("Row ") == premise.TOP
+    assert slots[TEXT[20:]]["evidence"] == write_table(TABLE, "markdown")
     assert "League 2019" in slots[TEXT[20:]]["about"]
+    LLMVerifier(backend).verify([(DOCUMENT, LONG)])
+    asked = recognise(backend.asked[-1].messages)
+    assert asked is not None and asked.slots["evidence"].count("Row ") == premise.TOP
     assert all("Row " in verdict.evidence[0].text for verdict in verdicts)
 
 
@@ -118,10 +122,10 @@ def test_a_prompt_that_does_not_fit_is_unscored_and_the_rest_goes_on() -> None:
 
 def test_evidence_that_is_too_long_is_left_out_whole() -> None:
     long = Table.of(["Team", "Points"], [["Alba", "41 points " * 2000], ["Alba two", "points"]])
-    shown = premise.gather(DOCUMENT.claims[0], Source((long,)))
+    shown = premise.gather(TEXT[:19], Source((long,)))
     assert shown.left_out >= 1
     assert all(len(one.text) < premise.MOST_CHARACTERS for one in shown.evidence)
-    alone = premise.gather(DOCUMENT.claims[0], Source((Table.of(["Alba"], [["41 " * 9000]]),)))
+    alone = premise.gather(TEXT[:19], Source((Table.of(["Alba"], [["41 " * 9000]]),)))
     assert not alone.evidence and "too long" in alone.reason
 
 

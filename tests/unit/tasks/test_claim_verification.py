@@ -1,0 +1,109 @@
+"""Verifying claims as a task: the verifier's own prompt, verdicts scored, claims made and split."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tablemend.datasets.claims import Claims, make_claims
+from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.tabfaith.dataset import make_dataset
+from tablemend.datasets.tabfaith.settings import Sizes, TabFaith
+from tablemend.errors import TablemendError
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.llm import LLMVerifier
+from tablemend.faithfulness.premise import SHORT
+from tablemend.meta_evaluation.items import split_of
+from tablemend.records import Claim, Document
+from tablemend.tables.table import Table
+from tablemend.tasks.claim_verification import ClaimVerification, LabelledClaim
+from tablemend.tasks.task import Submission
+from tests.support.faithfulness_models import CannedBackend
+
+TABLE = Table.of(["Team", "Points"], [["Alba", "41"], ["Sella", "37"]], title="League 2019")
+LONG = Table.of(TABLE.columns, TABLE.rows + (("Aro", "9"),) * (SHORT // 8))
+SAMPLE = LabelledClaim("Alba won 40 points.", TABLE, "contradicted", "league", "40 should be 41")
+TASK = ClaimVerification()
+
+
+@pytest.mark.parametrize("table", [TABLE, LONG])
+def test_the_prompt_is_the_one_that_the_verifier_asks_with(table: Table) -> None:
+    backend = CannedBackend(lambda _: TASK.target(SAMPLE, "table", "off"))
+    text = SAMPLE.claim
+    document = Document(text, (Claim(text, 0, len(text), "numeric", text),))
+    (((verdict,), _),) = LLMVerifier(backend).verify([(document, Source((table,)))])
+    sample = LabelledClaim(text, table, "contradicted", "league")
+    assert [list(TASK.messages(sample, "table", "base"))] == [
+        list(request.messages) for request in backend.asked
+    ]
+    assert (verdict.verdict, verdict.reason) == ("contradicted", "40 should be 41")
+
+
+@pytest.mark.parametrize(
+    ("label", "answer", "found"),
+    [
+        ("contradicted", '{"reason": "", "verdict": "contradicted"}', []),
+        ("contradicted", "<think>\n\n</think>\n\ncontradicted", []),
+        ("contradicted", "supported", ["missed"]),
+        ("not_in_source", "supported", ["missed"]),
+        ("supported", "not_in_source", ["false_alarm"]),
+        ("contradicted", "not_in_source", ["mixed_up"]),
+        ("supported", "Who knows?", None),
+    ],
+)
+def test_a_verdict_is_scored_against_the_label(
+    label: str, answer: str, found: list[str] | None
+) -> None:
+    sample = LabelledClaim.from_json(SAMPLE.to_json() | {"label": label})
+    with TASK.scorer() as scorer:
+        (judgement,) = scorer.score([Submission(sample, "table", answer)])
+    assert [finding.type for finding in judgement.findings] == (found or [])
+    assert bool(judgement.unscored) == (found is None)
+    assert judgement.share("accuracy") == (None if found is None else float(not found))
+    reward = TASK.reward({}, "off", "base")
+    assert reward.score(sample, "table", answer).reward == float(found == [])
+    assert reward.score(sample, "table", reward.gold(sample, "table")).reward == 1
+
+
+def test_claims_are_made_of_a_tabfaith_set_and_of_public_claims(tmp_path: Path) -> None:
+    sizes = Sizes(general=0, financial=0, clinical=40, operations=0)
+    said = tmp_path / "tabfaith"
+    make_dataset(TabFaith(sizes=sizes, faithful=0.3, out=str(said)), lambda _: None)
+    keys = {split_of(str(number)): str(number) for number in range(9)}
+    records = [
+        {
+            "table_id": split,
+            "caption": f"League {split}",
+            "difficulty": "simple",
+            "header": TABLE.columns,
+            "rows": TABLE.rows,
+            "statements": [{"text": SAMPLE.claim, "label": 0}],
+            "split_key": key,
+        }
+        for split, key in keys.items()
+    ]
+    (tmp_path / "tabfact").mkdir()
+    (tmp_path / "tabfact" / "open.jsonl").write_text("\n".join(map(json.dumps, records)))
+    out = tmp_path / "claims"
+    settings = Claims(tabfaith=str(said), data=str(tmp_path), sets=("tabfact",), out=str(out))
+    counts = make_claims(settings)
+    assert make_claims(settings) == counts
+    tables: dict[str, set[str]] = {}
+    labels: Counter[str] = Counter()
+    public = []
+    for split in SPLITS:
+        for line in (out / f"{split}.jsonl").read_text().splitlines():
+            one = TASK.sample(json.loads(line))
+            assert one.to_json() == json.loads(line)
+            tables.setdefault(split, set()).add(one.source_hash)
+            public += [one.table.title] if one.domain == "tabfact" else []
+            labels[one.label] += one.domain != "tabfact"
+    assert public == ["League dev"]  # nothing of the test split
+    assert not any(tables[a] & tables[b] for a in SPLITS for b in SPLITS if a != b)
+    assert set(labels) == {"supported", "contradicted", "not_in_source"}
+    assert labels["supported"] == labels["contradicted"] > 20 and labels["not_in_source"] > 20
+    with pytest.raises(TablemendError, match="no file"):
+        make_claims(Claims(tabfaith=str(tmp_path / "none"), out=str(tmp_path / "other")))
