@@ -27,9 +27,10 @@ from tablemend.runs import Store, hash_file, write_text
 from tablemend.tables.table import Table
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.sources import read_records
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.sentences import sentence_spans
 
 ENGINE = "claims-1"
+LABELS = ("supported", "contradicted", "not_in_source")
 SAID = "tabfaith"
 """Domain of claims that a program has said."""
 
@@ -151,7 +152,7 @@ def said_claims(example: TabFaithExample) -> Iterator[LabelledClaim]:
         if not facts or any(part.start < sentence.start for fact in facts for part in fact.parts):
             continue  # a pronoun, whose name is in the sentence before
         text = example.summary[sentence.start : sentence.end]
-        wrong = [one for one in example.errors if _within(one.start, sentence)]
+        wrong = [one for one in example.errors if sentence.start <= one.start < sentence.end]
         if wrong:
             reason = f"{wrong[0].text} should be {wrong[0].expected or wrong[0].original}"
             yield LabelledClaim(text, example.table, "contradicted", SAID, reason)
@@ -160,10 +161,6 @@ def said_claims(example: TabFaithExample) -> Iterator[LabelledClaim]:
         left = _without(example.table, {column for fact in facts for _, column in fact.cells})
         if left is not None:
             yield LabelledClaim(text, left, "not_in_source", SAID)
-
-
-def _within(place: int, sentence: Span) -> bool:
-    return sentence.start <= place < sentence.end
 
 
 def _without(table: Table, columns: set[int]) -> Table | None:
@@ -183,6 +180,6 @@ def _balance(
     for split, claim in claims:
         found[split][claim.label].append(claim)
     for split, by_label in found.items():
-        n = min(map(len, by_label.values()))
+        n = min(len(by_label[label]) for label in LABELS)
         for own in by_label.values():
             yield from ((split, claim) for claim in sorted(own, key=lambda claim: claim.id)[:n])

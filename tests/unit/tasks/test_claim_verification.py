@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tablemend.datasets.claims import Claims, make_claims
-from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.splits import SPLITS, Shares
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.settings import Sizes, TabFaith
 from tablemend.errors import TablemendError
@@ -69,9 +69,10 @@ def test_a_verdict_is_scored_against_the_label(
 
 
 def test_claims_are_made_of_a_tabfaith_set_and_of_public_claims(tmp_path: Path) -> None:
-    sizes = Sizes(general=0, financial=0, clinical=40, operations=0)
+    sizes = Sizes(general=0, financial=0, clinical=24, operations=0)
+    shares = Shares(train=0.4, validation=0.3, test=0.3)
     said = tmp_path / "tabfaith"
-    make_dataset(TabFaith(sizes=sizes, faithful=0.3, out=str(said)), lambda _: None)
+    make_dataset(TabFaith(sizes=sizes, faithful=0.3, shares=shares, out=str(said)), lambda _: None)
     keys = {split_of(str(number)): str(number) for number in range(9)}
     records = [
         {
@@ -88,7 +89,9 @@ def test_claims_are_made_of_a_tabfaith_set_and_of_public_claims(tmp_path: Path) 
     (tmp_path / "tabfact").mkdir()
     (tmp_path / "tabfact" / "open.jsonl").write_text("\n".join(map(json.dumps, records)))
     out = tmp_path / "claims"
-    settings = Claims(tabfaith=str(said), data=str(tmp_path), sets=("tabfact",), out=str(out))
+    settings = Claims(
+        tabfaith=str(said), data=str(tmp_path), sets=("tabfact",), shares=shares, out=str(out)
+    )
     counts = make_claims(settings)
     assert make_claims(settings) == counts
     tables: dict[str, set[str]] = {}
@@ -104,6 +107,6 @@ def test_claims_are_made_of_a_tabfaith_set_and_of_public_claims(tmp_path: Path) 
     assert public == ["League dev"]  # nothing of the test split
     assert not any(tables[a] & tables[b] for a in SPLITS for b in SPLITS if a != b)
     assert set(labels) == {"supported", "contradicted", "not_in_source"}
-    assert labels["supported"] == labels["contradicted"] > 20 and labels["not_in_source"] > 20
+    assert labels["supported"] == labels["contradicted"] > 8 and labels["not_in_source"] > 4
     with pytest.raises(TablemendError, match="no file"):
         make_claims(Claims(tabfaith=str(tmp_path / "none"), out=str(tmp_path / "other")))
