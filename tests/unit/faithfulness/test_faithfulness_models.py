@@ -234,4 +234,4 @@ def test_an_open_verifier_stays_open_and_usage_is_added_up() -> None:
         (3, 30, 9)
     ] * 2
     assert not backend.closed and not extracting.closed
-    assert found[0].verifier == "llm:hf:canned, verify/1; claims: llm:hf:canned, extract/1"
+    assert found[0].verifier == "llm:hf:canned, verify/2; claims: llm:hf:canned, extract/1"
