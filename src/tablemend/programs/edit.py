@@ -22,9 +22,7 @@ from tablemend.programs.program import (
     Order,
     Program,
     Quantifier,
-    QuantifierName,
     Rank,
-    Relation,
     Role,
     Statement,
     Trend,
@@ -42,13 +40,12 @@ RANGE = (0.07, 1.10)
 _FACTORS = (0.4, 0.55, 0.7, 0.8, 0.88, 0.93, 1.07, 1.12, 1.2, 1.35, 1.6, 2.1)
 _MOST = 40
 """Rows or columns that are tried in place of one."""
-_FLIPPED: dict[Relation, Relation] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "!="}
-_OTHER_END: dict[Order, Order] = {"max": "min", "min": "max"}
-_OPPOSITE: dict[QuantifierName, QuantifierName] = {
-    "all": "none",
-    "none": "all",
-    "most": "few",
-    "few": "most",
+_WAY = {Compare: "relation", Trend: "relation", GroupBy: "order", Quantifier: "quantifier"}
+"""The field of a program that says which way it goes, or of how many rows."""
+_CONTRARY: dict[Any, str] = {
+    one: other
+    for pair in ("< >", "<= >=", "= !=", "max min", "all none", "most few", "- +")
+    for one, other in (pair.split(), pair.split()[::-1])
 }
 _COMPARISONS = (Compare, Difference, Quantifier, Between, Trend, GroupBy)
 _SIDES = ("within", "above", "below")
@@ -138,9 +135,7 @@ def meanings(statement: Statement, table: TypedTable) -> dict[Role, Meaning]:
     for pair, held in roles:
         found |= dict(zip(pair, held, strict=False))
     if (cue := _cue(statement)) is not None:
-        found["cue"] = cue
-    if isinstance(program, Quantifier):
-        found["quantifier"] = program.quantifier
+        found["quantifier" if isinstance(program, Quantifier) else "cue"] = cue
     if not isinstance(stated, bool):
         found[_stated_role(program, table)] = stated
     return found
@@ -204,12 +199,10 @@ def _columns(program: Program) -> Iterator[int]:
 
 
 def _cue(statement: Statement) -> Meaning | None:
-    """Which way it goes: the highest, more than, rose."""
+    """Which way it goes: the highest, more than, rose; all or none."""
     program, stated = statement.program, statement.stated
-    if isinstance(program, Compare | Trend):
-        return program.relation
-    if isinstance(program, GroupBy):
-        return program.order
+    if way := _WAY.get(type(program)):
+        return cast(str, getattr(program, way))
     if isinstance(program, Value) and isinstance(program.rows, Rank):
         return f"{program.rows.order} {program.rows.n}"
     if isinstance(program, Difference | Change) and isinstance(stated, Amount):
@@ -282,20 +275,15 @@ def exchange(statement: Statement, role: Role, old: Meaning, new: Meaning) -> St
     """The statement with one slot exchanged, wherever it stands in it."""
     if not isinstance(old, Condition | int) and old == statement.stated:
         return replace(statement, stated=cast(Any, new))
-    if role == "cue":
+    if role in ("cue", "quantifier"):
         return _turn(statement, cast(str, new))
-    if role == "quantifier":
-        program = cast(Quantifier, statement.program)
-        return replace(statement, program=replace(program, quantifier=cast(QuantifierName, new)))
     return cast(Statement, _swap(statement, old, new))
 
 
 def _turn(statement: Statement, cue: str) -> Statement:
     program, stated = statement.program, statement.stated
-    if isinstance(program, Compare | Trend):
-        return replace(statement, program=replace(program, relation=cast(Relation, cue)))
-    if isinstance(program, GroupBy):
-        return replace(statement, program=replace(program, order=cast(Order, cue)))
+    if way := _WAY.get(type(program)):
+        return replace(statement, program=replace(program, **{way: cast(Any, cue)}))
     if isinstance(program, Value) and isinstance(program.rows, Rank):
         order, n = cue.split()
         rank = replace(program.rows, order=cast(Order, order), n=int(n))
@@ -377,29 +365,20 @@ def _other_cues(statement: Statement, table: TypedTable, old: Meaning) -> Iterat
     program = statement.program
     if isinstance(program, Between):
         yield from _SIDES
-    elif isinstance(program, Compare | Trend):
-        yield _FLIPPED.get(cast(Relation, old), "=")
-    elif isinstance(program, GroupBy):
-        yield _OTHER_END[program.order]
     elif isinstance(program, Value):
         rank = cast(Rank, program.rows)
         if rank.n == 1:
-            yield f"{_OTHER_END[rank.order]} 1"
+            yield f"{_CONTRARY[rank.order]} 1"
         else:
             yield from (f"{rank.order} {n}" for n in range(1, 5) if n <= len(table.body))
-    else:
-        yield "+" if old == "-" else "-"
-
-
-def _other_quantifiers(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
-    if old in _OPPOSITE:
-        yield _OPPOSITE[old]
+    elif old in _CONTRARY:
+        yield _CONTRARY[old]
 
 
 _CANDIDATES: dict[Role, Callable[[Statement, TypedTable, Meaning], Iterator[Meaning]]] = {
     "value": _other_values,
     "cue": _other_cues,
-    "quantifier": _other_quantifiers,
+    "quantifier": _other_cues,
     "entity": _other_rows,
     "other": _other_rows,
     "period": _other_rows,
