@@ -8,8 +8,8 @@ from tablemend.programs.edit import Edit
 from tablemend.programs.execute import execute
 from tablemend.programs.nouns import is_plural_label, with_article
 from tablemend.programs.program import Amount, Change, Condition, Count, Statement
-from tablemend.programs.say import ORDINALS, PAIRS, QUANTIFIERS
 from tablemend.programs.speaker import Speaker
+from tablemend.programs.templates import ORDINALS, PAIRS, QUANTIFIERS
 from tablemend.programs.wording import HEDGES, spell, spell_count
 from tablemend.values.periods import Period, read_period, spell_like
 

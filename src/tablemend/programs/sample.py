@@ -31,9 +31,9 @@ from tablemend.programs.program import (
     Trend,
     Value,
 )
-from tablemend.programs.say import EXPECTED
 from tablemend.programs.speaker import Measure, Speaker
 from tablemend.programs.table import Cell
+from tablemend.programs.templates import EXPECTED
 from tablemend.programs.wording import exact, loosely, round_between, rounded
 from tablemend.values.units import ONE, PLAIN, Unit
 

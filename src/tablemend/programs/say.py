@@ -1,6 +1,6 @@
 """Statements in English: a template filled, with the place of every word that means something.
 
-The wording stands in say.yaml, which says what its marks mean.
+The wording stands in templates.yaml, which says what its marks mean.
 """
 
 from __future__ import annotations
@@ -8,11 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, cast
-
-import yaml
+from typing import NamedTuple, cast
 
 from tablemend.programs.execute import execute, rows_of
 from tablemend.programs.nouns import (
@@ -47,20 +44,21 @@ from tablemend.programs.program import (
 )
 from tablemend.programs.speaker import Measure, Speaker, Unsayable
 from tablemend.programs.table import TypedTable
+from tablemend.programs.templates import (
+    EVERY,
+    ORDINALS,
+    PAIRS,
+    QUANTIFIERS,
+    TEMPLATES,
+    degrees_of,
+    fill_marks,
+)
 from tablemend.programs.wording import HEDGES, exact, loosely, spell, spell_count
 from tablemend.records import ClaimKind
 from tablemend.values.periods import Period, read_period, spellings
 from tablemend.values.sentences import Span
 from tablemend.values.text import tokens_of
 from tablemend.values.units import MILLION, ONE
-
-_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-TEMPLATES: dict[str, list[str]] = _DATA["sentences"]
-PAIRS: dict[str, tuple[list[str], list[str]]] = _DATA["pairs"]
-ORDINALS: list[str] = _DATA["ordinals"]
-EXPECTED: list[str] = _DATA["expected"]
-"""Last words of headers against which other columns are set."""
-QUANTIFIERS: dict[str, list[str]] = _DATA["quantifiers"]
 
 _ALL = Rows()
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -565,7 +563,7 @@ class Voice:
         words["p"], words["q"] = self.period(ends[">="]), self.period(ends["<="])
         grain = "year" if ends[">="].grain == "season" else ends[">="].grain
         verb = self.rng.choice(PAIRS["change"][program.relation == "<"])
-        words["c"] = f"{verb} {self.rng.choice(_DATA['every']).format(grain=grain)}"
+        words["c"] = f"{verb} {self.rng.choice(EVERY).format(grain=grain)}"
         return self._draft(statement, ["trend"], words, measure)
 
     def _group(self, statement: Statement) -> _Draft:
@@ -587,7 +585,7 @@ class Voice:
     def _render(self, draft: _Draft, template: str = "") -> Said:
         words, measure = draft.words, draft.measure
         template = template or self._choose(draft)
-        template = self._spell_marks(template, words, measure)
+        template = fill_marks(template, words, measure, self.speaker, self.rng)
         text, slots, position = "", dict[str, Span](), 0
         for match in _SLOT.finditer(template):
             text += template[position : match.start()]
@@ -635,56 +633,6 @@ class Voice:
             draft.claims[0] = Claim(own.statement, "relational", "entity", own.slots)
         return template
 
-    def _spell_marks(self, template: str, words: dict[str, str], measure: Measure | None) -> str:
-        """The template without its ``<marks>``; the period goes to the front or the end."""
-        rng = self.rng
-        if "{x}" in template and measure is not None:
-            name = "quantity_by_name"
-            if not measure.is_name:
-                name = "quantity_counted" if measure.counted else "quantity"
-                name += "" if "e" in words else "_of_period"
-            quantity = rng.choice(TEMPLATES[name])
-            if "{e}'s" in quantity and words["e"].endswith(("s", ".", ")")):
-                quantity = TEMPLATES[name][0]
-            template = template.replace("{x}", quantity)
-        for mark, tails in (("<tail>", "tails"), ("<at>", "tails_at")):
-            if mark in template:
-                pool = [tail for tail in TEMPLATES[tails] if "v" in words or not tail]
-                template = template.replace(mark, rng.choice(pool))
-        if measure is not None and measure.is_name:
-            template = re.sub(r"\bthe \{m\}", "{m}", template, flags=re.I)
-        things = "e" in words and self.speaker.is_plural_name(words["e"])
-        plural = (
-            measure is not None
-            and is_plural_label(measure.label)
-            and "number of {m}" not in template
-        )
-        article = with_article(words["m"]).split()[0] if "m" in words else ""
-        for mark, text in (
-            ("<rows>", self.speaker.row_word(plural=True)),
-            ("<row>", self.speaker.row_word()),
-            ("<a>", article),
-            ("<A>", article.capitalize()),
-            ("<was>", "were" if plural else "was"),
-            ("<were>", "were" if things else "was"),
-            ("<that>", "those" if plural else "that"),
-        ):
-            template = template.replace(mark, text)
-        if "p" in words and "{p}" not in template:
-            period = _preposition(words["p"])
-            opened = template.startswith(("At ", "For "))  # one thing in front is enough
-            if "<when>" in template and (opened or rng.random() < 0.5):
-                template = template.replace("<when>", f" {period} {{p}}", 1)
-            else:
-                lowered = _lower_first(template.replace("<when>", ""))
-                template = f"{period} {{p}}, {lowered}"
-        template = template.replace("<when>", "")
-        for slot in ("p", "q", "v"):
-            mark = f"{{in}} {{{slot}}}"
-            if mark in template:
-                template = template.replace(mark, f"{_preposition(words[slot])} {{{slot}}}")
-        return template
-
 
 _DRAFTS: dict[type[Program], Callable[[Voice, Statement], _Draft]] = {
     Value: Voice._value,
@@ -699,33 +647,6 @@ _DRAFTS: dict[type[Program], Callable[[Voice, Statement], _Draft]] = {
     Trend: Voice._trend,
     GroupBy: Voice._group,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Degrees:
-    """Pairs of words for more and less of a quantity, and for most and least of it."""
-
-    compare: tuple[list[str], list[str]]
-    most: tuple[list[str], list[str]]
-
-
-_BY_LABEL = [
-    (
-        re.compile(rf"\b(?:{entry['words']})\b", re.I),
-        Degrees(PAIRS[entry["compare"]], PAIRS[entry["most"]]),
-    )
-    for entry in _DATA["degrees"]
-]
-
-
-def degrees_of(measure: Measure) -> Degrees:
-    """The adjectives that go with a measure."""
-    if measure.counted:
-        return Degrees(PAIRS["more"], PAIRS["most"])
-    usual = Degrees(PAIRS["higher"], PAIRS["highest"])
-    if measure.is_name or measure.period is not None:
-        return usual
-    return next((degrees for words, degrees in _BY_LABEL if words.search(measure.label)), usual)
 
 
 def short_names(speaker: Speaker, name: str) -> list[str]:
@@ -753,13 +674,3 @@ def short_names(speaker: Speaker, name: str) -> list[str]:
 def _small(flag: str) -> str:
     """A flag as a sentence has it: "high" for High, H as it is."""
     return flag.lower() if len(flag) > 1 else flag
-
-
-def _preposition(words: str) -> str:
-    period = read_period(words)
-    return "on" if period is not None and period.grain in ("day", "date") else "in"
-
-
-def _lower_first(template: str) -> str:
-    """The sentence as it goes on behind a comma: a slot keeps its case."""
-    return template if template.startswith("{") else template[0].lower() + template[1:]

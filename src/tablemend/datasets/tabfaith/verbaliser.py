@@ -10,9 +10,10 @@ from tablemend.datasets.tabfaith.summary import Fact, Part, Summary
 from tablemend.programs.execute import check
 from tablemend.programs.program import Count, Program, Quantifier, Rows, Value
 from tablemend.programs.sample import KINDS, LISTS, Sampler
-from tablemend.programs.say import TEMPLATES, Said, Voice
+from tablemend.programs.say import Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
+from tablemend.programs.templates import TEMPLATES
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
 
