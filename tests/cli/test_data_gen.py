@@ -60,20 +60,13 @@ def test_datasets_loads_it_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 assert example.adversarial_context[start:end] == fact.value
 
 
-def test_an_experiment_reads_it(tmp_path: Path) -> None:
-    make(tmp_path / "out")
-    examples = read_examples(Source(source=str(tmp_path / "out"), split="train", n=5))
-    assert len(examples) == 5
-
-
-@pytest.mark.parametrize("workers", [2, 3])
 def test_any_number_of_workers_gives_the_same_bytes(
-    workers: int, tmp_path: Path, whole: dict[str, bytes]
+    tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
-    assert make(tmp_path / "out", f"workers={workers}") == whole
+    assert make(tmp_path / "out", "workers=3") == whole
 
 
-@pytest.mark.parametrize("stop_at", [3, 17, 39])
+@pytest.mark.parametrize("stop_at", [0, 17])
 def test_an_interrupted_run_continues_to_the_same_bytes(
     stop_at: int, tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +96,7 @@ def test_an_interrupted_run_continues_to_the_same_bytes(
     assert not made
 
 
-@pytest.mark.parametrize("name", ["train.jsonl", "README.md", "counts.json"])
+@pytest.mark.parametrize("name", ["train.jsonl", "counts.json"])
 def test_a_run_interrupted_while_its_files_are_written_continues(
     name: str, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
@@ -191,12 +184,6 @@ def run(*tokens: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_the_command_runs_and_prints_its_counts(tmp_path: Path) -> None:
-    done = run("engine=program", "source=pool", "n=12", f"out={tmp_path / 'out'}")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("12 of 12 examples in")
-
-
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     done = run("source=nowhere", f"out={tmp_path / 'out'}")
     assert done.returncode == 2
@@ -237,8 +224,7 @@ def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["qwen3-0.6b", "qwen3-8b", "qwen3-32b"])
-def test_tables_of_ones_own_make_splits_that_the_recipes_read(name: str, tmp_path: Path) -> None:
+def test_tables_of_ones_own_make_splits_that_the_recipes_read(tmp_path: Path) -> None:
     """However the tables fall: no recipe asks for a number of examples."""
     tables = tmp_path / "tables"
     tables.mkdir()
@@ -251,7 +237,7 @@ def test_tables_of_ones_own_make_splits_that_the_recipes_read(name: str, tmp_pat
     )
     counts = make_dataset(recipe, lambda _: None)["splits"]
     tokens = [f"data.{split}.source={out}" for split in ("train", "test")]
-    data = parse(Experiment, [f"recipe={name}", *tokens]).data
+    data = parse(Experiment, ["recipe=qwen3-8b", *tokens]).data
     assert len(read_examples(data.train)) == counts["train"] > 0
     assert len(read_examples(data.test)) == counts["test"] > 0
 
@@ -300,23 +286,3 @@ def test_an_experiment_reads_examples_from_the_hub(
     assert calls == [("owner/made", {"split": "train", "revision": "abc123"})]
     with pytest.raises(TablemendError, match=r"^cannot load hub:nobody/nothing: no such data set$"):
         read_examples(Source(source="hub:nobody/nothing", split="train"))
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("deep.jsonl", b"[" * 100_000 + b"\n", r"deep\.jsonl:1 is not a line of JSON"),
-        ("latin.jsonl", b'"\xe9"\n', r"latin\.jsonl:1 is not a line of JSON"),
-        ("half.jsonl", rb'{"id": "\ud800"}', r"half\.jsonl:1 .*: it holds the character U\+D800"),
-        ("list.jsonl", b"[]\n", r"record 1 is no tablemend example"),
-        ("bad.parquet", b"PAR1 no PAR1", r"bad\.parquet is not readable as Parquet"),
-    ],
-)
-def test_examples_that_cannot_be_read_are_refused_in_one_line(
-    name: str, data: bytes, message: str, tmp_path: Path
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(data)
-    with pytest.raises(TablemendError, match=message) as caught:
-        read_examples(Source(source=str(path)))
-    assert "\n" not in str(caught.value)

@@ -68,11 +68,8 @@ def test_it_fails_as_it_was_asked_to_and_otherwise_answers(server: LocalServer) 
                 found["whole"] += 1
             else:
                 found[reply.choices[0].finish_reason] += 1
-        counts = client.get("/../counts", cast_to=dict[str, Any])
     assert {kind.__name__ for kind in BROKEN.values()} <= found.keys()
     assert {"whole", "stop", "length"} <= found.keys()
-    assert counts["requests"] == 300 and counts["stages"] == {"fixed": 300}
-    assert counts["faults"].keys() == {*BROKEN, *CONTENT}
 
 
 def test_a_fault_passes_when_tried_again_and_does_not_depend_on_the_order() -> None:
@@ -144,7 +141,6 @@ def test_the_same_request_has_the_same_answer_and_a_rejected_one_another() -> No
 
     def say(turns: Any, seed: int = 0, mistake: str | None = None) -> str:
         chat = Chat("m", tuple((turn["role"], turn["content"]) for turn in turns), seed)
-        assert server.stage(chat) == "kernel"
         return server.answer(chat, mistake, 0).content
 
     first = say(messages)

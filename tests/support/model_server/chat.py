@@ -69,22 +69,16 @@ class Reply:
         thought: the thinking; none where it is empty.
         finish: why it ends.
         refusal: ``message.refusal``.
-        mistaken: the mistake that was asked for has been made.
     """
 
     content: str
     thought: str = ""
     finish: Finish = "stop"
     refusal: str | None = None
-    mistaken: bool = False
 
 
 class Answerer(Protocol):
     """What stands behind the server."""
-
-    def stage(self, chat: Chat) -> str:
-        """What kind of request it is, to count by."""
-        ...
 
     def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
         """Answer; with a mistake of :data:`faults.MISTAKES` where the stage can make it."""
@@ -96,10 +90,6 @@ class FixedAnswer:
 
     def __init__(self, text: str) -> None:
         self._reply = Reply(text)
-
-    def stage(self, chat: Chat) -> str:
-        """All the same."""
-        return "fixed"
 
     def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
         """The text."""

@@ -21,13 +21,13 @@ ROW = "Row"
 """What the column of the row headers is called in the table that is made of single cells."""
 
 
-def extract(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def extract(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """The claims of a summary, one a line."""
     claims = [claim.statement for claim in extract_claims(slots["summary"]).claims]
-    return "\n".join(" ".join(claim.split()) for claim in claims) or NO_CLAIM, False
+    return "\n".join(" ".join(claim.split()) for claim in claims) or NO_CLAIM
 
 
-def verify(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def verify(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """The program's verdict on a statement; what it cannot decide is not in the evidence."""
     verdicts = verify_document(extract_claims(slots["statement"]), read_evidence(slots["evidence"]))
     verdict: str = Verification(verdicts, VERSION).verdict
@@ -35,7 +35,7 @@ def verify(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[
     reason = reasons[0] if reasons else "The evidence says so."
     if verdict == "unscored":
         verdict, reason = "not_in_source", "The evidence does not tell."
-    return json.dumps({"reason": reason, "verdict": verdict}), False
+    return json.dumps({"reason": reason, "verdict": verdict})
 
 
 def read_evidence(shown: str) -> Source:

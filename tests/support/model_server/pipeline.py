@@ -66,7 +66,7 @@ def _script(field: str, shown: str) -> Example:
     raise TablemendError(f"no script with this {field}")
 
 
-def kernel(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def kernel(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """A table about the topic and its text; the mistake swaps two rows."""
     fewest, most = map(int, re.findall(r"\d+", slots["rows"]))
     for place in rng.sample(range(SCRIPTS), SCRIPTS):
@@ -86,35 +86,35 @@ def kernel(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[
         "sort_order": example.constraints.sort_order,
         "context": example.gold_context,
     }
-    return json.dumps(data, ensure_ascii=False), mistake is not None
+    return json.dumps(data, ensure_ascii=False)
 
 
-def query(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def query(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """The query; the mistake is to say no sort rule."""
     text = _script("gold_context", slots["context"]).query
     if mistake:
         text = text[: sentence_spans(text)[-1].start].rstrip()
-    return text, mistake is not None
+    return text
 
 
-def constraints(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def constraints(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """The constraints; the mistake is to name no entity."""
     found = asdict(_script("query", slots["query"]).constraints)
     if mistake:
         found["entity_scope"] = []
-    return json.dumps(found, ensure_ascii=False), mistake is not None
+    return json.dumps(found, ensure_ascii=False)
 
 
-def perturb(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def perturb(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """The adversarial context; the mistake is to lose a sentence of the gold one."""
     example = _script("gold_context", slots["context"])
     text = example.adversarial_context
     if mistake:
         lost = example.gold_context[slice(*sentence_spans(example.gold_context)[0])]
         text = text.replace(lost, "", 1)
-    return text, mistake is not None
+    return text
 
 
-def verdict(yes: str, no: str, mistake: str | None) -> tuple[str, bool]:
+def verdict(yes: str, no: str, mistake: str | None) -> str:
     """What the program's checks took is right; the mistake is to deny it."""
-    return f"Every point was checked.\n\nVERDICT: {no if mistake else yes}", mistake is not None
+    return f"Every point was checked.\n\nVERDICT: {no if mistake else yes}"

@@ -17,7 +17,7 @@ _RIGHT = re.compile(r'; the source has "(.*?)"$', re.MULTILINE)
 _DIGIT = re.compile(r"\d")
 
 
-def rewrite(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def rewrite(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """The words of a text, mended by the findings, else by the evidence shown."""
     words = slots["words"]
     new = words
@@ -25,24 +25,24 @@ def rewrite(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple
         new = new.replace(wrong, right, 1)
     match mistake:
         case "wrong-rewrite":
-            return _DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), words), True
+            return _DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), words)
         case "chatty":
-            return f"I changed the words as you asked.\n\n{new}\n\nLet me know!", True
+            return f"I changed the words as you asked.\n\n{new}\n\nLet me know!"
         case "whole-sentence":
-            return slots["sentence"].replace(words, new, 1), True
+            return slots["sentence"].replace(words, new, 1)
         case _:
-            return new, False
+            return new
 
 
-def rewrite_cell(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def rewrite_cell(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """What a cell should hold by the findings; a blank where they do not say it."""
     right = _RIGHT.search(slots["findings"])
-    return (right[1] if right else BLANK), False
+    return right[1] if right else BLANK
 
 
-def rewrite_row(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def rewrite_row(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """A flagged row is dropped."""
-    return DROP, False
+    return DROP
 
 
 def _fixes(slots: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -18,7 +18,6 @@ from tests.support.model_server import claims, pipeline, rewrites, summaries
 from tests.support.model_server.chat import Chat, Reply
 from tests.support.prompts import Recognised, recognise
 
-OTHER = "other"
 THOUGHT = "I go through what is asked, one point after the other."
 _SWITCH = re.compile(r"\s*/(no_)?think\s*$")
 
@@ -27,22 +26,16 @@ class Stage(NamedTuple):
     """How one prompt is answered.
 
     Attributes:
-        answer: from the prompt's slots, a mistake and a source of chance; whether it has the
-            mistake that was asked for.
+        answer: from the prompt's slots, a mistake and a source of chance.
         mistakes: those that it can make.
     """
 
-    answer: Callable[[Mapping[str, str], str | None, Random], tuple[str, bool]]
+    answer: Callable[[Mapping[str, str], str | None, Random], str]
     mistakes: tuple[str, ...] = ()
 
 
 class PromptAnswers:
     """Recognises every prompt of the project by its text and answers it."""
-
-    def stage(self, chat: Chat) -> str:
-        """The name of the prompt; ``other`` for what is none of ours."""
-        found = _recognise(chat)
-        return OTHER if found is None else found.name
 
     def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
         """What is asked for, or where that cannot be had, a plain sentence that says so."""
@@ -54,12 +47,12 @@ class PromptAnswers:
                 mistake = rng.choice(stage.mistakes)
             wrong = mistake if mistake in stage.mistakes else None
             try:
-                text, made = stage.answer(found.slots, wrong, rng)
+                text = stage.answer(found.slots, wrong, rng)
             except TablemendError as error:
-                text, made = f"There is nothing that I could answer: {error}", False
+                text = f"There is nothing that I could answer: {error}"
         else:
-            text, made = "I have read this, and there is nothing that I can add to it.", False
-        return Reply(text, thought=thought, mistaken=made)
+            text = "I have read this, and there is nothing that I can add to it."
+        return Reply(text, thought=thought)
 
 
 def _recognise(chat: Chat) -> Recognised | None:

@@ -25,7 +25,6 @@ from tests.support.model_server.chat import (
 )
 from tests.support.model_server.faults import (
     REFUSALS,
-    TRANSPORT,
     Fault,
     Faults,
     spoil_json,
@@ -50,26 +49,12 @@ class Server:
         self._faults = faults
         self._latency = latency
         self._asked: Counter[bytes] = Counter()
-        self._dealt: Counter[str] = Counter()
-        self._stages: Counter[str] = Counter()
 
     def app(self) -> web.Application:
-        """The chat, and ``GET /counts``: requests, those repeated, stages, faults dealt."""
+        """What answers at ``/v1/chat/completions``."""
         app = web.Application(client_max_size=1 << 26)
         app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_get("/counts", self._counts)
         return app
-
-    async def _counts(self, _: web.Request) -> web.Response:
-        requests = self._asked.total()
-        return web.json_response(
-            {
-                "requests": requests,
-                "repeated": requests - len(self._asked),
-                "stages": dict(sorted(self._stages.items())),
-                "faults": dict(sorted(self._dealt.items())),
-            }
-        )
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         begun = asyncio.get_running_loop().time()
@@ -83,11 +68,8 @@ class Server:
         content = blake2b(body, digest_size=16).digest()
         attempt = self._asked[content]
         self._asked[content] += 1
-        self._stages[self._answerer.stage(chat)] += 1
         fault = self._faults.draw(content, attempt)
         name = "" if fault is None else fault.name
-        if name in TRANSPORT:
-            self._dealt[name] += 1
         reply = self._reply(chat, fault)
         usage = usage_of(chat, reply)
         text = completion(chat, reply, usage, f"{content.hex()}-{attempt}")
@@ -102,11 +84,8 @@ class Server:
     def _reply(self, chat: Chat, fault: Fault | None) -> Reply:
         """The answer, with the mistake or the spoilt content that the fault is."""
         reply = self._answerer.answer(chat, fault.name if fault else None, self._faults.seed)
-        dealt = reply.mistaken
-        if fault is not None and (spoilt := _spoil(reply, fault)) is not None:
-            reply, dealt = spoilt, True
-        if fault is not None and dealt:
-            self._dealt[fault.name] += 1
+        if fault is not None:
+            reply = _spoil(reply, fault) or reply
         return within(joined(reply), chat.max_tokens)
 
 

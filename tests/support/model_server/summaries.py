@@ -13,7 +13,7 @@ from tablemend.tables.markdown import locate_markdown, read_markdown
 _COUNT = re.compile(r"(\d+)(?: to (\d+))?")
 
 
-def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """A faithful summary, or with a mistake one error in it, or too few sentences.
 
     Raises:
@@ -27,10 +27,9 @@ def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tup
     summary = opened.summarise(rng, (low, high))
     match mistake:
         case "injected-error":
-            injector = Injector(summary, opened)
-            injected = injector.inject_mixed(1, rng)
-            return (summary.text, False) if injected is None else (injected.text, True)
+            injected = Injector(summary, opened).inject_mixed(1, rng)
+            return injected.text if injected else summary.text
         case "one-sentence":
-            return summary.text[slice(*summary.facts[0].sentence)], True
+            return summary.text[slice(*summary.facts[0].sentence)]
         case _:
-            return summary.text, False
+            return summary.text

@@ -23,10 +23,6 @@ SLOTS = {
 }
 
 
-def chat(name: str) -> tuple[dict[str, str], ...]:
-    return render(name, **{slot: f"<{slot}>" for slot in SLOTS[name]})
-
-
 @pytest.mark.parametrize("name", SLOTS)
 def test_a_prompt_has_its_slots_and_no_stray_braces(name: str) -> None:
     found = prompt(name)
@@ -44,25 +40,6 @@ def test_a_chat_tells_its_stage_and_slots(name: str) -> None:
     assert recognise(messages) == (name, slots)
     longer = prompting.with_problems(messages, "no", [Problem("kind", "why")])
     assert recognise(longer) == (name, slots)
-
-
-def test_only_the_two_steps_of_verifier_2_share_a_system_text_and_a_beginning() -> None:
-    shared = {"verify_preserved", "verify_distractors"}
-    apart = [prompt(name).system for name in STAGES if name != "verify_distractors"]
-    assert len(set(apart)) == len(apart)
-    one, other = (prompt(name).user.partition("\nRequest:")[0] for name in sorted(shared))
-    head = "Long text:\n{{adversarial}}\n\n---\n\nOriginal text:\n{{context}}\n"
-    assert one.startswith(head) and other.startswith(head)
-    assert prompt("verify_preserved").system == prompt("verify_distractors").system
-
-
-def test_a_rejected_answer_and_its_reasons_become_two_turns() -> None:
-    problems = [Problem("a", "The first reason."), Problem("b", "The {{second}} one.")]
-    messages = prompting.with_problems(chat("query"), " Make a table. ", problems)
-    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
-    assert messages[2]["content"] == "Make a table."
-    assert "- The first reason.\n- The {{second}} one.\n" in messages[3]["content"]
-    assert prompting.with_problems(chat("query"), "", problems)[2]["content"] == "(no answer)"
 
 
 def test_verdicts_are_asked_for_in_the_form_that_is_read() -> None:

@@ -32,11 +32,6 @@ def called(plain: Example) -> Example:
     return dataclasses.replace(plain, calls=CALLS)
 
 
-def test_how_an_example_was_made_is_no_part_of_its_id(plain: Example, called: Example) -> None:
-    assert dataclasses.replace(called, id="").id == plain.id
-    assert dataclasses.replace(called, id="", query="Another?").id != plain.id
-
-
 def test_an_example_of_before_has_no_calls(plain: Example) -> None:
     data = plain.to_json()
     assert data.pop("calls") == []

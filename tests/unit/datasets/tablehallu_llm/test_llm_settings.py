@@ -17,7 +17,6 @@ from tablemend.datasets.tablehallu_llm.settings import (
     read_settings,
 )
 from tablemend.datasets.tablehallu_llm.topics import (
-    YEARS,
     Topic,
     lists,
     open_topics,
@@ -87,18 +86,6 @@ def test_help_shows_both_engines(
     assert "tablehallu-data" in page and "tablehallu-llm" in page
 
 
-def test_the_recipe_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    recipe = parse(LlmSynthesisRecipe, ["recipe=tablehallu-llm"])
-    assert "gpt-4.1" in recipe.generator and "Qwen3-235B-A22B-Thinking" in recipe.verifier_model
-    assert (recipe.n, recipe.temperature, recipe.max_new_tokens) == (3000, 0.6, 30_000)
-    assert [round(recipe.n * share) for share in recipe.shares.model_dump().values()] == [
-        1000, 0, 2000,
-    ]  # fmt: skip
-    shape = recipe.shape
-    assert (shape.min_rows, shape.max_rows, shape.min_columns, shape.max_columns) == (5, 8, 4, 7)
-
-
 def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
     one = settings("n=5", "generator_options.concurrency=3", "concurrency=7")
     two = settings("generator=openai:some/model@http://b:2/v1,http://c:3/v1")
@@ -160,18 +147,6 @@ def test_the_seed_and_the_number_decide_a_topic() -> None:
         open_topics(None, seed).topic(number) for seed in (0, 1) for number in numbers
     ]
     assert len(set(topics)) == len(topics)
-
-
-def test_a_used_up_topic_returns_with_other_years() -> None:
-    topics = open_topics(None, seed=0)
-    sub = SUB_CATEGORIES[0]
-    template = next(text for text in templates()[sub.name] if set(slots_of(text)) & set(YEARS))
-    assert template
-    step = len(SUB_CATEGORIES)
-    texts = [topics.topic(step * turn).text for turn in range(400)]
-    keys = Counter(map(split_key, texts))
-    assert max(keys.values()) > 1
-    assert len(set(texts)) > len(keys)
 
 
 def test_topics_of_ones_own(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, draw_difficulty, make_row
 from tablemend.datasets.tablehallu_llm.topics import Topic
-from tablemend.prompting.replies import REQUEST_FAILED
+from tablemend.prompting.replies import CUT, REFUSED, REQUEST_FAILED
 from tests.support.prompts import recognise
 
 TOPIC = Topic("ferries of the Lunel Islands", "Technology & Business", "Transport & Energy")
@@ -209,6 +209,34 @@ def test_a_failed_request_gives_the_row_up_at_once_and_says_so() -> None:
     row = make(model, retries=5, restarts=5)
     assert row.example is None and model.stages == list(GOOD)[:3]
     assert row.rejections == (("constraints", REQUEST_FAILED, "503 after 7 tries", 0),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ({"text": "half a qu", "finish_reason": "length"}, CUT),
+        ({"text": "no, thank you", "finish_reason": "refusal"}, REFUSED),
+    ],
+)
+def test_an_answer_that_is_none_is_drawn_anew_and_never_shown(
+    answer: dict[str, Any], kind: str
+) -> None:
+    model = Fake(query=[answer])
+    row = make(model)
+    assert row.example is not None
+    first, again = (chat for stage, chat in model.asked if stage == "query")
+    assert first == again
+    assert [call.verdict for call in row.calls if call.stage == "query"] == [
+        "unreadable",
+        "accepted",
+    ]
+    assert [rejection.kind for rejection in row.rejections] == [kind]
+
+
+def test_a_text_that_nobody_verified_is_neither_accepted_nor_rejected() -> None:
+    row = make(Fake(verify_preserved=["perhaps"] * 9), retries=0)
+    assert row.example is None
+    assert [call.verdict for call in row.calls[-2:]] == ["unverified", "unreadable"]
 
 
 def test_an_unreadable_verdict_is_none() -> None:
