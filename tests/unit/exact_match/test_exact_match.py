@@ -28,7 +28,7 @@ GOLD = Table.of(
 )
 
 
-def judge(text: str, gold: Table = GOLD, format: str = "markdown", sort: str | None = "Wins"):
+def score(text: str, gold: Table = GOLD, format: str = "markdown", sort: str | None = "Wins"):
     return compare_exactly(text, format, gold.columns, gold.rows, sort)
 
 
@@ -56,7 +56,7 @@ def test_it_accepts_every_target_of_the_small_world(format: Any) -> None:
     for number in range(150):
         example = small_world.example(5, number)
         gold, rule = example.gold_table, example.constraints
-        opinion = judge(answer(gold, format), gold, format, rule.sort_column)
+        opinion = score(answer(gold, format), gold, format, rule.sort_column)
         assert (opinion.hallucinated, opinion.whole, opinion.row_recall) == (False, True, 1.0), (
             opinion,
             gold,
@@ -66,7 +66,7 @@ def test_it_accepts_every_target_of_the_small_world(format: Any) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_it_accepts_real_tables_in_every_format(format: Any, shared_data: Read) -> None:
     for table in small_tables(shared_data("wikitablequestions")):
-        opinion = judge(answer(table, format), table, format, None)
+        opinion = score(answer(table, format), table, format, None)
         assert opinion.whole, (opinion, table)
 
 
@@ -74,7 +74,7 @@ def test_on_tables_by_language_models_it_is_the_stricter_one(shared_data: Read) 
     """Nothing is flagged by the detector alone; by it alone another spelling of a name."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for text, gold, table in box_scores(shared_data("text2table_rotowire")):
-        first, second = detect(table, gold, text), judge(answer(table), gold, sort=None)
+        first, second = detect(table, gold, text), score(answer(table), gold, sort=None)
         if not first.unscored and not second.unscored:
             counts[first.hallucinated, second.hallucinated] += 1
     assert counts[True, False] == 0
@@ -90,7 +90,7 @@ def test_it_flags_what_the_detector_is_tested_with(name: str) -> None:
         edited = edit(table, random.Random(number))
         if edited is not None:
             tried += 1
-            assert judge(answer(edited), table, sort=None).hallucinated, (table, edited)
+            assert score(answer(edited), table, sort=None).hallucinated, (table, edited)
     assert tried > 50
 
 
@@ -111,50 +111,50 @@ def test_it_flags_what_the_detector_is_tested_with(name: str) -> None:
     ],
 )
 def test_rows(rows: list[str], expected: list[str]) -> None:
-    opinion = judge(markdown(*rows))
+    opinion = score(markdown(*rows))
     assert kinds(opinion) == expected
     assert opinion.hallucinated == bool(expected)
 
 
 def test_missing_rows_are_counted_and_no_hallucination() -> None:
-    opinion = judge(markdown("Ama | 0 | red"))
+    opinion = score(markdown("Ama | 0 | red"))
     assert (opinion.row_recall, opinion.whole, opinion.hallucinated) == (1 / 3, False, False)
-    empty = judge(markdown())
+    empty = score(markdown())
     assert (empty.row_recall, empty.whole, empty.hallucinated) == (0.0, False, False)
-    assert judge('{"t": []}', format="json") == empty
-    assert judge("I cannot tell.").hallucinated
+    assert score('{"t": []}', format="json") == empty
+    assert score("I cannot tell.").hallucinated
 
 
 @pytest.mark.parametrize(
     "head", ["Club | Shirt | Wins", "Club | Wins | Colour", "Club | Wins | Wins"]
 )
 def test_other_columns_are_wrong(head: str) -> None:
-    assert kinds(judge(markdown("Ama | 0 | red", head=head))) == ["columns"]
+    assert kinds(score(markdown("Ama | 0 | red", head=head))) == ["columns"]
 
 
 def test_rows_without_a_name_of_their_own_are_told_apart_by_more_columns() -> None:
     gold = Table.of(["Year", "Club", "Wins"], [["1", "Ama", "5"], ["2", "Ama", "5"]])
     wrong = "| Year | Club | Wins |\n|---|---|---|\n| 1 | Ama | 5 |\n| 2 | Ama | 6 |"
-    assert kinds(judge(wrong, gold, sort="Year")) == ["cell"]
+    assert kinds(score(wrong, gold, sort="Year")) == ["cell"]
     twice = Table.of(["Club", "Wins"], [["Ama", "5"], ["Ama", "5"]])
-    assert judge(answer(twice), twice).whole
+    assert score(answer(twice), twice).whole
 
 
 def test_what_cannot_be_compared_with_is_unscored() -> None:
     two = Table.of(["A", "a"], [["1", "2"]])
     blank = Table.of(["A", "B"], [[None, "-"]])
     for gold, sort in ((two, None), (blank, None), (GOLD, "Losses")):
-        opinion = judge(markdown("Ama | 0 | red"), gold, sort=sort)
+        opinion = score(markdown("Ama | 0 | red"), gold, sort=sort)
         assert opinion.unscored and not opinion.hallucinated and opinion.row_recall is None
 
 
 def test_the_table_behind_the_marker_counts_else_the_last() -> None:
     draft, final = markdown("Dor | 3 | red"), markdown("Ama | 0 | red")
     thought = f"<think>\n{draft}\n</think>\n"
-    assert not judge(f"{thought}{draft}\n\nChecked:\n\n{final}").hallucinated
-    assert not judge(f"{draft}\n#### \n{final}\n\nThat is all.\n\n{draft}").hallucinated
-    assert judge(f"{final}\n####\n{draft}").hallucinated
-    assert kinds(judge(f"{final}\n<think>")) == ["unreadable"]
+    assert not score(f"{thought}{draft}\n\nChecked:\n\n{final}").hallucinated
+    assert not score(f"{draft}\n#### \n{final}\n\nThat is all.\n\n{draft}").hallucinated
+    assert score(f"{final}\n####\n{draft}").hallucinated
+    assert kinds(score(f"{final}\n<think>")) == ["unreadable"]
 
 
 @pytest.mark.parametrize(

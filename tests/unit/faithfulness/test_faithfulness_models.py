@@ -67,7 +67,7 @@ def test_a_verdict_is_one_json_object_or_its_word_alone() -> None:
             read_verdict(text)
 
 
-def test_a_model_judges_every_claim_by_its_own_evidence() -> None:
+def test_a_model_scores_every_claim_by_its_own_evidence() -> None:
     backend = CannedBackend(lambda text: says("contradicted" if "39" in text else "supported"))
     ((verdicts, usage),) = LLMVerifier(backend).verify([(DOCUMENT, SOURCE)])
     assert [one.verdict for one in verdicts] == ["supported", "contradicted"]

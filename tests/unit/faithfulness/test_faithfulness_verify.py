@@ -137,13 +137,13 @@ def test_a_line_that_is_not_what_is_wanted_is_refused(
 def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    def judge(self: DocumentVerifier, claim: Claim) -> Verdict:
+    def verify(self: DocumentVerifier, claim: Claim) -> Verdict:
         if "Vey" in claim.text:
             raise IndexError("tuple index out of range")
         return whole(self, claim)
 
     whole = DocumentVerifier.verify
-    monkeypatch.setattr(DocumentVerifier, "verify", judge)
+    monkeypatch.setattr(DocumentVerifier, "verify", verify)
     texts = ["Alba has 41 points.", "Vey has 12 points.", "Sella has 37 points."]
     batch = folder / "batch.jsonl"
     lines = [json.dumps({"text": text, "source": TABLE}) for text in texts]
@@ -290,7 +290,7 @@ def test_a_text_without_a_claim_has_no_staf(
     assert json.loads(captured.out)["staf"] is None and "nothing is scored" in captured.err
 
 
-def test_the_program_judges_no_text_without_a_table(
+def test_the_program_scores_no_text_without_a_table(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "prose.txt").write_text("Sella won 37 points.", "utf-8")

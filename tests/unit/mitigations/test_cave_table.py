@@ -39,11 +39,11 @@ class Knowing:
         self, items: list[tuple[Document, object]]
     ) -> list[tuple[tuple[Verdict, ...], Usage]]:
         return [
-            (tuple(self._judge(document, claim) for claim in document.claims), Usage())
+            (tuple(self._score(document, claim) for claim in document.claims), Usage())
             for document, _ in items
         ]
 
-    def _judge(self, document: Document, claim) -> Verdict:  # type: ignore[no-untyped-def]
+    def _score(self, document: Document, claim) -> Verdict:  # type: ignore[no-untyped-def]
         assert document.table is not None
         row = document.table.rows[claim.row]
         known = TRUTH.get(row[0] or "")

@@ -155,10 +155,10 @@ def test_none_or_several_values_are_doubt(expected: tuple[str, ...]) -> None:
 
 def test_two_verdicts_that_disagree_are_doubt() -> None:
     text = "The Lions won 44 points."
-    judge = verifier(("Lions", "44", ("41",)))
+    scorer = verifier(("Lions", "44", ("41",)))
 
     def both(text: str, source: Source) -> Verification:
-        found = judge(text, source)
+        found = scorer(text, source)
         return replace(
             found,
             verdicts=(*found.verdicts, *(replace(v, expected=("38",)) for v in found.verdicts)),
@@ -182,8 +182,8 @@ def test_what_is_not_edited(text: str, words: str, expected: str) -> None:
 
 def test_an_edit_that_does_not_verify_better_is_undone_and_the_others_stay() -> None:
     text = "The Lions won 44 points. The Bears won 17 points."
-    judge = verifier(("Lions", "44", ("41",)), ("Bears", "17", ("38",)), ("Bears", "38", ("39",)))
-    mended = repair_text(text, CLUBS, judge)
+    scorer = verifier(("Lions", "44", ("41",)), ("Bears", "17", ("38",)), ("Bears", "38", ("39",)))
+    mended = repair_text(text, CLUBS, scorer)
     assert mended.text == "The Lions won 41 points. The Bears won 17 points."
     assert [edit.old for edit in mended.edits] == ["44"]
     assert [(edit.old, edit.new) for edit in mended.undone] == [("17", "38")]
@@ -192,10 +192,10 @@ def test_an_edit_that_does_not_verify_better_is_undone_and_the_others_stay() -> 
 def test_a_bound_goes_by_the_cell_and_not_by_what_is_rounded_already() -> None:
     source = Source((Table.of(["Name", "Votes"], [["Lewis", "202,806,871"], ["Iger", "5"]]),))
     text = "Lewis had votes of just over 142 million."
-    judge = verifier(("142", "142", ("203",)))
+    scorer = verifier(("142", "142", ("203",)))
 
     def with_cell(text: str, source: Source) -> Verification:
-        found = judge(text, source)
+        found = scorer(text, source)
         cell = (source.grids[0].evidence(0, 1),)
         return replace(found, verdicts=tuple(replace(v, evidence=cell) for v in found.verdicts))
 
@@ -205,15 +205,15 @@ def test_a_bound_goes_by_the_cell_and_not_by_what_is_rounded_already() -> None:
 def test_of_two_cells_the_one_that_is_not_said_beside_is_meant() -> None:
     source = Source((Table.of(["Year", "Votes"], [["2001", "51"], ["2002", "68"]]),))
     text = "Votes, at 40 in 2001, rose to 68 in 2002."
-    judge = verifier(("40", "40", ("68",)))
+    scorer = verifier(("40", "40", ("68",)))
 
     def with_cells(text: str, source: Source) -> Verification:
         cells = tuple(source.grids[0].evidence(row, 1) for row in (0, 1))
-        found = judge(text, source)
+        found = scorer(text, source)
         return replace(found, verdicts=tuple(replace(v, evidence=cells) for v in found.verdicts))
 
     assert repair_text(text, source, with_cells).text == text.replace("40", "51")
-    assert repair_text(text, source, judge).edits == ()
+    assert repair_text(text, source, scorer).edits == ()
 
 
 def test_with_the_program_verifier() -> None:
