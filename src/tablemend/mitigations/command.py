@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablemend.errors import TablemendError
@@ -49,9 +47,6 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
     )
     add_verifier_options(parser)
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write the result there, the edits to the output"
-    )
-    parser.add_argument(
         "--json", action="store_true", help="print one JSON object with the text and the edits"
     )
 
@@ -59,19 +54,14 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
 def mend(options: argparse.Namespace) -> int:
     """Mend a text or an answer table by its source, and list every edit."""
     from tablemend.faithfulness import inputs
-    from tablemend.runs import write_text
 
     _check(options)
     if options.batch is not None:
         return mend_batch(options, inputs.read_batch(options.batch))
     given = inputs.read_input(options)
     (found,) = _mend(options, [given])
-    if options.out is not None:
-        write_text(options.out, found.text)
     if options.json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
-    elif options.out is not None:
-        print(describe(found))
     else:
         sys.stdout.write(found.text)
         sys.stdout.flush()
@@ -86,28 +76,18 @@ def mend(options: argparse.Namespace) -> int:
 def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     """Mend a file of documents; one JSON object each, and the totals on stderr."""
     from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines
-    from tablemend.runs import write_text
 
-    written = []
     mended = []
     status = 0
-    totals: Counter[str] = Counter()
     for line, found in of_lines(lines, partial(_mend, options)):
-        written.append(line_json(line, found) + "\n")
+        print(line_json(line, found))
         status |= line.failed
-        if found is not None:
-            mended.append(found)
-            totals["documents"] += 1
-            totals["edits"] += len(found.edits)
-            totals["undone"] += len(found.undone)
-            totals["calls"] += found.usage.calls
-    if options.out is not None:
-        write_text(options.out, "".join(written))
-    else:
-        sys.stdout.write("".join(written))
+        mended += [] if found is None else [found]
     print(
-        f"{len(lines)} documents, {len(lines) - totals['documents']} without a table to mend;"
-        f" {totals['edits']} edits, {totals['undone']} undone, {totals['calls']} calls",
+        f"{len(lines)} documents, {len(lines) - len(mended)} without a table to mend;"
+        f" {sum(len(one.edits) for one in mended)} edits,"
+        f" {sum(len(one.undone) for one in mended)} undone,"
+        f" {sum(one.usage.calls for one in mended)} calls",
         file=sys.stderr,
     )
     if why := _why_failed(str(options.batch), mended):
@@ -138,21 +118,6 @@ def _check(options: argparse.Namespace) -> None:
     if options.method == "repair" and options.answer is not None and options.verifier != "program":
         raise TablemendError("an answer table is repaired by the program: leave --verifier out")
     refuse_unread(options, options.model)
-    if options.out is not None:
-        _check_out(options)
-
-
-def _check_out(options: argparse.Namespace) -> None:
-    out: Path = options.out
-    if out.is_dir() or not out.parent.is_dir():
-        what = f"{out} is a folder" if out.is_dir() else f"there is no folder {out.parent}"
-        raise TablemendError(f"--out {out}: {what}; name a file in a folder that exists")
-    read = [options.text, options.answer, options.context, options.query_file, options.batch]
-    if out.exists() and any(
-        path is not None and path.exists() and path.samefile(out)
-        for path in (*read, *options.source)
-    ):
-        raise TablemendError(f"--out {out} is one of the files that are read: name another")
 
 
 def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:

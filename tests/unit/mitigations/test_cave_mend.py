@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -58,24 +57,6 @@ def test_a_text_is_mended_and_the_edits_listed(
     assert ("1 calls" in captured.err) == bool(method)
 
 
-def test_a_file_gets_the_text_and_the_output_the_edits(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*TEXT, "--out", "out.txt"]) == 0
-    assert (folder / "out.txt").read_bytes().decode() == RIGHT
-    assert "'39' -> '37'" in capsys.readouterr().out
-    Path("out.txt").write_text("old")
-    Path("link").symlink_to("out.txt")
-    Path("null").symlink_to(os.devnull)
-    for out in ("link", "null"):
-        assert main([*TEXT, "--out", out]) == 0 and Path(out).is_symlink()
-    assert Path("out.txt").read_bytes().decode() == RIGHT and Path(os.devnull).is_char_device()
-    capsys.readouterr()
-    assert main([*TEXT, "--out", "summary.txt"]) == 2
-    assert "is one of the files that are read" in capsys.readouterr().err
-    assert (folder / "summary.txt").read_bytes() == WRONG.encode()
-
-
 @pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
 def test_an_answer_table_is_mended_in_its_answer(
     folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
@@ -101,8 +82,6 @@ def test_an_answer_table_is_mended_in_its_answer(
         ([*TABLE_ANSWER, "--source", "table.csv"], "leave the source out"),
         ([*TEXT, "--verifier", "programm"], "no verifier 'programm'; did you mean program?"),
         ([*TEXT, "--labels", "a,b"], "--labels is for an nli model"),
-        ([*TEXT, "--out", "none/out.txt"], "there is no folder none"),
-        ([*TEXT, "--out", "."], "is a folder"),
     ],
 )
 def test_bad_options_are_one_line(
@@ -143,10 +122,10 @@ def test_a_batch_is_mended_line_by_line(
         {"text": RIGHT, "source": TABLE},
     ]
     (folder / "batch.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    assert main(["mend", "--batch", "batch.jsonl", "--out", "out.jsonl", *method]) == 0
+    assert main(["mend", "--batch", "batch.jsonl", *method]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "" and "4 documents, 1 without a table to mend" in captured.err
-    found = [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()]
+    assert "4 documents, 1 without a table to mend" in captured.err
+    found = [json.loads(line) for line in captured.out.splitlines()]
     assert [one["line"] for one in found] == [1, 2, 3, 4]
     assert found[0]["text"] == found[3]["text"] == RIGHT and not found[3]["edits"]
     assert "no table found" in found[1]["error"] and "39" not in found[2]["text"]
