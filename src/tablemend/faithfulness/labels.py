@@ -8,33 +8,14 @@ from collections.abc import Mapping, Sequence
 from tablemend.errors import TablemendError
 from tablemend.records import VerdictName
 
-WORDS: dict[str, VerdictName] = {
-    "entailment": "supported",
-    "entailed": "supported",
-    "entails": "supported",
-    "supported": "supported",
-    "supports": "supported",
-    "support": "supported",
-    "true": "supported",
-    "consistent": "supported",
-    "contradiction": "contradicted",
-    "contradicted": "contradicted",
-    "contradicts": "contradicted",
-    "refuted": "contradicted",
-    "refutes": "contradicted",
-    "refute": "contradicted",
-    "refused": "contradicted",
-    "false": "contradicted",
-    "inconsistent": "contradicted",
-    "neutral": "not_in_source",
-    "notentailment": "not_in_source",
-    "notentailed": "not_in_source",
-    "notenoughinfo": "not_in_source",
-    "notenoughinformation": "not_in_source",
-    "nei": "not_in_source",
-    "unknown": "not_in_source",
-    "unverifiable": "not_in_source",
+_NAMES: dict[VerdictName, str] = {
+    "supported": "entailment entailed entails supported supports support true consistent",
+    "contradicted": "contradiction contradicted contradicts refuted refutes refute refused false"
+    " inconsistent",
+    "not_in_source": "neutral notentailment notentailed notenoughinfo notenoughinformation nei"
+    " unknown unverifiable",
 }
+WORDS = {word: verdict for verdict, words in _NAMES.items() for word in words.split()}
 """Names of labels in published models of inference and table checking, letters alone.
 
 ``refused`` is how TAPEX's TabFact models call a refuted statement; ``not_entailment`` of a model

@@ -12,6 +12,7 @@ import lxml.html
 from tablemend.tables.limits import (
     CONTROLS,
     SURROGATES,
+    only_table,
     outermost,
     refuse_characters,
     refuse_size,
@@ -55,12 +56,7 @@ def read_html(text: str) -> Table:
     Raises:
         TableError: no table, several, one inside another, one cut off, or no row.
     """
-    spans = locate_html(text)
-    if not spans:
-        raise TableError("no HTML table (<table> ... </table>)")
-    if len(spans) > 1:
-        raise TableError(f"{len(spans)} HTML tables where one is expected")
-    span = text[slice(*spans[0])]
+    span = only_table(text, locate_html(text), "HTML", "<table> ... </table>")
     if len(_TABLE_TAG.findall(span)) != 2:
         inner = span.lower().count("</table") > 1
         raise TableError("an HTML table inside another" if inner else "the HTML table is cut off")

@@ -36,6 +36,7 @@ from pylatexenc.macrospec import std_environment, std_macro
 from tablemend.tables.limits import (
     CONTROLS,
     SURROGATES,
+    only_table,
     outermost,
     refuse_characters,
     refuse_size,
@@ -124,12 +125,8 @@ def read_latex(text: str) -> Table:
         TableError: no tabular, several, malformed LaTeX, a row with more cells than the header,
             or more than :data:`MAX_CHARACTERS` characters.
     """
-    spans = locate_latex(text)
-    if not spans:
-        raise TableError(r"no LaTeX table (\begin{tabular} ... \end{tabular})")
-    if len(spans) > 1:
-        raise TableError(f"{len(spans)} LaTeX tables where one is expected")
-    span = text[slice(*spans[0])]
+    looks = r"\begin{tabular} ... \end{tabular}"
+    span = only_table(text, locate_latex(text), "LaTeX", looks)
     if len(span) > MAX_CHARACTERS:
         raise TableError(
             f"the LaTeX table has {len(span):,} characters; the limit is {MAX_CHARACTERS:,}"

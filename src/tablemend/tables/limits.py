@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tablemend.tables.table import Table, TableError
 
@@ -34,6 +34,19 @@ def outermost(tags: re.Pattern[str], text: str) -> list[tuple[int, int]]:
                 spans.pop()
             spans.append((start, tag.end()))
     return sorted([*spans, *opened[:1]])
+
+
+def only_table(text: str, spans: Sequence[tuple[int, int]], form: str, looks: str) -> str:
+    """The one table of a text.
+
+    Raises:
+        TableError: there is none, which says how one ``looks``, or there are several.
+    """
+    if not spans:
+        raise TableError(f"no {form} table ({looks})")
+    if len(spans) > 1:
+        raise TableError(f"{len(spans)} {form} tables where one is expected")
+    return text[slice(*spans[0])]
 
 
 def refuse_size(rows: int, columns: int) -> None:

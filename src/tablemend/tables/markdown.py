@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
 
-from tablemend.tables.limits import SURROGATES, refuse_characters, refuse_size
+from tablemend.tables.limits import SURROGATES, only_table, refuse_characters, refuse_size
 from tablemend.tables.table import Cell, Table, TableError
 
 MAX_CHARACTERS = 4_000_000
@@ -77,18 +77,14 @@ def read_markdown(text: str) -> Table:
         TableError: no table, several, a row that is too long, or too much inline markup.
     """
     spans = locate_markdown(text)
-    if not spans:
-        if has_rows_without_delimiter(text):
-            raise TableError("Markdown rows without a delimiter row (|---|---|) under the header")
-        raise TableError("no Markdown table (a header row and a row of dashes under it)")
-    if len(spans) > 1:
-        raise TableError(f"{len(spans)} Markdown tables where one is expected")
-    start, end = spans[0]
-    if end - start > MAX_CHARACTERS:
+    if not spans and has_rows_without_delimiter(text):
+        raise TableError("Markdown rows without a delimiter row (|---|---|) under the header")
+    table = only_table(text, spans, "Markdown", "a header row and a row of dashes under it")
+    if len(table) > MAX_CHARACTERS:
         raise TableError(
-            f"a Markdown table of {end - start:,} characters (limit {MAX_CHARACTERS:,}); use CSV"
+            f"a Markdown table of {len(table):,} characters (limit {MAX_CHARACTERS:,}); use CSV"
         )
-    header, delimiter, *body = text[start:end].split("\n")
+    header, delimiter, *body = table.split("\n")
     columns = _split(header)
     rows = [_split(line) for line in body]
     _check_widths(columns, _split(delimiter), rows)
