@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tablemend.detector.keys import Gold
 from tablemend.detector.matching import Cells
+from tablemend.detector.mentions import index_context
 from tablemend.detector.order import SortRule, find_disorder
-from tablemend.detector.source import index_context
 from tablemend.records import ABSTENTION, UNSCORED, Finding, Metric, total
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank

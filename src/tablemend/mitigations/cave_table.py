@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
-from tablemend.mitigations.answers import BLANK, blank_for, put_back, rows_left, table_left
+from tablemend.mitigations.answer_tables import BLANK, blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.edits import Draft, Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order
 from tablemend.mitigations.rewrite_prompts import (

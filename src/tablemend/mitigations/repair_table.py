@@ -16,7 +16,7 @@ from tablemend.claims.answers import answer_claims
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import sort_rule_from_query
-from tablemend.mitigations.answers import blank_for, put_back, rows_left, table_left
+from tablemend.mitigations.answer_tables import blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order
 from tablemend.records import Claim, Verdict, Verification

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.premise import gather, premise
-from tablemend.mitigations.answers import BLANK
+from tablemend.mitigations.answer_tables import BLANK
 from tablemend.mitigations.edits import Edit
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import (

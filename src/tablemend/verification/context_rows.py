@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from tablemend.detector.source import index_context
+from tablemend.detector.mentions import index_context
 from tablemend.records import Claim, ClaimError, Evidence, Verdict, VerdictName
 from tablemend.values.cells import read_value
 from tablemend.values.text import clean, header_key

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from random import Random
 
 from tablemend.claims.extract import extract_claims
-from tablemend.mitigations.answers import BLANK
+from tablemend.mitigations.answer_tables import BLANK
 from tablemend.mitigations.rewrite_prompts import DROP
 from tablemend.verification.program import verify_document
 from tests.support.model_server.claims import read_evidence

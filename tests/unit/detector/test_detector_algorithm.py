@@ -16,9 +16,9 @@ from tablemend.detector.algorithm import (
     why_no_table,
 )
 from tablemend.detector.keys import primary_key
+from tablemend.detector.mentions import Context
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity, Pair
-from tablemend.detector.source import Context
 from tablemend.records import Judgement
 from tablemend.tables.read import FORMATS
 from tablemend.tables.table import Table
