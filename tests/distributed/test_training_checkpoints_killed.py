@@ -114,10 +114,10 @@ def test_a_kill_in_the_last_save_loses_no_step(
     assert f"resuming from {run.path}/sft/checkpoint-2" in capsys.readouterr().out
     saved = load_file(run.model / "model.safetensors")
     assert all(torch.equal(saved[name], trained[name]) for name in saved)
-    told = json.loads(run.manifest.read_text())["sft"]
-    assert told["steps"] == 2 and told["tokens"] > 0 and told["first_answer"]
-    assert [entry["step"] for entry in told["log"] if "loss" in entry] == [1, 2]
-    assert told["last_loss"] == [entry["loss"] for entry in told["log"] if "loss" in entry][-1]
+    noted = json.loads(run.manifest.read_text())["sft"]
+    assert noted["steps"] == 2 and noted["tokens"] > 0 and noted["first_answer"]
+    assert [entry["step"] for entry in noted["log"] if "loss" in entry] == [1, 2]
+    assert noted["last_loss"] == [entry["loss"] for entry in noted["log"] if "loss" in entry][-1]
     _script(config, tmp_path / "cut.yaml", monkeypatch)
     assert "finished: " in capsys.readouterr().out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -15,11 +14,10 @@ import pytest
 import torch
 from pydantic import ValidationError
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig
+from transformers import AutoTokenizer
 
 import random_training
 from tablemend.config import parse
-from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.runs import read_jsonl
 from tablemend.script import run_script
@@ -153,63 +151,12 @@ def test_a_wrong_recipe_is_refused_before_anything_is_started(
     assert first == "error: the configuration has 1 problem:" and problem in line
 
 
-def test_the_screen_has_every_reason_and_says_that_figures_of_a_gpu_are_missing(
-    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    results = {
-        "lora": {"result": "measured"},
-        "lora-flash": {"result": "refused", "why": "no flash attention here"},
-    }
-    monkeypatch.setattr(benchmark, "apart", lambda _, name: {"try": name, **results[name]})
-    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "only=[lora, lora-flash]"])
-    benchmark.main()
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[:2] == ["lora: measured", "lora-flash: refused: no flash attention here"]
-    assert shown[-1] == "no GPU here: these are figures of a CPU, those of a GPU are missing"
-    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "only=[lora-flash]"])
-    with pytest.raises(SystemExit, match="nothing was measured"):
-        benchmark.main()
-
-
 def test_a_try_beyond_its_time_is_ended(
     benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["gpu_training.py"])
     line = benchmark.apart(settings("lora", minutes=1e-4), "lora")
     assert line["result"] == "over the time"
-
-
-def test_a_try_that_ends_without_a_line_leaves_one(
-    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "step=3"])
-    line = benchmark.apart(settings("lora"), "lora")
-    assert line["result"] == "failed"
-    assert line["why"].startswith("status 2: ") and "step" in line["why"]
-
-
-def test_names_of_tries_are_checked(benchmark: Any, settings: Any) -> None:
-    with pytest.raises(TablemendError, match=r"^only: no try lora-fast; there are lora, "):
-        benchmark.chosen(settings("lora-fast"), on_gpu=True)
-    without = benchmark.chosen(settings().model_copy(update={"only": None}), on_gpu=False)
-    assert tuple(without) == benchmark.ANYWHERE
-
-
-@pytest.mark.parametrize(
-    ("override", "kind"), [("train.precision=float32", "float32"), ("seed=3", "bfloat16")]
-)
-def test_a_product_is_compared_with_a_training_in_its_own_type(
-    override: str, kind: str, benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(random_training.DATA_SHEET, platform.machine(), 1.0)
-    multiplied = []
-    monkeypatch.setattr(
-        random_training, "product_rate", lambda dtype: multiplied.append(dtype) or 1.0
-    )
-    config = settings(overrides=("train.precision=bfloat16", override))
-    line = benchmark.make(config, "lora", benchmark.TRIES["lora"])
-    assert line["computes_in"] == kind and multiplied == [getattr(torch, kind)]
-    assert (line["mfu"] is None) == (kind == "float32")
 
 
 def test_the_users_overrides_stand_above_those_of_a_try(benchmark: Any, settings: Any) -> None:
@@ -253,40 +200,6 @@ def test_the_formula_counts_what_torch_counts(trainer_of: Make) -> None:
     frozen = random_training.Work.of(adapters.model)
     assert (work.passes, frozen.passes) == (6, 4)
     assert (work.body, work.head, work.attention) == (frozen.body, frozen.head, frozen.attention)
-
-
-def test_a_sliding_window_costs_no_more_than_it_sees() -> None:
-    length, window = 50, 8
-    rows = [min(place + 1, window) for place in range(length)]
-    one = random_training.Work(passes=6, body=0, head=0, attention={window: 1})
-    assert one.flops([length], 1) == pytest.approx(12 * sum(rows), rel=0.1)
-    whole = replace(one, attention={None: 1})
-    assert (
-        whole.flops([length], 1)
-        == 6 * length**2
-        == replace(one, attention={64: 1}).flops([length], 1)
-    )
-    kinds = ["sliding_attention", "full_attention", "sliding_attention"]
-    text = Gemma3TextConfig(
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=3,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        head_dim=8,
-        vocab_size=32,
-        layer_types=kinds,
-        sliding_window=window,
-    )
-    model = AutoModelForCausalLM.from_config(text)
-    assert random_training.Work.of(model).attention == {window: 32, None: 16}
-
-
-def test_random_rows_hold_no_padding() -> None:
-    rows = random_training.random_rows([30] * 40, [10] * 40, vocabulary=7, padding=3, seed=0)
-    ids = {each for row in rows for each in row.input_ids}
-    assert ids == {0, 1, 2, 4, 5, 6}
-    assert {len(row.target) for row in rows} == {10}
 
 
 @pytest.fixture

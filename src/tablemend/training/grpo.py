@@ -441,6 +441,14 @@ def summary(log: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _report(facts: Mapping[str, Any]) -> Iterator[str]:
+    mean, last = (facts["rewards"][name] for name in ("mean", "last"))
+    yield (
+        f"mean reward {mean['reward']:.3f}, last {last['reward']:.3f}, "
+        f"{mean['equal_groups']:.0%} of the groups equal"
+    )
+
+
 def _show(config: GrpoCommand, tokenizer: Tokenizer) -> Iterator[str]:
     for asked in prepare(config, tokenizer).tasks[: config.show]:
         yield show(asked, config)
@@ -453,4 +461,5 @@ METHOD = Method(
     show=_show,
     check=lambda config: engine.refuse_engine(config),
     summarise=lambda facts: {"rewards": summary(facts["log"])},
+    report=_report,
 )

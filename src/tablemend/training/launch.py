@@ -77,7 +77,7 @@ def keeps_state() -> bool:
 
 
 def from_environment(environment: Mapping[str, str]) -> Launch:
-    """What the launcher told its processes."""
+    """What the launcher asked for."""
 
     def says(name: str) -> bool:
         return environment.get(name, "").lower() in ("true", "1")

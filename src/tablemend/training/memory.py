@@ -102,7 +102,7 @@ STRATEGIES = (
     Strategy("zero3-nodes", 4 * MACHINE, ALL, deepspeed=True),
     Strategy("fsdp2-nodes", 4 * MACHINE, ALL),
 )
-"""The launches that a plan compares where it is not told how many GPUs there are."""
+"""The launches that a plan compares where nobody says how many GPUs there are."""
 
 
 def launches(gpus: int | None) -> tuple[Strategy, ...]:

@@ -41,9 +41,6 @@ def length_groups(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> 
         yield from indices
 
 
-TRAINED, MASKED, PLAIN = "\033[32m", "\033[90m", "\033[0m"
-
-
 class LengthGrouped(torch.utils.data.Sampler[int]):
     """Rows in the order of :func:`length_groups`; each epoch has its own.
 

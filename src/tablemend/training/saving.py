@@ -62,17 +62,17 @@ def save(
             del weights
             checkpoints.check_weights(partial, expected)
             _release(trainer)
-            told, revision = dict(facts), facts["model_revision"]
+            noted, revision = dict(facts), facts["model_revision"]
             with refusals(config.train, run):
                 if lora is None:
                     checkpoints.check_generation(partial, tokenizer)
                 elif lora.save == "merged":
-                    told["merging"] = asdict(
+                    noted["merging"] = asdict(
                         adapters.merge_in_place(partial, config, run, prompts, revision)
                     )
                 answer = checkpoints.generate_once(partial, config.model, prompts[0])
             checkpoints.mark_complete(partial)
-            record(run, config.stage, {**told, "first_answer": answer})
+            record(run, config.stage, {**noted, "first_answer": answer})
             checkpoints.put_in_place(run.model, partial)  # an old one is there where it was damaged
     return answer
 

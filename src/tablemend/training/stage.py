@@ -138,16 +138,9 @@ def report(run: Run, facts: dict[str, Any], more: Iterable[str] = ()) -> None:
         if facts["ended_early"]:
             print(f"warning: {facts['ended_early']}")
         dropped = sum(facts["dropped"].values())
-        came_to = f"last loss {facts['last_loss']}"
-        if rewards := facts.get("rewards"):
-            mean, last = rewards["mean"], rewards["last"]
-            came_to = (
-                f"mean reward {mean['reward']:.3f}, last {last['reward']:.3f}, "
-                f"{mean['equal_groups']:.0%} of the groups equal"
-            )
         print(
             f"{run.model}: {facts['steps']} steps, {facts['tokens']} tokens in "
-            f"{facts['seconds']} s, {came_to}, {dropped} examples dropped"
+            f"{facts['seconds']} s, last loss {facts['last_loss']}, {dropped} examples dropped"
         )
         for line in more:
             print(line)

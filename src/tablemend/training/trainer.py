@@ -25,7 +25,7 @@ SHORT = 1024
 
 
 class Paced:
-    """What every trainer of this house does alike, put before TRL's class.
+    """What every trainer here does alike, put before TRL's class.
 
     Differs from transformers' Trainer in the schedule.
     """

@@ -111,9 +111,9 @@ def test_rewards_are_logged_and_change_the_weights(
         assert entry["parts/cells"] == 0.25 and entry["hallucinated"] == 1.0
         assert entry["completions/clipped_ratio"] > 0.5 and entry["equal_groups"] < 1
     assert not same_weights(run.model, tiny_model)
-    told = grpo.summary(facts["log"])
-    assert told["last"]["reward"] == steps[-1]["reward"]
-    assert told["mean"]["reward"] == pytest.approx(sum(e["reward"] for e in steps) / 4, abs=1e-5)
+    noted = grpo.summary(facts["log"])
+    assert noted["last"]["reward"] == steps[-1]["reward"]
+    assert noted["mean"]["reward"] == pytest.approx(sum(e["reward"] for e in steps) / 4, abs=1e-5)
 
 
 def test_groups_with_equal_rewards_are_counted_and_warned_of(
@@ -123,9 +123,9 @@ def test_groups_with_equal_rewards_are_counted_and_warned_of(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run, facts = train(command("equal", "train.max_steps=2"))
-    told = grpo.summary(facts["log"])["mean"]
-    assert told["equal_groups"] == 1.0 and told["equal_groups_right"] == 0.0
-    assert told["reward"] == 0.0 and told["hallucinated"] == 1.0
+    noted = grpo.summary(facts["log"])["mean"]
+    assert noted["equal_groups"] == 1.0 and noted["equal_groups_right"] == 0.0
+    assert noted["reward"] == 0.0 and noted["hallucinated"] == 1.0
     said = [str(one.message) for one in caught if "earn the same" in str(one.message)]
     assert len(said) == 1 and "100% of the groups" in said[0] and "equal_groups=0.9" in said[0]
     assert same_weights(run.model, tiny_model)
@@ -246,18 +246,18 @@ def test_the_command_trains_and_shows(
     assert not (tmp_path / "whole").exists()
     monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}"])
     runpy.run_path(script)["main"]()
-    told = json.loads((tmp_path / "whole" / "manifest.json").read_text())["grpo"]
-    assert told["rewards"]["last"]["parts/order"] == 0.25 and told["start"] == {}
-    assert told["reward"].startswith("tablemend reward") and told["first_answer"]
-    means = told["rewards"]["mean"]
-    said = f"mean reward {means['reward']:.3f}, last {told['rewards']['last']['reward']:.3f}, "
+    noted = json.loads((tmp_path / "whole" / "manifest.json").read_text())["grpo"]
+    assert noted["rewards"]["last"]["parts/order"] == 0.25 and noted["start"] == {}
+    assert noted["reward"].startswith("tablemend reward") and noted["first_answer"]
+    means = noted["rewards"]["mean"]
+    said = f"mean reward {means['reward']:.3f}, last {noted['rewards']['last']['reward']:.3f}, "
     printed = capsys.readouterr()
     assert f"{said}{means['equal_groups']:.0%} of the groups equal" in printed.out
     *_, last, saving = printed.err.splitlines()
     begun = ("starting ", "reading ", "tokenising ", "loading ", "training: ", "step 1 of ")
     lines = iter(printed.err.splitlines())
     assert all(any(line.startswith(word) for line in lines) for word in begun), printed.err
-    steps, reward = told["steps"], told["rewards"]["last"]["reward"]
+    steps, reward = noted["steps"], noted["rewards"]["last"]["reward"]
     assert last.startswith(f"step {steps} of {steps}, reward {reward:.4g}, ")
     assert saving == f"saving and checking {tmp_path / 'whole' / 'model'}"
     assert "{" not in printed.out + printed.err  # no dictionary of the Trainer's

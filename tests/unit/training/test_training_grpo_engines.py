@@ -177,9 +177,9 @@ def test_vllm_is_asked_as_transformers_is(
     steps = [entry for entry in facts["log"] if "equal_groups" in entry]
     assert [entry["reward"] for entry in steps] == [0.5, 0.5]  # one that is cut earns nothing
     assert [entry["completions/clipped_ratio"] for entry in steps] == [0.25, 0.25]
-    told = grpo.summary(facts["log"])["mean"]
-    assert told["sampling/sampling_logp_difference/mean"] < 1e-3  # TRL scored the same tokens
-    assert told["sampling/importance_sampling_ratio/mean"] == pytest.approx(1.0, abs=1e-2)
+    noted = grpo.summary(facts["log"])["mean"]
+    assert noted["sampling/sampling_logp_difference/mean"] < 1e-3  # TRL scored the same tokens
+    assert noted["sampling/importance_sampling_ratio/mean"] == pytest.approx(1.0, abs=1e-2)
 
 
 @pytest.mark.parametrize(
@@ -312,9 +312,9 @@ def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
     config = command("grpo.engine=vllm-server", f"grpo.server={serve(answers)}")
     with pytest.raises(TablemendError) as caught:
         engine.refuse_engine(config)
-    told = str(caught.value)
-    assert message in told and "\n" not in told
-    assert "VLLM_SERVER_DEV_MODE=1 vllm serve" in told and "--max-model-len 1024" in told
+    noted = str(caught.value)
+    assert message in noted and "\n" not in noted
+    assert "VLLM_SERVER_DEV_MODE=1 vllm serve" in noted and "--max-model-len 1024" in noted
     uncorrected = command(
         "grpo.engine=vllm-server",
         f"grpo.server={config.grpo.server}",

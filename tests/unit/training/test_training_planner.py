@@ -357,9 +357,9 @@ def test_adapters_that_fit_no_layer_are_refused_in_one_line(
     architecture = config_of(start_of(config.model.path))
     with pytest.raises(TablemendError, match=message) as caught:
         activations.empty_model(architecture, torch.bfloat16, config.train.lora)
-    told = str(caught.value)
-    assert told.startswith(f"train.lora.target_modules=[{target}] ") and "\n" not in told
+    shown = str(caught.value)
+    assert shown.startswith(f"train.lora.target_modules=[{target}] ") and "\n" not in shown
     layers = "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, and"
-    assert f"the linear layers are {layers}" in told
+    assert f"the linear layers are {layers}" in shown
     plan.print_plan(config)
-    assert told in capsys.readouterr().out
+    assert shown in capsys.readouterr().out
