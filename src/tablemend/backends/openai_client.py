@@ -10,7 +10,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import aiohttp
@@ -89,7 +89,7 @@ class _Server:
     """
 
     url: str
-    key: str
+    key: str = field(repr=False)
     answered: bool = False
     stops: str = ""
 
