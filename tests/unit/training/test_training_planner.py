@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -61,8 +62,14 @@ def grpo(*overrides: str, name: str = "qwen3-8b-grpo") -> GrpoCommand:
     return parse(GrpoCommand, [f"recipe={name}", *overrides])
 
 
+@cache
+def planner(path: str) -> memory.Planner:
+    """One for all tests: nothing is traced twice."""
+    return memory.Planner(config_of(path))
+
+
 def planner_of(config: Trained) -> memory.Planner:
-    return memory.Planner(config_of(start_of(config.model.path)))
+    return planner(start_of(config.model.path))
 
 
 @pytest.mark.parametrize(("method", "checkpointing"), [("full", False), ("lora", True)])
