@@ -32,7 +32,7 @@ class Kernel(NamedTuple):
 
 
 class Injected(NamedTuple):
-    """A defect, the kinds by which it may be told, and what the checks said of it."""
+    """A defect, the kinds by which it may be found, and what the checks said of it."""
 
     name: str
     kinds: frozenset[str]

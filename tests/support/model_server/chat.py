@@ -78,7 +78,7 @@ class Reply:
 
 
 class Answerer(Protocol):
-    """What stands behind the server."""
+    """What answers behind the server."""
 
     def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
         """Answer; with a mistake of :data:`faults.MISTAKES` where the stage can make it."""

@@ -38,7 +38,7 @@ class Server:
     """Answers requests of the protocol, each after ``latency`` seconds.
 
     Args:
-        answerer: what stands behind it.
+        answerer: makes the answers.
         faults: what goes wrong.
         latency: seconds from a request to its answer; the time that making the answer takes
             is part of them.

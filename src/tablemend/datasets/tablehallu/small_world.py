@@ -41,7 +41,7 @@ class Topic:
     Attributes:
         key: header of the key column.
         plural: the entities in the query.
-        category, domain: where the topic stands in the paper's hierarchy (TableHallu, A.1.1).
+        category, domain: the place of the topic in the paper's hierarchy (TableHallu, A.1.1).
         verbs: past-tense verbs that take the phrases below as objects.
         counts: columns with a number, each with the noun that follows it.
         kinds: columns with a category: the phrase around the value, and the values.

@@ -27,8 +27,8 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
         "it; neither is a person: see `tablemend annotate` for human verification.",
         _command(settings),
         *size_tables(counts),
-        "Splits are made by the hash of the topic, its years left out: no topic stands on two "
-        "sides, and of two nearly equal kernels only the first is kept.",
+        "Splits are made by the hash of the topic, its years left out: no topic is in two "
+        "splits, and of two nearly equal kernels only the first is kept.",
         "Every gold value has its character span in both contexts. `calls` of an example names "
         "every answer of a model on its way: stage, attempt, prompt and version, model, tokens, "
         "finish reason and verdict.",

@@ -112,7 +112,7 @@ def _check_rows(table: Table) -> Iterator[Problem]:
         yield Problem(KEY_EMPTY, f"The column {name!r} names the rows; no cell there may be null.")
     doubled = [row for row, count in Counter(table.rows).items() if count > 1]
     for row in doubled:
-        yield Problem(SAME_ROW, f"The row of {row[key]!r} stands in the table twice.")
+        yield Problem(SAME_ROW, f"The row of {row[key]!r} is in the table twice.")
     counts = Counter(fold(entity) for entity in entities if entity is not None)
     for row in table.rows:
         entity = row[key]

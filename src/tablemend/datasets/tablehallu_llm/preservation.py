@@ -123,7 +123,7 @@ class Preserved:
         ]
 
     def _starts(self, sentence: Span) -> list[int]:
-        """Where a sentence stands word for word, not as the end of another word."""
+        """Where a sentence is word for word, not as the end of another word."""
         said = self.draft.context[slice(*sentence)]
         places = (match.start() for match in re.finditer(re.escape(said), self.text))
         return [start for start in places if start == 0 or not self.text[start - 1].isalnum()]

@@ -1,6 +1,6 @@
 """What each sentence of a text is about, and where it states the cells of a table.
 
-A value belongs to a row if it stands in a sentence that names the row, or in one that follows
+A value belongs to a row if it is in a sentence that names the row, or in one that follows
 without naming another. In a base context, which speaks of nothing but the table, a sentence
 about no row in particular ("All five ...") speaks of all of them. In a longer text only a
 sentence that begins with a pronoun is carried over, for what else it names is not known.
@@ -233,7 +233,7 @@ class Statements:
 
     @cached_property
     def _long_names(self) -> list[tuple[Span, str]]:
-        """Every place of a cell of several words: what stands inside is part of that name."""
+        """Every place of a cell of several words: what is inside is part of that name."""
         names = {
             (cell, column)
             for row in self.table.rows
