@@ -16,6 +16,7 @@ from huggingface_hub import ModelCard
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend.config import parse
+from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
@@ -350,6 +351,24 @@ def _commands_of(text: str, folder: Path) -> list[tuple[str, Any]]:
         (place,) = (n for n, word in enumerate(words) if word.endswith(".py"))
         found.append((words[place], parse(COMMANDS[words[place]], words[place + 1 :])))
     return found
+
+
+def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None:
+    out = tmp_path / "some data"
+    made = parse(Synthesis, ["source=small-world", "n=30", "seed=4", f"out={out}"])
+    make_dataset(made, lambda _: None)
+    source = f"{{source: {out}, split: train, n: 9, seed: 0}}"
+    run = finished_training(tmp_path / "run", base, f"data.train={source}")
+    published = publish(run)
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    command = "python data_gen/tablehallu.py source=small-world n=30 seed=4 out='.../some data'\n"
+    assert text.count(command) == 1
+    assert _commands_of(text, published.folder)[0] == (
+        "data_gen/tablehallu.py",
+        made.model_copy(update={"out": ".../some data"}),
+    )
+    (out / "README.md").unlink()
+    assert command not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
