@@ -128,7 +128,8 @@ class Sampler:
         left, right = self._at(one, measure), self._at(other, measure)
         way = self.rng.random()
         if way < 0.25:
-            return self._difference(Difference(left, right), a, b)
+            is_one = measure.counted and abs(a.value - b.value) == 1  # "1 fewer barns"
+            return None if is_one else self._difference(Difference(left, right), a, b)
         times = a.value / b.value if b.value > 0 else 0.0
         is_share = "%" in (a.unit.symbol, a.measure) or a.measure == "points"
         if way < 0.4 and 1.2 < times < 20 and not is_share:

@@ -30,7 +30,8 @@ from tablemend.values.periods import Period, read_period
 from tablemend.values.text import tokens_of
 from tablemend.values.units import ONE
 
-FLAGS = ("flag", "flag status")
+_FLAGS = ("flag", "flag status")
+_FLAGGED = frozenset("high low normal abnormal critical h l n a hh ll".split())
 MAX_ROWS, MAX_COLUMNS = 400, 60
 
 _NO_AMOUNT = re.compile(rf"(?:#|{'|'.join(WORDS['no_amounts'])})\.?", re.I)
@@ -61,6 +62,7 @@ class Measure:
         counted: it is called by a plural and its cells are whole numbers: "41 points".
         period: its header.
         is_name: its label is a name, that of an entity: "the" does not stand before it.
+        flags: it says high, low or normal of each row.
     """
 
     column: int
@@ -71,11 +73,7 @@ class Measure:
     counted: bool = False
     period: Period | None = None
     is_name: bool = False
-
-    @property
-    def flags(self) -> bool:
-        """Whether it says high, low or normal of each row."""
-        return self.label in FLAGS and self.kind == "text"
+    flags: bool = False
 
 
 class Speaker:
@@ -164,8 +162,8 @@ class Speaker:
         cells = [self.cell(row, column) for row in self.rows]
         filled = [cell for cell in cells if cell.kind != "blank"]
         texts = [cell.text for cell in filled]
-        if label in FLAGS and texts and all(map(str.isalpha, texts)):
-            return Measure(column, label, "text")  # what is normal may have none
+        if label in _FLAGS and texts and {text.casefold() for text in texts} <= _FLAGGED:
+            return Measure(column, label, "text", flags=True)  # what is normal may have none
         if 2 * len(filled) < len(cells) or not filled:
             return None
         kinds = {cell.kind for cell in filled}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tablemend.evidence.grid import Column as GridColumn
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.labels import merge_units
 from tablemend.tables.table import Table
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 Kind = Literal["number", "date", "text", "blank"]
 
 _UNIT_HEADERS = frozenset(("unit", "units", "uom", "unit of measure", "units of measure"))
+_ODD_UNIT = re.compile(r"\(([^\W\d_]{1,4}/[^\W\d_]{1,4}|[a-zµ][A-Z][a-z]?)\)$")
 PATH = -1
 """In a condition, in the place of a column: any level of what leads to a row (a section)."""
 
@@ -119,7 +122,7 @@ class TypedTable:
         grid = table if isinstance(table, Grid) else Grid(table)
         units = next((c.index for c in grid.columns if states_units(c.header)), None)
         cells = [
-            [_read(grid, line.index, c.index, line.name, units) for c in grid.columns]
+            [_read(grid, line.index, c, line.name, units) for c in grid.columns]
             for line in grid.lines
         ]
         rows = [
@@ -227,18 +230,27 @@ def _dated(row: int, column: int, text: str) -> Cell | None:
     return Cell(row, column, text, period.iso, "date", float(period.order), PLAIN, period.grain)
 
 
-def _read(grid: Grid, row: int, column: int, name: str, units: int | None) -> Cell:
-    text = name if column == grid.key else grid.cell(row, column)
-    value = read_value(text) if column == grid.key else grid.value(row, column)
-    kind = grid.columns[column].kind
+def _read(grid: Grid, row: int, column: GridColumn, name: str, units: int | None) -> Cell:
+    place, kind, is_key = column.index, column.kind, column.index == grid.key
+    text = name if is_key else grid.cell(row, place)
+    value = read_value(text) if is_key else grid.value(row, place)
     if value.blank:
-        return Cell(row, column, text, "", "blank")
-    if (kind in ("date", "name") or value.number is None) and (dated := _dated(row, column, text)):
+        return Cell(row, place, text, "", "blank")
+    if (kind in ("date", "name") or value.number is None) and (dated := _dated(row, place, text)):
         return dated
     if value.number is None or kind == "name":
-        return Cell(row, column, text, value.text, "text")
+        return Cell(row, place, text, value.text, "text")
     measure = grid.cell(row, units) if units is not None else _own_measure(text, value)
-    return _number(row, column, text, value.number, grid.unit(row, column), measure)
+    unit = grid.unit(row, place)
+    if not measure and unit == value.number.unit == PLAIN:
+        measure = _header_measure(column.name)
+    return _number(row, place, text, value.number, unit, measure)
+
+
+def _header_measure(header: str) -> str:
+    """What a header counts in that is no known unit: "mAh" of "Battery (mAh)"."""
+    match = _ODD_UNIT.search(header)
+    return match[1] if match else ""
 
 
 def _number(row: int, column: int, text: str, number: Number, beyond: Unit, measure: str) -> Cell:
