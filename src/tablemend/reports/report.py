@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jinja2
+
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
 from tablemend.records import ContextKind, Judgement, SampleView
@@ -69,18 +71,20 @@ def write_reports(run: Path) -> dict[str, Any]:
             one = SampleView.from_json(line)
             views.setdefault(one.view, {})[one.id] = one
         shown = _read_shown(run)
-    except (AttributeError, KeyError, TypeError) as error:
+        if shown.keys() != results["systems"].keys():
+            raise TablemendError(
+                f"{run}: judgements.jsonl is not of the systems of results.json: run the "
+                "comparison again (python eval/compare.py recipe=... run=...)"
+            )
+        pages = write_markdown(results), write_html(results, views, shown)
+    except (AttributeError, LookupError, TypeError, jinja2.TemplateError) as error:
         raise TablemendError(
-            f"{run}: views.jsonl or judgements.jsonl are not as this version writes them "
-            f"({error!r}): run the comparison again (python eval/compare.py recipe=... run=...)"
+            f"{run}: results.json, views.jsonl or judgements.jsonl are not as this version writes "
+            f"them ({error!r}): run the comparison again (python eval/compare.py recipe=... "
+            "run=...)"
         ) from error
-    if shown.keys() != results["systems"].keys():
-        raise TablemendError(
-            f"{run}: judgements.jsonl is not of the systems of results.json: run the comparison "
-            "again (python eval/compare.py recipe=... run=...)"
-        )
-    write_text(run / "report.md", write_markdown(results))
-    write_text(run / "report.html", write_html(results, views, shown))
+    write_text(run / "report.md", pages[0])
+    write_text(run / "report.html", pages[1])
     return results
 
 

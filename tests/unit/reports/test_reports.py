@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict
 from html.parser import HTMLParser
 
 import pytest
 
+from tablemend.errors import TablemendError
 from tablemend.generations import Stored
 from tablemend.records import (
     Answer,
@@ -21,8 +23,8 @@ from tablemend.records import (
 )
 from tablemend.reports.examples import Shown
 from tablemend.reports.rendering import align
-from tablemend.reports.report import terminal_table, write_html, write_markdown
-from tablemend.reports.tabulation import cost, tabulate
+from tablemend.reports.report import terminal_table, write_html, write_markdown, write_reports
+from tablemend.reports.tabulation import RESULTS_VERSION, cost, tabulate
 from tablemend.tables.table import Table
 from tablemend.tasks.table_generation import TableGeneration
 
@@ -253,3 +255,13 @@ def test_tables_for_the_terminal_are_aligned():
     assert len({len(line) for line in lines}) == 1
     total = next(line for line in lines if "TotalHallu" in line)
     assert [cell.strip() for cell in total.split("|")[2:4]] == ["100.0", "16.7"]
+
+
+@pytest.mark.parametrize("damaged", [{}, {"systems": {}}, {"systems": None}])
+def test_results_without_their_figures_are_refused(tmp_path, damaged):
+    (tmp_path / "results.json").write_text(json.dumps({"version": RESULTS_VERSION} | damaged))
+    for name in ("views.jsonl", "judgements.jsonl"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(TablemendError, match="are not as this version writes them"):
+        write_reports(tmp_path)
+    assert not (tmp_path / "report.md").exists()
