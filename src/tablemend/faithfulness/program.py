@@ -9,7 +9,7 @@ from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifier import Extraction, Usage
 from tablemend.records import Document, Verdict
-from tablemend.verification.program import VERSION, verify_document
+from tablemend.verifier.program import VERSION, verify_document
 
 
 class ProgramVerifier:

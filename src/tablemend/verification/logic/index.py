@@ -289,6 +289,12 @@ class View:
             return self._fields.index(column), 0
         return None
 
+    def source(self, row: int, column: int) -> tuple[int, int] | None:
+        """Row and column of the table of a cell of the view; ``None`` for a header."""
+        if not self.turned:
+            return row, column
+        return (self._lines[column - 1], self._fields[row]) if column else None
+
     def turned_columns(self, rows: Iterable[int]) -> tuple[int, ...]:
         """The columns of a turned view that rows of the grid have become."""
         return tuple(self._lines.index(row) + 1 for row in rows if row in self._lines)

@@ -1,0 +1,1 @@
+"""Claims of a text or an answer table against tables."""

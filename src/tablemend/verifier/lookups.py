@@ -1,0 +1,719 @@
+"""Look-ups: which cell a stated number, period or name can be the value of, and whether it is.
+
+Every pair of rows and column that a sentence can mean is a candidate. How its words stand to each
+other becomes features; :mod:`.ranking` weighs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from itertools import accumulate
+
+from tablemend.claims.cues import Cue
+from tablemend.records import ClaimError
+from tablemend.values.cells import Value, year_of
+from tablemend.values.dates import covers_date, same_date
+from tablemend.values.numbers import Number
+from tablemend.verification.agreement import Agreement, compare
+from tablemend.verification.lexicon import LITTLE_WORDS
+from tablemend.verification.links import MomentLink
+from tablemend.verification.logic.conditions import conditions
+from tablemend.verification.logic.counts import size_of, sizes
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.index import moment
+from tablemend.verification.logic.mentions import ColumnMention, Phrase, StatedNumber
+from tablemend.verification.logic.row_filter import RowFilter, range_set
+from tablemend.verification.reading import Amount
+from tablemend.verifier.candidate import Candidate
+
+_BREAK = re.compile(r"[,;:()\[\]]")
+_BREAKING = frozenset("and or but while whereas although with".split())
+_SCOPE = re.compile(
+    r"\b(?:season|career|streak|straight|consecutive|averag\w+|all[ -]time|per game|in a row"
+    r"|(?:next|last|past|previous|recent|final) (?:\w+ )?(?:games?|match(?:es)?|seasons?|years?"
+    r"|months?|weeks?|outings?|contests?|meetings?|starts?|nights?))\b"
+)
+_CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
+_COMPUTING = frozenset({"aggregate", "change"})
+_PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
+_ENTITIES = 4
+_COLUMNS = 5
+_MANY = 12
+_TOTAL = frozenset("total overall combined all altogether sum".split())
+_ORDER: tuple[Agreement, ...] = ("same", "near", "different")
+
+
+def bucket(words: int) -> str:
+    """A number of words, coarsely."""
+    if words <= 2:
+        return str(words)
+    return "3-4" if words <= 4 else "5-8" if words <= 8 else "9+"
+
+
+class Lookups:
+    """The look-ups of one sentence in one table.
+
+    Args:
+        frame: the sentence over the table, by rows or by columns.
+        context: features of the sentence that every candidate shares.
+    """
+
+    def __init__(self, frame: Frame, context: tuple[str, ...] = ()) -> None:
+        self.frame = frame
+        self.view = frame.view
+        self.grid = frame.view.grid
+        self.filters: list[RowFilter] = [*conditions(frame), *_weekdays(frame)]
+        self._context = context
+        self._anywheres: dict[int, bool] = {}
+
+    def candidates(self) -> Iterator[Candidate]:
+        """All candidates, for every stated number, period and name."""
+        for stated in self.frame.amounts:
+            if stated.amount.role != "year" and not self._in_header(stated):
+                yield from self.of_number(stated)
+        for link in self.frame.links.moments:
+            yield from self.of_period(link)
+        for phrase in self.frame.phrases:
+            yield from self.of_name(phrase)
+
+    # ---- numbers
+
+    def _in_header(self, stated: StatedNumber) -> bool:
+        """Whether a number is a part of a column's name that is said: "1990 - 95"."""
+        return any(
+            h.first <= stated.first < stated.last <= h.last
+            and h.last - h.first > stated.last - stated.first
+            and h.share > 0.99
+            for h in self.frame.headings
+        )
+
+    def of_number(self, stated: StatedNumber) -> Iterator[Candidate]:
+        """Cells that can be what a number states."""
+        place = (stated.first, stated.last)
+        own = self._number_features(stated)
+        if size_of(self.frame, stated):
+            possible = sizes(self.frame, stated)
+            truth = int(stated.value) in possible
+            amount = stated.amount
+            yield Candidate(
+                "number",
+                amount.start,
+                amount.end,
+                truth,
+                dict.fromkeys(["size", *self._beside(place), *self._context], 1.0),
+                (),
+                "NUM",
+                (str(len(self.view.rows)),) if len(possible) == 1 else (),
+                f"the table has {len(self.view.rows)} rows",
+            )
+            return
+        yield from self._extremes(stated, own)
+        columns = self._columns(place, stated)
+        entities = self._entities(place, None)
+        for entity in entities:
+            for column, said in columns:
+                if column is None:
+                    yield from self._anywhere(stated, entity, own)
+                    continue
+                outcome, cells = self._agreement(stated.amount, entity.rows, column)
+                if not cells or outcome == "apart":
+                    continue
+                features = [*own, *said, *entity.features]
+                features.append(f"{_grade(said, 'col')} {_grade(entity.features, 'row')}")
+                if not entity.rows or len(entity.rows) > 1:
+                    features.append("several cells" if len(cells) > 1 else "one cell of several")
+                yield self._candidate(stated, features, outcome, cells)
+
+    def _extremes(self, stated: StatedNumber, own: list[str]) -> Iterator[Candidate]:
+        """The number as the smallest or largest of a column: "from 3 to 14", "a high of 14"."""
+        place = (stated.first, stated.last)
+        words = self.frame.words[max(0, stated.first - 5) : stated.last + 2]
+        near = [word for word in words if word in _EXTREME]
+        if not near:
+            return
+        lead = near[-1]
+        named = {h.column for h in self.frame.headings}
+        for entity in self._entities(place, None):
+            if len(entity.rows) < 2:
+                continue
+            for column in self._value_columns:
+                ordered = self.view.columns[column].ordered
+                rows = [r for r in entity.rows if r in ordered.of]
+                if len(rows) < 2 or self.view.columns[column].kind != "number":
+                    continue
+                ends = {
+                    min(rows, key=ordered.of.__getitem__),
+                    max(rows, key=ordered.of.__getitem__),
+                }
+                outcome, cells = self._agreement(stated.amount, sorted(ends), column)
+                if not cells or (column not in named and outcome != "same"):
+                    continue
+                said = self._heading_features(column, place)
+                yield self._candidate(
+                    stated,
+                    [
+                        *own,
+                        "extreme",
+                        f"extreme {lead}",
+                        *said,
+                        *(f for f in entity.features if f in _WHICH),
+                    ],
+                    outcome,
+                    cells,
+                )
+
+    def _anywhere(
+        self, stated: StatedNumber, entity: _Entity, own: list[str]
+    ) -> Iterator[Candidate]:
+        """The number in whatever column of the rows."""
+        found: list[tuple[int, int]] = []
+        other = False
+        for column in self._value_columns:
+            outcome, cells = self._agreement(stated.amount, entity.rows, column)
+            other |= bool(cells) and outcome == "different"
+            if outcome == "same":
+                found += cells
+        if found or other:
+            outcome = "same" if found else "different"
+            features = [*own, "col none", *entity.features]
+            yield self._candidate(stated, features, outcome, found[:3])
+
+    def _candidate(
+        self,
+        stated: StatedNumber,
+        features: list[str],
+        outcome: Agreement,
+        cells: Sequence[tuple[int, int]],
+    ) -> Candidate:
+        amount = stated.amount
+        truth = None if outcome == "near" else outcome == "same"
+        features = [*features, *self._context]
+        if truth is False:
+            if cells:
+                features.append(self._size(amount, cells[0]))
+            features.append("said elsewhere" if self._is_anywhere(amount) else "said nowhere")
+        expected: tuple[str, ...] = ()
+        if truth is False and cells:
+            expected = tuple(dict.fromkeys(self.view.cell(*cell) for cell in cells))
+        return Candidate(
+            "number",
+            amount.start,
+            amount.end,
+            truth,
+            dict.fromkeys(features, 1.0),
+            tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
+            self._error(amount, cells) if truth is False else "NUM",
+            expected if len(expected) <= 3 else (),
+            self.frame.reading.text[amount.start : amount.end],
+        )
+
+    def _error(self, amount: Amount, cells: Sequence[tuple[int, int]]) -> ClaimError:
+        """REL or TMP where another row of the column has the value: the row is the smaller edit."""
+        digits = len(str(abs(amount.number.value)).replace(".", "").strip("0"))
+        for column in (
+            {column for _, column in cells} if digits > 1 or amount.number.decimals else ()
+        ):
+            if (
+                self._agreement(amount, self.view.rows[:200], column, len(self.view.rows))[0]
+                == "same"
+            ):
+                return "TMP" if moment(self.view.names[0]) is not None else "REL"
+        return "NUM"
+
+    def _is_anywhere(self, amount: Amount) -> bool:
+        """Whether any cell of any table has the number."""
+        found = self._anywheres.get(amount.start)
+        if found is None:
+            size = abs(amount.value)
+            step = Decimal(1).scaleb(-amount.number.decimals) * amount.number.unit.scale
+            found = self._anywheres[amount.start] = any(
+                self.frame.index.numbers_between(max(low, Decimal(0)), high)
+                for low, high in (
+                    ((size - step / 2) / scale, (size + step / 2) / scale)
+                    for scale in (Decimal(1), Decimal(100), Decimal(1000), Decimal(1000000))
+                )
+            )
+        return found
+
+    def _size(self, amount: Amount, cell: tuple[int, int]) -> str:
+        number = self._number(*cell)
+        if number is None or not number.value or not amount.value:
+            return "off zero"
+        ratio = abs(float(amount.value) / float(number.value))
+        ratio = max(ratio, 1 / ratio) if ratio else 1e9
+        return (
+            f"off {'1.2' if ratio < 1.2 else '2' if ratio < 2 else '10' if ratio < 10 else '1000'}"
+        )
+
+    def _number_features(self, stated: StatedNumber) -> list[str]:
+        amount = stated.amount
+        number = amount.number
+        digits = len(str(abs(number.value)).replace(".", "").strip("0"))
+        unit = (
+            "%"
+            if number.percent
+            else "money"
+            if number.unit.currency
+            else ("unit" if number.unit.symbol else "bare")
+        )
+        found = ["number", f"digits {min(digits, 4)}", f"counts {unit}", f"role {amount.role}"]
+        if amount.hedge:
+            found.append("hedged" if amount.hedge == "about" else "bounded")
+        if amount.spelled:
+            found.append("spelled")
+        if amount.pair:
+            found.append(f"pair {amount.pair}")
+        if self._other_noun(stated):
+            found.append("other noun")
+        found += self._cues_near(stated.first)
+        found += self._beside((stated.first, stated.last))
+        return found
+
+    def _beside(self, place: tuple[int, int]) -> list[str]:
+        """The small words before and behind something stated."""
+        words, found = self.frame.words, []
+        before = words[place[0] - 1] if place[0] else "start"
+        found.append(f"before {before}" if before in _SMALL else "before else")
+        behind = words[place[1]] if place[1] < len(words) else "end"
+        found.append(f"behind {behind}" if behind in _SMALL else "behind else")
+        return found
+
+    def _cues_near(self, place: int) -> list[str]:
+        """The operations that the clause of a token announces."""
+        first, last = self.frame.clause(place)
+        return sorted({f"cue {cue}" for at, cue in self._cue_places if first <= at < last})
+
+    @cached_property
+    def _cue_places(self) -> list[tuple[int, str]]:
+        found = []
+        for cue in self.frame.cues:
+            if cue.kind in _CUES:
+                at = self.frame.token_range(cue.start, cue.end)[0]
+                found.append((at, cue.kind if cue.kind != "change" else _change(cue)))
+        return found
+
+    def _other_noun(self, stated: StatedNumber) -> bool:
+        """Whether a plural that no header has stands right behind the number."""
+        words, named = self.frame.words, self._named_tokens
+        for place in range(stated.last, min(stated.last + 2, len(words))):
+            if self._breaks[place] != self._breaks[stated.last - 1] or words[place] in LITTLE_WORDS:
+                return False
+            if place in named:
+                return False
+            if _PLURAL.search(words[place]):
+                return True
+        return False
+
+    def _number(self, row: int, column: int) -> Number | None:
+        place = self.view.source(row, column)
+        return self.grid.value(*place).number if place else None
+
+    def _agreement(
+        self, amount: Amount, rows: Sequence[int], column: int, most: int = _MANY
+    ) -> tuple[Agreement, list[tuple[int, int]]]:
+        """The best agreement of an amount with the cells of a column, and the cells."""
+        found: dict[Agreement, list[tuple[int, int]]] = {}
+        said = self.view.columns[column].said
+        for row in rows[:most]:
+            place = self.view.source(row, column)
+            if place is None:
+                continue
+            number = self.grid.value(*place).number
+            if number is not None:
+                outcome = compare(amount, number, self.grid.unit(*place))
+            else:
+                values = said.get(row, ())
+                if not values or amount.number.percent:
+                    continue
+                outcome = "same" if float(amount.value) in values else "near"
+            found.setdefault(outcome, []).append((row, column))
+        for outcome in _ORDER:
+            if outcome in found:
+                return outcome, found[outcome]
+        return "apart", []
+
+    # ---- periods
+
+    def of_period(self, link: MomentLink) -> Iterator[Candidate]:
+        """Cells that can be what a date, year or time states."""
+        moment = link.moment
+        first, last = self.frame.token_range(moment.start, moment.end)
+        if first == last:
+            return
+        own = ["period", f"period {moment.kind}", *self._cues_near(first)]
+        own += self._beside((first, last))
+        known = bool(link.places or link.columns) or self._known_elsewhere(link)
+        own.append("period known" if known else "period unknown")
+        said = self.frame.reading.text[moment.start : moment.end]
+
+        def candidate(
+            truth: bool | None, features: list[str], cells: Sequence[tuple[int, int]]
+        ) -> Candidate:
+            expected = (
+                ()
+                if truth is not False
+                else tuple(dict.fromkeys(self.view.cell(*cell) for cell in cells))
+            )
+            return Candidate(
+                "period",
+                moment.start,
+                moment.end,
+                truth,
+                dict.fromkeys([*own, *features, *self._context], 1.0),
+                tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
+                "TMP",
+                expected if len(expected) <= 3 else (),
+                said,
+            )
+
+        if self.view.turned:
+            return
+        if self.grid.number == 0:
+            yield candidate(known, ["period anywhere"], ())
+        dated = [c for c in self.view.columns if c.temporal or c.kind == "date"]
+        for entity in self._entities((first, last), None):
+            if not entity.filters and not entity.carried:
+                continue
+            for column in dated[:_COLUMNS]:
+                if any(f.column == column.index for f in entity.filters):
+                    continue
+                cells = [(row, column.index) for row in entity.rows[:_MANY]]
+                values = [self.grid.value(*cell) for cell in cells]
+                outcomes = [_same_period(v, moment.readings) for v in values]
+                if not any(outcome is not None for outcome in outcomes):
+                    continue
+                features = [*self._heading_features(column.index, (first, last)), *entity.features]
+                features.append("only date" if len(dated) == 1 else "several dates")
+                truth = any(outcome for outcome in outcomes)
+                kept = [c for c, o in zip(cells, outcomes, strict=True) if o is truth]
+                yield candidate(truth, features, kept)
+
+    def _known_elsewhere(self, link: MomentLink) -> bool:
+        """Whether any table states the period; a weekday by the dates that fall on it."""
+        linking = self.frame.linking
+        if link.moment.kind == "weekday":
+            return any(_weekday(day) == link.moment.readings[0] for day in linking.index.dates)
+        return any(
+            reading in linking.index.dates or reading in linking.index.header_dates
+            for reading in link.moment.readings
+        )
+
+    # ---- names
+
+    def of_name(self, phrase: Phrase) -> Iterator[Candidate]:
+        """Cells that can be what a name states."""
+        if self.view.turned:
+            return
+        place = (phrase.first, phrase.last)
+        start = self.frame.tokens[phrase.first].start
+        end = self.frame.tokens[phrase.last - 1].end
+        for mention in phrase.mentions[:2]:
+            column = self.view.columns[mention.column]
+            own = ["name", f"name of {'key' if column.index == self.view.key else column.kind}"]
+            own.append("whole name" if mention.share == 1 else "part of a name")
+            own.append(f"rows with it {bucket(len(mention.rows))}")
+            own += self._cues_near(phrase.first)
+            own += self._beside(place)
+            if sum(p.mentions[0].column == mention.column for p in self.frame.phrases) > 1:
+                own.append("several names of the column")
+            near = [e for e in self._entities(place, mention.column) if e.filters or e.carried]
+            outcomes = [(bool(mention.rows & set(e.rows)), e) for e in near]
+            said = self._heading_features(mention.column, place)
+            for truth, entity in outcomes:
+                graded = f"name {_grade(entity.features, 'row')} {said[0]}"
+                rows = [r for r in entity.rows if r in mention.rows] if truth else entity.rows
+                cells = [(row, mention.column) for row in rows[:3]]
+                expected = () if truth else tuple(dict.fromkeys(self.view.cell(*c) for c in cells))
+                yield Candidate(
+                    "name",
+                    start,
+                    end,
+                    truth,
+                    dict.fromkeys([*own, *said, graded, *entity.features, *self._context], 1.0),
+                    tuple(e for cell in cells if (e := self.view.evidence(*cell)) is not None),
+                    "ATT" if column.index != self.view.key else "REL",
+                    expected if len(expected) <= 3 else (),
+                    self.frame.text(*place),
+                )
+            if not outcomes:
+                cells = [(row, mention.column) for row in sorted(mention.rows)[:2]]
+                yield Candidate(
+                    "name",
+                    start,
+                    end,
+                    True,
+                    dict.fromkeys([*own, "name alone", *self._context], 1.0),
+                    tuple(e for cell in cells if (e := self.view.evidence(*cell)) is not None),
+                )
+
+    # ---- columns
+
+    @cached_property
+    def _value_columns(self) -> tuple[int, ...]:
+        return tuple(
+            column.index
+            for column in self.view.columns
+            if column.index != self.view.key and (column.measured or any(column.said.values()))
+        )
+
+    def _columns(
+        self, place: tuple[int, int], stated: StatedNumber
+    ) -> list[tuple[int | None, list[str]]]:
+        """Columns that can hold a number, with what speaks for each."""
+        named = {h.column for h in self.frame.headings} & set(self._value_columns)
+        if len(self._value_columns) == 1:
+            column = self._value_columns[0]
+            return [(column, ["col only", *self._heading_features(column, place)])]
+        ranked = sorted(named, key=lambda c: self._nearest(c, place)[0])
+        found: list[tuple[int | None, list[str]]] = []
+        for number, column in enumerate(ranked[:_COLUMNS]):
+            features = self._heading_features(column, place)
+            features.append("col nearest" if not number else "col farther")
+            found.append((column, features))
+        found.append((None, []))
+        return found
+
+    def _nearest(self, column: int, place: tuple[int, int]) -> tuple[int, ColumnMention | None]:
+        best: tuple[int, ColumnMention | None] = (1000, None)
+        for heading in self.frame.headings:
+            if heading.column == column:
+                words, breaks, numbers, side = self._gap((heading.first, heading.last), place)
+                cost = words + 3 * breaks + 4 * numbers + (side == "before")
+                if cost < best[0]:
+                    best = (cost, heading)
+        return best
+
+    def _heading_features(self, column: int, place: tuple[int, int]) -> list[str]:
+        """How the name of a column stands to something stated."""
+        _, heading = self._nearest(column, place)
+        if heading is None:
+            return ["col unnamed"]
+        span = (heading.first, heading.last)
+        found = [
+            "col whole"
+            if heading.share > 0.99
+            else "col half"
+            if heading.share >= 0.5
+            else "col part"
+        ]
+        found += self._relation("col", span, place)
+        if any(
+            a.first != place[0] and 0 <= heading.first - a.last <= 0 for a in self.frame.amounts
+        ):
+            found.append("col of another number")
+        return found
+
+    # ---- rows
+
+    def _entities(self, place: tuple[int, int], column: int | None) -> list[_Entity]:
+        """Rows that something can be said of, with what speaks for each."""
+        free = [
+            f
+            for f in self.filters
+            if f.rows
+            and (f.last <= place[0] or place[1] <= f.first)
+            and (column is None or f.column != column)
+            and not f.bound
+        ]
+        gaps = {id(f): self._gap((f.first, f.last), place) for f in free}
+        cost = {
+            id(f): g[0] + 2 * g[1] + 2 * g[2] + 3 * (g[3] == "after")
+            for f in free
+            if (g := gaps[id(f)])
+        }
+        free.sort(key=lambda f: cost[id(f)])
+        found: list[_Entity] = []
+        seen: set[frozenset[int]] = set()
+        for number, anchor in enumerate(free[:_ENTITIES]):
+            rows, used = anchor.rows, [anchor]
+            for other in free:
+                both = rows & other.rows
+                if other.column != anchor.column and both and len(both) < len(rows):
+                    rows, used = both, [*used, other]
+            if rows in seen:
+                continue
+            seen.add(rows)
+            features = self._relation("row", (anchor.first, anchor.last), place)
+            features.append("row nearest" if not number else "row farther")
+            features.append("row whole" if anchor.fit >= 0.99 else "row part")
+            features.append("row by key" if anchor.column == self.view.key else "row by cell")
+            features.append(f"rows {bucket(len(rows))}")
+            if any(
+                h.column == anchor.column
+                and self._gap((h.first, h.last), (anchor.first, anchor.last))[0] <= 1
+                for h in self.frame.headings
+            ):
+                features.append("row with its column")
+            if len(used) > 1:
+                features.append("row joint")
+            if anchor.members:
+                features.append("row of a list")
+            unused = sum(not (f.rows & rows) for f in free)
+            features.append(f"rows left {min(unused, 2)}")
+            found.append(_Entity(tuple(sorted(rows)), tuple(used), features))
+        if not any(f.column == self.view.key for f in free):
+            subject = frozenset(self.frame.links.subject) & self.frame.rows
+            if subject and not self.view.turned and subject not in seen:
+                found.append(
+                    _Entity(tuple(sorted(subject)), (), ["row carried", self._opening], True)
+                )
+        rows = self.view.rows
+        spoken = bool(self.frame.headings or free) or len(self.frame.linking.source.grids) == 1
+        if len(rows) == 1 and frozenset(rows) not in seen and spoken:
+            found.append(_Entity(tuple(rows), (), ["row only"], True))
+        if self.view.totals and not _TOTAL.isdisjoint(self.frame.words):
+            found.append(_Entity(self.view.totals, (), ["row total"], True))
+        if column is None and len(rows) > 1:
+            found.append(_Entity(tuple(rows), (), ["row none"]))
+        return found
+
+    @cached_property
+    def _opening(self) -> str:
+        """How the sentence begins: with a pronoun, or else."""
+        word = self.frame.words[0] if self.frame.words else ""
+        return f"opens with {word}" if word in _PRONOUNS else "opens otherwise"
+
+    # ---- geometry
+
+    def _relation(self, name: str, span: tuple[int, int], place: tuple[int, int]) -> list[str]:
+        words, breaks, numbers, side = self._gap(span, place)
+        found = [f"{name} {side} {bucket(words)}"]
+        if breaks:
+            found.append(f"{name} {side} break {min(breaks, 2)}")
+        if numbers:
+            found.append(f"{name} {side} number between")
+        if self.frame.clause(span[0]) != self.frame.clause(place[0]):
+            found.append(f"{name} other clause")
+        return found
+
+    def _gap(self, one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int, int, str]:
+        """Words, breaks and numbers between two runs of tokens, and on which side the first is."""
+        side = "before" if one[1] <= other[0] else "after"
+        low, high = (one[1], other[0]) if side == "before" else (other[1], one[0])
+        if low > high:
+            return 0, 0, 0, "within"
+        words = self._contents[high] - self._contents[low]
+        breaks = self._breaks[high] - self._breaks[low - 1 if low else 0]
+        numbers = self._counted[high] - self._counted[low]
+        return words, breaks, numbers, side
+
+    @cached_property
+    def _contents(self) -> list[int]:
+        return [0, *accumulate(word not in LITTLE_WORDS for word in self.frame.words)]
+
+    @cached_property
+    def _counted(self) -> list[int]:
+        firsts = {stated.first for stated in self.frame.amounts}
+        return [0, *accumulate(place in firsts for place in range(len(self.frame.words)))]
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """For each token how many borders stand before it."""
+        found, count = [], 0
+        for place, word in enumerate(self.frame.words):
+            if place and _BREAK.search(self.frame.between(place - 1, place)):
+                count += 1
+            count += word in _BREAKING
+            found.append(count)
+        return [*found, count]
+
+    @cached_property
+    def _named_tokens(self) -> frozenset[int]:
+        found = {p for h in self.frame.headings for p in range(h.first, h.last)}
+        return frozenset(found | {p for c in self.filters for p in range(c.first, c.last)})
+
+
+_EXTREME = frozenset(
+    "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum minimum "
+    "max min up range ranging ranged ranges reaching reach reached top as much".split()
+)
+_WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
+_SMALL = frozenset(
+    "start end of was is were are had has have with for by in at on to from than the a an and as or "
+    "be s over under about between during since until per each only all not no came finished "
+    "scored showed recorded posted reached stood while but who which that".split()
+)
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_PRONOUNS = frozenset("it he she they his her its their this these that both".split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Entity:
+    """Rows, the conditions that leave them, and features."""
+
+    rows: tuple[int, ...]
+    filters: tuple[RowFilter, ...]
+    features: list[str]
+    carried: bool = False
+
+
+def _weekday(iso: str) -> str:
+    """The weekday of a day; empty for anything else."""
+    if len(iso) != 10:
+        return ""
+    try:
+        return _DAYS[date.fromisoformat(iso).weekday()]
+    except ValueError:
+        return ""
+
+
+def _weekdays(frame: Frame) -> Iterator[RowFilter]:
+    """Rows whose date falls on a named weekday."""
+    for link in frame.links.moments:
+        if link.moment.kind != "weekday" or link.places or frame.view.turned:
+            continue
+        first, last = frame.token_range(link.start, link.end)
+        for column in frame.view.columns:
+            rows = frozenset(
+                row
+                for row, dates in column.dates.items()
+                if _weekday(dates[0]) == link.moment.readings[0]
+            )
+            if rows and first < last:
+                yield RowFilter(first, last, rows, range_set(first, last), 1.0, column.index)
+                break
+
+
+def _grade(features: Sequence[str], name: str) -> str:
+    """How surely words name a column or rows, in one feature for both together."""
+    if f"{name} nearest" not in features and f"{name} only" not in features:
+        rest = [f for f in features if f in ("row carried", "row only", "row total", "row none")]
+        return rest[0] if rest else f"{name} C"
+    whole = f"{name} whole" in features or f"{name} only" in features
+    apart = any("between" in f or "other clause" in f for f in features if f.startswith(name))
+    return f"{name} A" if whole and not apart else f"{name} B"
+
+
+def _change(cue: Cue) -> str:
+    return "difference" if cue.sense == "difference" else "change"
+
+
+def _same_period(value: Value, readings: tuple[str, ...]) -> bool | None:
+    """Whether a cell states a period; ``None`` where it states none."""
+    own = value.dates or ((year,) if (year := year_of(value)) else ())
+    if not own:
+        return None
+    return same_date(own, readings) or covers_date(own, readings) or covers_date(readings, own)
+
+
+def scope_features(frame: Frame) -> list[str]:
+    """What of a sentence makes every look-up of it doubtful."""
+    found = []
+    start, end = frame.links.span
+    if _SCOPE.search(frame.reading.plain, start, end):
+        found.append("other scope")
+    if frame.links.unknown_names:
+        found.append("unknown name")
+    if len(frame.linking.source.grids) > 1:
+        found.append("several tables")
+    if frame.view.grid.key_value:
+        found.append("list of attributes")
+    return found
+
+
+ERRORS: tuple[ClaimError, ...] = ("NUM", "REL", "CMP", "TMP", "ATT")

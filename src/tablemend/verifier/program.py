@@ -1,0 +1,174 @@
+"""The program verifier: the readings of each claim, executed and weighed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tablemend.evidence.source import Source
+from tablemend.records import Claim, Document, Evidence, Verdict
+from tablemend.values.sentences import Span
+from tablemend.verification.context import verify_answer_claims
+from tablemend.verification.linking import Linking
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.index import views_of
+from tablemend.verification.logic.readings import features as logic_features
+from tablemend.verification.logic.verify import run_programs
+from tablemend.verification.reading import Reading
+from tablemend.verification.scripts import Scripts
+from tablemend.verifier.candidate import Candidate
+from tablemend.verifier.lookups import Lookups, scope_features
+from tablemend.verifier.ranking import fitted, weigh
+
+VERSION = "program/3"
+SUPPORTED = 0.7
+CONTRADICTED = 0.3
+_LONGEST = 1500
+_TOKENS = 150
+
+
+class TextVerifier:
+    """One text against one source.
+
+    Args:
+        document: the text and its claims.
+        source: the tables.
+    """
+
+    def __init__(self, document: Document, source: Source) -> None:
+        self.document = document
+        self.linking = Linking(Reading(document.text), source)
+        self._scripts = Scripts(document.text, source)
+        self._found: dict[int, list[tuple[Candidate, frozenset[int] | None]]] = {}
+
+    def verdicts(self) -> list[Verdict]:
+        """One verdict a claim."""
+        return [self.verify(claim) for claim in self.document.claims]
+
+    def verify(self, claim: Claim) -> Verdict:
+        """The verdict on one claim."""
+        if claim.start is None or claim.end is None:
+            return Verdict(claim, "unscored", reason="it has no place in the text")
+        if not any(grid.lines for grid in self.linking.source.grids):
+            return Verdict(claim, "unscored", reason="the source has no table with rows")
+        sentence = self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
+        if reason := self._scripts.unread(*sentence):
+            return Verdict(claim, "unscored", reason=reason)
+        units = self.units(claim)
+        if not units:
+            return Verdict(claim, "unscored", reason="nothing in it can be looked up or computed")
+        beliefs = [weigh(candidates, fitted()) for candidates in units]
+        worst = min(beliefs, key=lambda belief: belief.likely)
+        best = max(beliefs, key=lambda belief: belief.likely)
+        if worst.likely <= CONTRADICTED:
+            fault = next(one for _, one in worst.shares if one.truth is False)
+            span = Span(fault.start, fault.end)
+            return Verdict(
+                claim,
+                "contradicted",
+                fault.error,
+                fault.evidence,
+                fault.reason,
+                (span,),
+                fault.expected,
+            )
+        if best.likely < SUPPORTED or worst.likely < 0.5:
+            return Verdict(claim, "unscored", reason="no reading is clear enough")
+        chosen = next(one for _, one in best.shares if one.truth)
+        return Verdict(claim, "supported", evidence=chosen.evidence, reason=chosen.reason)
+
+    def units(self, claim: Claim) -> list[list[Candidate]]:
+        """The readings of each thing that a claim states."""
+        assert claim.start is not None
+        assert claim.end is not None
+        focus = claim.focus or Span(claim.start, claim.end)
+        found = self.of_sentence(self.linking.sentence_at(claim.start))
+        own: dict[tuple[int, int], list[Candidate]] = {}
+        for candidate, used in found:
+            if used is None and candidate.start < focus.end and focus.start < candidate.end:
+                own.setdefault((candidate.start, candidate.end), []).append(candidate)
+        if not own:
+            own[focus] = []
+        for (start, end), candidates in own.items():
+            for candidate, used in found:
+                if used is None:
+                    continue
+                inside = any(start <= place < end for place in used)
+                if candidate.truth:
+                    if inside:
+                        candidates.append(candidate)
+                elif (candidate.start < end and start < candidate.end) or (
+                    claim.kind == "comparative" and inside
+                ):
+                    candidates.append(candidate)
+        return [candidates for candidates in own.values() if candidates]
+
+    def of_sentence(self, number: int) -> list[tuple[Candidate, frozenset[int] | None]]:
+        """All readings of a sentence; of those computed, where the words stand that they use."""
+        found = self._found.get(number)
+        if found is None:
+            found = self._found[number] = list(self._read(number))
+        return found
+
+    def _read(self, number: int) -> list[tuple[Candidate, frozenset[int] | None]]:
+        sentence = self.linking.reading.sentences[number]
+        if sentence.end - sentence.start > _LONGEST:
+            return []
+        found: list[tuple[Candidate, frozenset[int] | None]] = []
+        for grid in self.linking.source.grids:
+            links = self.linking.links(sentence, grid.number)
+            plain, turned = views_of(grid)
+            for view in (plain, turned) if turned.sensible else (plain,):
+                frame = Frame(self.linking, links, view)
+                if not frame.words or len(frame.words) > _TOKENS:
+                    continue
+                context = tuple(scope_features(frame))
+                lookups = Lookups(frame, context)
+                found += [(one, None) for one in lookups.candidates()]
+                if not grid.key_value:
+                    found += _computed(frame, lookups, context)
+        return found
+
+
+def _computed(
+    frame: Frame, lookups: Lookups, context: tuple[str, ...]
+) -> list[tuple[Candidate, frozenset[int]]]:
+    filters = lookups.filters
+    outcomes = list(run_programs(frame, filters))
+    found = []
+    for outcome in outcomes:
+        known = logic_features(frame, filters, outcomes, outcome)
+        first, last = outcome.fault or (0, len(frame.words))
+        used = frozenset(
+            frame.tokens[place].start for place in outcome.used if place < len(frame.tokens)
+        )
+        cells = (frame.view.evidence(*cell) for cell in dict.fromkeys(outcome.cells[:3]))
+        found.append(
+            (
+                Candidate(
+                    "computed",
+                    frame.tokens[first].start,
+                    frame.tokens[last - 1].end,
+                    outcome.truth,
+                    {f"logic {name}": value for name, value in known.items()}
+                    | dict.fromkeys((f"logic {name}" for name in context), 1.0)
+                    | {f"logic {outcome.family} covered": known.get("covered", 0.0)},
+                    (
+                        Evidence(outcome.reason, frame.links.grid),
+                        *(e for e in cells if e is not None),
+                    ),
+                    outcome.error,
+                    outcome.expected,
+                    outcome.reason,
+                ),
+                used,
+            )
+        )
+    return found
+
+
+def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
+    """Verify every claim of a text or an answer table, in its order."""
+    if document.table is not None:
+        return verify_answer_claims(document, source)
+    verdicts = TextVerifier(document, source).verdicts()
+    return tuple(replace(verdict, verifier=VERSION) for verdict in verdicts)
