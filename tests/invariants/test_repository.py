@@ -154,7 +154,7 @@ def test_the_licence_is_whole() -> None:
 
 PACKAGES = (
     "errors workers statistics values tables records config runs renderer exact_match detector "
-    "evidence programs claims verification datasets datasets.card datasets.tablehallu generations "
+    "evidence programs claims verifier datasets datasets.card datasets.tablehallu generations "
     "backends reports prompting faithfulness datasets.tabfaith tasks mitigations recipe evaluation "
     "training datasets.tablehallu_llm meta_evaluation datasets.claims annotation publishing script "
     "cli"
@@ -225,7 +225,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     ).prepare()
 
 
-VERIFIER = {"claims", "evidence", "verification", "faithfulness"}
+VERIFIER = {"claims", "evidence", "verifier", "faithfulness"}
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None
 @pytest.mark.parametrize(
     "room",
     "values records tables detector config datasets/tablehallu annotation".split()
-    + "evidence programs claims verification exact_match".split(),
+    + "evidence programs claims verifier exact_match".split(),
 )
 def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).as_posix().startswith(room)]

@@ -8,9 +8,9 @@ from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimKind, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
-from tablemend.verification.linking import Linking
-from tablemend.verification.logic.verify import verify_logic
-from tablemend.verification.reading import Reading
+from tablemend.verifier.linking import Linking
+from tablemend.verifier.logic.families import verify_logic
+from tablemend.verifier.reading import Reading
 
 PLAYERS = Table.of(
     ["Player", "Country", "Position", "Goals", "Assists", "Born"],

@@ -12,7 +12,7 @@ from tablemend.evidence.source import Source, retrieve_cells, retrieve_sentences
 from tablemend.records import Claim, Evidence, Verdict, VerdictName
 from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
-from tablemend.verification.error_types import name_error
+from tablemend.verifier.error_types import name_error
 
 TOP = 3
 """Cells, and sentences, that a claim is scored by (TabFaith 4.1, step 2)."""

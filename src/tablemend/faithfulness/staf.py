@@ -18,7 +18,7 @@ from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.faithfulness.verifier import Extraction, Extractor, Verifier
 from tablemend.records import Verification
 from tablemend.tables.table import Table
-from tablemend.verification.context_notes import answer_notes
+from tablemend.verifier.context_notes import answer_notes
 
 
 class _Closes(Protocol):

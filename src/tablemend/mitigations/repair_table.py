@@ -25,10 +25,10 @@ from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value, same_value
 from tablemend.values.units import header_unit
-from tablemend.verification.context import VERSION as VERIFIER
-from tablemend.verification.context import AnswerVerifier, open_answer_verifier
-from tablemend.verification.context_fields import FieldsVerifier
-from tablemend.verification.context_notes import answer_notes, is_info_box
+from tablemend.verifier.context import VERSION as VERIFIER
+from tablemend.verifier.context import AnswerVerifier, open_answer_verifier
+from tablemend.verifier.context_fields import FieldsVerifier
+from tablemend.verifier.context_notes import answer_notes, is_info_box
 
 VERSION = "repair-table/3"
 _WHOLE = -1  # in place of a column: the row

@@ -25,8 +25,8 @@ from tablemend.values.cells import same_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import fold
 from tablemend.values.units import ONE, Unit
-from tablemend.verification.agreement import compare
-from tablemend.verification.reading import Amount, Reading
+from tablemend.verifier.agreement import compare
+from tablemend.verifier.reading import Amount, Reading
 
 VERSION = "repair/1"
 

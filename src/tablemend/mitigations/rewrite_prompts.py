@@ -19,7 +19,7 @@ from tablemend.prompting.replies import (
     prose,
 )
 from tablemend.records import ClaimError, Document, Evidence, Verdict
-from tablemend.verification.program import verify_document
+from tablemend.verifier.program import verify_document
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 CELL = "rewrite_cell"

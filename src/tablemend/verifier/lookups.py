@@ -19,17 +19,17 @@ from tablemend.records import ClaimError
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
-from tablemend.verification.agreement import Agreement, compare
-from tablemend.verification.lexicon import LITTLE_WORDS
-from tablemend.verification.links import MomentLink
-from tablemend.verification.logic.conditions import conditions
-from tablemend.verification.logic.counts import size_of, sizes
-from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.index import moment
-from tablemend.verification.logic.mentions import ColumnMention, Phrase, StatedNumber
-from tablemend.verification.logic.row_filter import RowFilter, range_set
-from tablemend.verification.reading import Amount
+from tablemend.verifier.agreement import Agreement, compare
 from tablemend.verifier.candidate import Candidate
+from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.links import MomentLink
+from tablemend.verifier.logic.conditions import conditions
+from tablemend.verifier.logic.counts import size_of, sizes
+from tablemend.verifier.logic.frame import Frame
+from tablemend.verifier.logic.index import moment
+from tablemend.verifier.logic.mentions import ColumnMention, Phrase, StatedNumber
+from tablemend.verifier.logic.row_filter import RowFilter, range_set
+from tablemend.verifier.reading import Amount
 
 _BREAK = re.compile(r"[,;:()\[\]]")
 _BREAKING = frozenset("and or but while whereas although with".split())

@@ -7,17 +7,17 @@ from dataclasses import replace
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Evidence, Verdict
 from tablemend.values.sentences import Span
-from tablemend.verification.context import verify_answer_claims
-from tablemend.verification.linking import Linking
-from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.index import views_of
-from tablemend.verification.logic.readings import features as logic_features
-from tablemend.verification.logic.verify import run_programs
-from tablemend.verification.reading import Reading
-from tablemend.verification.scripts import Scripts
 from tablemend.verifier.candidate import Candidate
+from tablemend.verifier.context import verify_answer_claims
+from tablemend.verifier.linking import Linking
+from tablemend.verifier.logic.families import run_programs
+from tablemend.verifier.logic.frame import Frame
+from tablemend.verifier.logic.index import views_of
+from tablemend.verifier.logic.readings import features as logic_features
 from tablemend.verifier.lookups import Lookups, scope_features
 from tablemend.verifier.ranking import fitted, weigh
+from tablemend.verifier.reading import Reading
+from tablemend.verifier.scripts import Scripts
 
 VERSION = "program/3"
 SUPPORTED = 0.7

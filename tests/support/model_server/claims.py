@@ -14,7 +14,7 @@ from tablemend.faithfulness.llm import NO_CLAIM
 from tablemend.faithfulness.premise import CELLS
 from tablemend.records import Verification
 from tablemend.tables.table import Cell, Table
-from tablemend.verification.program import VERSION, verify_document
+from tablemend.verifier.program import VERSION, verify_document
 
 _CELL = re.compile(r'Row "(.*?)", Column "(.*?)": (.*?)(?=\. Row "|\.?$)')
 ROW = "Row"

@@ -9,7 +9,7 @@ from random import Random
 from tablemend.claims.extract import extract_claims
 from tablemend.mitigations.answer_tables import BLANK
 from tablemend.mitigations.rewrite_prompts import DROP
-from tablemend.verification.program import verify_document
+from tablemend.verifier.program import verify_document
 from tests.support.model_server.claims import read_evidence
 
 _FIX = re.compile(r'; right would be "(?P<right>.*?)" for "(?P<wrong>.*?)"$', re.MULTILINE)

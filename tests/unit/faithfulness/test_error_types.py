@@ -8,7 +8,7 @@ from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.records import Claim
 from tablemend.tables.table import Table
-from tablemend.verification.error_types import name_error
+from tablemend.verifier.error_types import name_error
 
 TABLE = Table.of(
     ("Company", "Revenue", "Employees", "Founded"),

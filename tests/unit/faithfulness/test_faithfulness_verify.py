@@ -11,7 +11,7 @@ import pytest
 
 from tablemend.cli import main
 from tablemend.records import Claim, Verdict
-from tablemend.verification.program import DocumentVerifier
+from tablemend.verifier.program import DocumentVerifier
 from tests.support.chat_server import ChatServer, answer, refuse
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"

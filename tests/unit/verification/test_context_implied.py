@@ -6,13 +6,13 @@ import pytest
 
 from tablemend.mitigations.mend import mend_answer
 from tablemend.tables.table import Table
-from tablemend.verification.context_implied import (
+from tablemend.verifier.context_implied import (
     is_short_for,
     is_sum_row,
     is_told_relatively,
     is_worked_out,
 )
-from tablemend.verification.scope import read_scope
+from tablemend.verifier.scope import read_scope
 
 FRUIT = "Quinces cost 2 euros, medlars 3 euros, damsons 4 euros."
 PRICES = """| Fruit | Price |

@@ -9,7 +9,7 @@ from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.mend import mend_answer
 from tablemend.mitigations.repair_table import repair_table
 from tablemend.tables.table import Table
-from tablemend.verification.scope import read_scope
+from tablemend.verifier.scope import read_scope
 
 CONTEXT = """In 2031, Ama Dru of Norvik scored 240 points.
 In 2031, Bel Ost of Lund scored 190 points.

@@ -13,7 +13,7 @@ from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.records import Verdict
 from tablemend.tables.table import Table
-from tablemend.verification.program import verify_document
+from tablemend.verifier.program import verify_document
 
 FILE = Path(__file__).parents[2] / "data" / "claims.jsonl"
 WRONG = {"contradicted", "not_in_source"}

@@ -17,7 +17,7 @@ from tablemend.mitigations.repair_table import repair_answer
 from tablemend.records import Example, Verdict
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
-from tablemend.verification.context import verify_answer_claims
+from tablemend.verifier.context import verify_answer_claims
 from tests.support import llm_kernels
 from tests.support.growth import growth
 from tests.support.injected import EDITS, with_cell

@@ -9,7 +9,7 @@ from tablemend.evidence.files import read_source
 from tablemend.evidence.source import Source
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.records import Verdict
-from tablemend.verification.program import verify_document
+from tablemend.verifier.program import verify_document
 
 PLAYERS = read_source(
     "Player,Team,Goals,Year\nAnn Lee,Reds,12,2001\nBob Ray,Blues,9,2002\nCy Dow,Greens,15,2003\n"

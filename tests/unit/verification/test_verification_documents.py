@@ -8,7 +8,7 @@ from decimal import Decimal
 from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
-from tablemend.verification.program import verify_document
+from tablemend.verifier.program import verify_document
 
 
 def series() -> Source:

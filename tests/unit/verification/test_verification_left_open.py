@@ -13,9 +13,9 @@ from tablemend.records import Verdict
 from tablemend.tables.table import Table
 from tablemend.values.numbers import Number
 from tablemend.values.units import PLAIN
-from tablemend.verification.agreement import compare
-from tablemend.verification.program import verify_document
-from tablemend.verification.reading import Reading
+from tablemend.verifier.agreement import compare
+from tablemend.verifier.program import verify_document
+from tablemend.verifier.reading import Reading
 
 PLAYERS = Table.of(
     ["Player", "Team", "Goals", "Year"],

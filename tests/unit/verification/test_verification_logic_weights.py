@@ -10,7 +10,7 @@ import pytest
 from logic_weights import Example, fit, held_out, module_of
 from tablemend.meta_evaluation.items import split_of
 from tablemend.tables.table import Table
-from tablemend.verification.logic.readings import belief
+from tablemend.verifier.logic.readings import belief
 from tests.support.logic_claims import verdict
 
 

@@ -12,9 +12,9 @@ from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
-from tablemend.verification.linking import Linking
-from tablemend.verification.program import DocumentVerifier, verify_document
-from tablemend.verification.reading import Reading
+from tablemend.verifier.linking import Linking
+from tablemend.verifier.program import DocumentVerifier, verify_document
+from tablemend.verifier.reading import Reading
 from tests.support.growth import growth
 
 BOX = Table.of(

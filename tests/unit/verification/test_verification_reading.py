@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tablemend.values.numbers import parse_number
 from tablemend.values.units import header_unit
-from tablemend.verification.agreement import compare
-from tablemend.verification.lexicon import header_terms, stem, terms
-from tablemend.verification.reading import Reading
+from tablemend.verifier.agreement import compare
+from tablemend.verifier.lexicon import header_terms, stem, terms
+from tablemend.verifier.reading import Reading
 
 
 def amounts(text: str) -> list[tuple[str, Decimal, str, str]]:

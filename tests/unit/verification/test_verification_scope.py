@@ -9,8 +9,8 @@ from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.units import header_unit
-from tablemend.verification.scope import read_scope
-from tablemend.verification.scope_conditions import ScopeCondition
+from tablemend.verifier.scope import read_scope
+from tablemend.verifier.scope_conditions import ScopeCondition
 from tests.support import llm_kernels
 
 FILMS = Table.of(

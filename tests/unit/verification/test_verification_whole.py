@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tablemend.verifier.whole_sentences import settle_sentences
+
 from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.records import Verdict
 from tablemend.tables.table import Table
-from tablemend.verification.linking import Linking
-from tablemend.verification.reading import Reading
-from tablemend.verification.whole_sentences import settle_sentences
+from tablemend.verifier.linking import Linking
+from tablemend.verifier.reading import Reading
 
 TABLE = Table.of(
     ["Driver", "Team", "Points", "Wins"],

@@ -1,1 +1,0 @@
-"""Verifying claims by program: values, comparisons, counts, arithmetic, time; no model."""

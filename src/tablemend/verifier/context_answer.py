@@ -1,0 +1,388 @@
+"""An answer table read beside its context: which sentences are about which row and cell."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from tablemend.detector.keys import filled_rows, primary_key
+from tablemend.tables.table import Table
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.sentences import Span
+from tablemend.values.text import clean, header_key
+from tablemend.values.units import Unit
+from tablemend.values.words import akin, content_words
+from tablemend.verifier.context_labels import Label
+from tablemend.verifier.context_reading import ContextReader
+from tablemend.verifier.context_records import Record, Records, Said, same_value
+from tablemend.verifier.context_values import StatedValue
+from tablemend.verifier.scope import QueryScope, read_scope
+from tablemend.verifier.scope_conditions import ScopeCondition
+
+_EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
+_FEWEST = 2  # supported cells from which that can be told
+_READ = 0.9  # share of the sentences about entities in which attributes are named and read
+_SENTENCES = 3  # from which that can be told
+_UNMIXED = 0.7  # share of a column's cells that are of its kind
+_LOOKED_AT = 20  # sentences of a record that are searched for phrases
+_MANY = 500  # sentences of a record, of which none can be told to be a row's
+_PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
+
+
+@dataclass(slots=True)
+class Look:
+    """What the sentences about a row's entity have of a cell.
+
+    Attributes:
+        beside: sentences that give it to its attribute.
+        free: sentences that state it and give it to no other attribute.
+        claimed: other attributes that it is given to.
+        other: what its attribute is given instead.
+        perhaps: the same where the wording leaves room for doubt.
+    """
+
+    beside: list[int] = field(default_factory=list)
+    free: list[int] = field(default_factory=list)
+    claimed: list[tuple[StatedValue, int]] = field(default_factory=list)
+    other: list[Said] = field(default_factory=list)
+    perhaps: list[Said] = field(default_factory=list)
+
+
+class AnswerReader:
+    """An answer table beside its context; the context is indexed once.
+
+    Args:
+        table: the answer.
+        context: the text that it was made from.
+        query: what was asked for; may be empty.
+    """
+
+    def __init__(self, table: Table, context: str, query: str = "") -> None:
+        self.table = table
+        self.context = context
+        self.query = query
+        self.key = primary_key(table)
+        self.rows = filled_rows(table)
+        self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
+        self.labels = {
+            name: Label.of(name) for index, name in enumerate(table.columns) if index != self.key
+        }
+        for name in self.missing_columns():
+            self.labels[name] = Label.of(name)
+        for condition in self.scope.conditions:
+            if condition.label and condition.label != table.columns[self.key]:
+                self.labels.setdefault(condition.label, Label.of(condition.label))
+        cells = (cell for row in table.rows for cell in row if cell)
+        self.reader = ContextReader(
+            context,
+            [name for row in self.rows if (name := self.name(row))],
+            table.columns[self.key],
+            (*table.columns, *cells, query),
+        )
+        # A condition on the names themselves is met by a row's name, whatever is said of it.
+        self.conditions = [
+            condition
+            for condition in self.scope.conditions
+            if condition.label != table.columns[self.key] and self.is_known(condition)
+        ]
+        self.records = Records(
+            self.reader, tuple(self.labels.values()), self.conditions, self._is_timed()
+        )
+        self._places: dict[tuple[str, Unit], list[Span]] = {}
+        self._looks: dict[tuple[int, int], Look] = {}
+
+    def name(self, row: int) -> str:
+        """What a row is about; empty where its key is blank."""
+        cell = self.table.rows[row][self.key]
+        return "" if is_blank(cell) else clean(cell or "")
+
+    def is_known(self, condition: ScopeCondition) -> bool:
+        """Whether a value that a condition admits stands anywhere; else it may be spelt otherwise.
+
+        "USA" rules out no row of a table and a text that say "United States".
+        """
+        if not condition.values:
+            return True
+        cells = {clean(cell).lower() for row in self.table.rows for cell in row if cell}
+        return any(
+            value.lower() in cells or self.reader.places.find(value) for value in condition.values
+        )
+
+    def missing_columns(self) -> tuple[str, ...]:
+        """Columns that the query lists and the answer lacks."""
+        known = {header_key(name) for name in self.table.columns}
+        return tuple(name for name in self.scope.columns if header_key(name) not in known)
+
+    @cached_property
+    def rows_of(self) -> dict[str, list[int]]:
+        """The rows of each name."""
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row in self.rows:
+            if name := self.name(row):
+                rows[name].append(row)
+        return dict(rows)
+
+    @cached_property
+    def repeated(self) -> dict[int, int]:
+        """Rows that repeat another, or that belong to a record out of scope; and which one stays.
+
+        Of rows that differ only so many are too many as the entity has fewer records in scope.
+        """
+        found: dict[int, int] = {}
+        for name, rows in self.rows_of.items():
+            if len(rows) < 2:
+                continue
+            seen: dict[tuple[str, ...], int] = {}
+            rest = []
+            for row in rows:
+                cells = tuple(read_value(cell).text for cell in self.table.rows[row])
+                if cells in seen:
+                    found[row] = seen[cells]
+                else:
+                    seen[cells] = row
+                    rest.append(row)
+            found.update(self._surplus(name, rest))
+        return found
+
+    def _surplus(self, name: str, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Of more rows than the entity has records in scope those that fit these worst.
+
+        That is where they fit a record out of scope better, or where the context plainly gives the
+        entity so many records, each in a sentence of its own.
+        """
+        met, records, _ = self.records.in_scope(name)
+        everything = self.records.of(name)
+        if met is False or not 0 < len(records) < len(rows):
+            return
+        if len(rows) * len(everything) > _PAIRED:
+            return
+        others = [record for record in everything if record not in records]
+        fits = []
+        for row in rows:
+            inside = max(self._agreement(row, record) for record in records)
+            outside = max((self._agreement(row, record) for record in others), default=0)
+            fits.append((inside - outside, inside, -row))
+        fits.sort()
+        plain = met and self.is_explicit and all(len(one.sentences) == 1 for one in records)
+        for fit, _, row in fits[: len(rows) - len(records)]:
+            if fit < 0 or plain:
+                yield -row, -fits[-1][2]
+
+    # which record a row is
+
+    def record(self, row: int) -> Record | None:
+        """What the context says of a row; all that it may be where that is not plain."""
+        if row not in self._chosen:
+            self._chosen[row] = self._choose(row)
+        return self._chosen[row][0]
+
+    def is_sure(self, row: int) -> bool:
+        """Whether nothing but its record can be meant by a row."""
+        if self.record(row) is None or not self._chosen[row][1]:
+            return False
+        name = self.name(row)
+        if len(self.records.in_scope(name)[1]) > 1 or row in self.repeated:
+            return True
+        return sum(one not in self.repeated for one in self.rows_of[name]) < 2
+
+    def _choose(self, row: int) -> tuple[Record | None, bool]:
+        name = self.name(row)
+        _, records, _ = self.records.in_scope(name)
+        if len(records) < 2:
+            return (records[0], True) if records else (None, False)
+        if len(records) * len(self.rows_of[name]) > _PAIRED:
+            return self._merged(name, records), False
+        scores = [self._agreement(row, record) for record in records]
+        best = max(scores)
+        if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
+            return records[scores.index(best)], True
+        return self._merged(name, records), False
+
+    @cached_property
+    def _chosen(self) -> dict[int, tuple[Record | None, bool]]:
+        return {}
+
+    def _merged(self, name: str, records: Sequence[Record]) -> Record:
+        if name not in self._whole:
+            self._whole[name] = Record(tuple(one for part in records for one in part.sentences))
+        return self._whole[name]
+
+    @cached_property
+    def _whole(self) -> dict[str, Record]:
+        return {}
+
+    def filled(self, row: int) -> list[int]:
+        """The columns of a row that are no blanks, beside its name."""
+        cells = self.table.rows[row]
+        return [i for i, cell in enumerate(cells) if i != self.key and not is_blank(cell)]
+
+    def _agreement(self, row: int, record: Record) -> int:
+        """How many cells of a row a record states."""
+        return sum(bool(self.sentences_with(row, column, record)) for column in self.filled(row))
+
+    def _is_timed(self) -> bool:
+        """Whether a name stands in several rows, so that a time may tell them apart."""
+        names = [name for row in self.rows if (name := self.name(row))]
+        return len(set(names)) < len(names)
+
+    def look(self, row: int, column: int) -> Look:
+        """What the context has of a cell."""
+        if (row, column) in self._looks:
+            return self._looks[row, column]
+        look = Look()
+        self._looks[row, column] = look
+        record = self.record(row)
+        if record is None:
+            return look
+        name, header = self.name(row), self.table.columns[column]
+        value, unit = read_value(self.table.rows[row][column]), self.labels[header].unit
+        said = self.records.said(name, record, header) if len(record.sentences) < _MANY else ()
+        for one in said:
+            if same_value(value, one.value, unit):
+                look.beside.append(one.about.sentence)
+            elif one.about.bond != "loose" and self.is_of_kind(column, one.value):
+                (look.other if one.plain else look.perhaps).append(one)
+        if not look.beside and self._is_single(value, header, record):
+            look.free.append(record.sentences[0].sentence)
+        for sentence, span in self.sentences_with(row, column, record):
+            readings = [
+                stated
+                for stated in self.records.readings(sentence)
+                if stated.span.start < span.end and span.start < stated.span.end
+            ]
+            if any(stated.label == header for stated in readings):
+                look.beside.append(sentence)
+            elif claimed := [stated for stated in readings if stated.sure]:
+                look.claimed.append((claimed[0], sentence))
+            else:
+                look.free.append(sentence)
+        if not look.beside and same_value(value, read_value(name), unit):
+            look.beside += [about.sentence for about in record.sentences[:1]]
+        return look
+
+    def _is_single(self, value: Value, header: str, record: Record) -> bool:
+        """Whether a small number is said in a phrase: "an assist", "a pair of steals"."""
+        if value.number is None or value.number.value not in (1, 2):
+            return False
+        phrases = ("a", "an") if value.number.value == 1 else ("of",)
+        words = content_words(header)
+        for about in record.sentences[:_LOOKED_AT]:
+            span = self.reader.sentences[about.sentence]
+            for before, token in pairwise(self.reader.tokens(span)):
+                if before.word in phrases and any(akin(token.word, word) for word in words):
+                    said = self.reader.text[span.start : token.start]
+                    if before.word != "of" or said.endswith(("a pair of ", "a couple of ")):
+                        return True
+        return False
+
+    def is_of_kind(self, column: int, value: Value) -> bool:
+        """Whether a value can stand in a column: no text in a column of numbers."""
+        kind = self._kinds[column]
+        return kind in ("", kind_of(value)) or (kind == "number" and value.number is not None)
+
+    def holds_times(self, column: int) -> bool:
+        """Whether a column is one of years or dates."""
+        return self._kinds[column] == "time"
+
+    @cached_property
+    def _kinds(self) -> list[str]:
+        """For each column what it holds, as :func:`kind_of`; empty where it is mixed.
+
+        Years among other numbers are numbers: 2,988 votes.
+        """
+        kinds: list[str] = []
+        for column in range(len(self.table.columns)):
+            values = [read_value(self.table.rows[row][column]) for row in self.rows]
+            counts = Counter(kind_of(value) for value in values if not value.blank)
+            if counts["number"] and not any(value.dates for value in values):
+                counts["number"] += counts.pop("time", 0)
+            most = counts.most_common(1)
+            plain = bool(most) and most[0][1] > _UNMIXED * sum(counts.values())
+            kinds.append(most[0][0] if plain else "")
+        return kinds
+
+    @cached_property
+    def is_explicit(self) -> bool:
+        """Whether the context names attributes as the table does, most of the time.
+
+        Then a value that stands nowhere beside its attribute is not there; prose in freer words
+        may have said it in another way.
+        """
+        beside = free = 0
+        for row in self.rows:
+            for column in self.filled(row):
+                look = self.look(row, column)
+                beside += bool(look.beside)
+                free += bool(look.free) and not look.beside
+        if beside >= _FEWEST and beside >= _EXPLICIT * (beside + free):
+            return True
+        named = [number for number in range(len(self.reader.sentences)) if self._names(number)]
+        read = sum(any(one.sure for one in self.records.readings(number)) for number in named)
+        return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
+
+    def _names(self, sentence: int) -> bool:
+        return bool(self.reader.names_in(sentence))
+
+    def is_verbatim(self, column: int) -> bool:
+        """Whether the other cells of a column stand in the context word for word."""
+        if column not in self._verbatim:
+            looks = [
+                self.look(row, column)
+                for row in self.rows
+                if not is_blank(self.table.rows[row][column])
+            ]
+            found = sum(bool(look.beside or look.free) for look in looks)
+            self._verbatim[column] = found >= _FEWEST + 1 and found >= _EXPLICIT * len(looks)
+        return self._verbatim[column]
+
+    @cached_property
+    def _verbatim(self) -> dict[int, bool]:
+        return {}
+
+    # places
+
+    def find(self, row: int, column: int) -> list[Span]:
+        """Every place of the context that states a cell's value."""
+        cell, header = self.table.rows[row][column] or "", self.table.columns[column]
+        key = (cell, self.labels[header].unit)
+        if key not in self._places:
+            self._places[key] = self.reader.places.find(*key)
+        return self._places[key]
+
+    def sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
+        """Sentences of a record that state a cell, outside the names of entities; some of many."""
+        places = self.find(row, column)
+        found: list[tuple[int, Span]] = []
+        for sentence, span in self._within(places, record):
+            names = self.reader.names_in(sentence)
+            if not any(one.start <= span.start and span.end <= one.end for one, _ in names):
+                found.append((sentence, span))
+                if len(found) >= _LOOKED_AT:
+                    break
+        return found
+
+    def _within(self, places: Sequence[Span], record: Record) -> Iterator[tuple[int, Span]]:
+        """Those of some places that stand in a record's sentences, by way of the shorter list."""
+        if len(places) < len(record.sentences):
+            for span in places:
+                if (sentence := self.reader.sentence_at(span.start)) in record.numbers:
+                    yield sentence, span
+            return
+        for about in record.sentences:
+            start, end = self.reader.sentences[about.sentence]
+            place = bisect_left(places, Span(start, start))
+            while place < len(places) and places[place].start < end:
+                yield about.sentence, places[place]
+                place += 1
+
+
+def kind_of(value: Value) -> str:
+    """``time``, ``number`` or ``text``; a year is a time."""
+    if value.dates or year_of(value):
+        return "time"
+    return "text" if value.number is None else "number"

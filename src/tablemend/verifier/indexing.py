@@ -1,0 +1,346 @@
+"""The tables of a source, indexed once by what their cells and headers say.
+
+Built in one pass over the cells, kept for the latest sources; every later look-up costs what it
+finds, not what the table holds.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from tablemend.evidence.grid import Grid
+from tablemend.values.cells import Value
+from tablemend.values.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS, find_dates, parse_date
+from tablemend.values.numbers import Number, find_quantities
+from tablemend.values.text import align, clean, tokens_of
+from tablemend.verifier.lexicon import LITTLE_WORDS, header_terms, stem
+
+_LONGEST_NAME = 12  # words
+_COMMON = 60  # a word in more cells than this names none of them
+_SHORT_CELL = 120  # characters; a longer cell is prose and is searched by words only
+_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+_QUARTER = re.compile(r"\bq([1-4])\b")
+_CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?!\d)")
+_LETTERS = re.compile(r"[a-z]+")
+_SHORT = 5  # letters: "thurs", "sept"
+_DAY_READINGS = {
+    form: day
+    for day in sorted(WEEKDAYS)
+    for form in (day, day[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(day[:3], day))
+} | {"thur": "thursday"}
+_MONTH_READINGS = {form: f"--{number:02d}" for form, number in MONTH_NUMBERS.items()}
+_SHORT_MONTHS = "|".join(name[:3] for name in MONTHS)
+_YEAR_FIRST = re.compile(rf"\b(\d{{4}}),? (?:({_SHORT_MONTHS})[a-z]*|q([1-4]))\b")
+
+
+class Place(NamedTuple):
+    """A cell: the grid's number, row and column."""
+
+    grid: int
+    row: int
+    column: int
+
+
+class Heading(NamedTuple):
+    """What a name stands over: a column, or a row where rows are attributes; -1 for the other."""
+
+    grid: int
+    row: int
+    column: int
+
+
+class CellNumber(NamedTuple):
+    """A number in a cell.
+
+    ``whole``: the cell is nothing but it; else it stands in a text ("12 of 20", "5 (2 lost)").
+    """
+
+    place: Place
+    number: Number
+    whole: bool
+
+
+class Index:
+    """All grids of a source.
+
+    Args:
+        grids: they are numbered as they stand here.
+    """
+
+    def __init__(self, grids: tuple[Grid, ...]) -> None:
+        self.grids = grids
+        self.phrases: dict[tuple[str, ...], list[Place]] = {}
+        self.longest: dict[str, int] = {}
+        self.words: dict[str, list[tuple[Place, int]]] = defaultdict(list)
+        self.acronyms: dict[str, list[Place]] = defaultdict(list)
+        self.dates: dict[str, list[Place]] = defaultdict(list)
+        self.header_dates: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.headings: dict[str, list[Heading]] = defaultdict(list)
+        self.terms: dict[Heading, frozenset[str]] = {}
+        self.naming: list[frozenset[int]] = []
+        self.caption: set[str] = set()
+        self.years: set[tuple[int, int]] = set()
+        self.cased = False
+        self.header_terms: set[str] = set()
+        self.header_phrases: dict[tuple[str, ...], list[Heading]] = defaultdict(list)
+        self.longest_header: dict[str, int] = {}
+        self._sequences: dict[Place, tuple[str, ...]] = {}
+        numbers: list[tuple[float, CellNumber]] = []
+        for grid in grids:
+            self._add_headers(grid)
+            self.caption.update(cell_words(grid.caption))
+            self.naming.append(frozenset(self._add_cells(grid, numbers)))
+        numbers.sort(key=lambda entry: entry[0])
+        self._sizes = [size for size, _ in numbers]
+        self._numbers = [stated for _, stated in numbers]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """All words of text cells and captions."""
+        return frozenset(self.words) | self.caption
+
+    def numbers_between(self, low: Decimal, high: Decimal) -> list[CellNumber]:
+        """The cells whose number has an absolute value in a closed range."""
+        first = bisect_left(self._sizes, float(low) - 1e-9 * abs(float(low)))
+        last = bisect_right(self._sizes, float(high) + 1e-9 * abs(float(high)))
+        return self._numbers[first:last]
+
+    def sequence(self, place: Place) -> tuple[str, ...]:
+        """The words of a text cell, as the index spells them."""
+        return self._sequences.get(place, ())
+
+    def names(self, words: tuple[str, ...], start: int) -> tuple[int, list[Place], bool]:
+        """The longest run of words from ``start`` on that stands in cells.
+
+        Returns:
+            How many words it has (0: none), the cells, and whether it is all that they say.
+        """
+        first = words[start]
+        for size in range(min(self.longest.get(first, 0), len(words) - start), 0, -1):
+            found = self.phrases.get(words[start : start + size])
+            if found:
+                return size, found, True
+        postings = self.words.get(first)
+        if not postings or len(postings) > _COMMON:
+            return 0, [], False
+        size = 1
+        while start + size < len(words):
+            longer = [
+                (place, at)
+                for place, at in postings
+                if self._word_at(place, at + size) == words[start + size]
+            ]
+            if not longer:
+                break
+            postings, size = longer, size + 1
+        return size, list(dict.fromkeys(place for place, _ in postings)), False
+
+    def _word_at(self, place: Place, at: int) -> str:
+        sequence = self._sequences[place]
+        return sequence[at] if at < len(sequence) else ""
+
+    def _add_headers(self, grid: Grid) -> None:
+        named = [(Heading(grid.number, -1, c.index), c.header) for c in grid.columns]
+        self._add_terms(named)
+        if grid.transposed:
+            self._add_terms([(Heading(grid.number, n.index, -1), n.header) for n in grid.lines])
+        for heading, header in named:
+            for name in {header, *grid.columns[heading.column].path}:
+                self._add_phrase(heading, name)
+            for reading in _periods(header):
+                self.header_dates[reading].append((grid.number, heading.column))
+        for heading, reading in _calendar(named):
+            if (grid.number, heading.column) not in self.header_dates[reading]:
+                self.header_dates[reading].append((grid.number, heading.column))
+
+    def _add_phrase(self, heading: Heading, name: str) -> None:
+        """File a whole header of several words, or with a digit, word by word."""
+        phrase = cell_words(_BRACKETS.sub("", name) or name)
+        digits = any(character.isdigit() for character in name)
+        if not (2 <= len(phrase) <= _LONGEST_NAME or (digits and len(phrase) == 1)):
+            return
+        if all(word.isdigit() for word in phrase):
+            return
+        if heading not in self.header_phrases[phrase]:
+            self.header_phrases[phrase].append(heading)
+        self.longest_header[phrase[0]] = max(self.longest_header.get(phrase[0], 0), len(phrase))
+
+    def _add_terms(self, named: list[tuple[Heading, str]]) -> None:
+        """File headings under their terms, without those that nearly all of them share."""
+        said = [frozenset(header_terms(name)) for _, name in named]
+        shared = Counter(term for terms in said for term in terms)
+        common = {
+            term for term, count in shared.items() if len(said) >= 4 and count > len(said) * 0.6
+        }
+        for (heading, _), terms in zip(named, said, strict=True):
+            own = terms - common or terms
+            self.terms[heading] = own
+            self.header_terms |= terms
+            for term in own:
+                self.headings[term].append(heading)
+
+    def _add_cells(self, grid: Grid, numbers: list[tuple[float, CellNumber]]) -> Iterator[int]:
+        body = [line.index for line in grid.lines]
+        for column in range(len(grid.columns)):
+            seen: dict[str, int] = defaultdict(int)
+            texts = years = filled = 0
+            dated: list[tuple[Place, str]] = []
+            for row in body:
+                value = grid.value(row, column)
+                if value.blank:
+                    continue
+                filled += 1
+                place = Place(grid.number, row, column)
+                if value.number is not None:
+                    number = value.number
+                    numbers.append((abs(float(number.value)), CellNumber(place, number, True)))
+                    if _is_year(value):
+                        years += 1
+                        dated.append((place, str(number.value)))
+                    continue
+                cell = grid.cell(row, column)
+                for reading in value.dates:
+                    self.dates[reading].append(place)
+                if value.dates:
+                    self._add_coarser(value.dates, place)
+                    continue
+                texts += 1
+                seen[value.text] += 1
+                self._add_text(cell, place, numbers)
+            if dated and (grid.key_value or 2 * years >= filled):
+                self.years.add((grid.number, column))
+                for place, year in dated:
+                    self.dates[year].append(place)
+            once = sum(count == 1 for count in seen.values())
+            if column == grid.key or (texts and 2 * texts >= len(body) and 5 * once >= 4 * texts):
+                yield column
+
+    def _add_coarser(self, readings: tuple[str, ...], place: Place) -> None:
+        """File a date under its month and year as well."""
+        coarse = set()
+        for reading in readings:
+            if reading[:4].isdigit():
+                coarse.add(reading[:4])
+                if len(reading) == 10:
+                    coarse |= {reading[:7], f"-{reading[4:]}", f"-{reading[4:7]}"}
+                elif len(reading) == 7 and "q" in reading:
+                    coarse.add(reading[5:])
+                elif len(reading) == 7:
+                    coarse.add(f"-{reading[4:]}")
+        for reading in coarse:
+            self.dates[reading].append(place)
+
+    def _add_text(self, cell: str, place: Place, numbers: list[tuple[float, CellNumber]]) -> None:
+        short = len(cell) <= _SHORT_CELL
+        if (day := cell.strip().casefold()) in WEEKDAYS:
+            self.dates[day].append(place)
+        sequence = cell_words(cell if len(cell) <= 2000 else cell[:2000])
+        if not sequence:
+            return
+        self._sequences[place] = sequence
+        self.cased = self.cased or not cell.islower()
+        for form in {sequence, cell_words(_BRACKETS.sub("", cell)) if short else sequence}:
+            if form and len(form) <= _LONGEST_NAME:
+                self.phrases.setdefault(form, []).append(place)
+                self.longest[form[0]] = max(self.longest.get(form[0], 0), len(form))
+        for at, word in enumerate(sequence):
+            if len(word) > 1 and word not in LITTLE_WORDS:
+                self.words[word].append((place, at))
+        if short:
+            letters = "".join(word[0] for word in sequence if word not in LITTLE_WORDS)
+            if 2 <= len(letters) <= 6 and cell[:1].isupper():
+                self.acronyms[letters].append(place)
+            plain = clean(cell).casefold()
+            if any(character.isdigit() for character in plain):
+                for year, month, quarter in _YEAR_FIRST.findall(plain):
+                    period = f"{year}-q{quarter}" if quarter else _month(year, month)
+                    self.dates[period].append(place)
+                    self._add_coarser((period,), place)
+                for date in find_dates(plain):
+                    for reading in date.readings:
+                        self.dates[reading].append(place)
+                    self._add_coarser(date.readings, place)
+                    blank = "\0" * (date.end - date.start)
+                    plain = plain[: date.start] + blank + plain[date.end :]
+                for stated in find_quantities(plain):
+                    number = stated.number
+                    numbers.append((abs(float(number.value)), CellNumber(place, number, False)))
+                for year in set(_YEAR.findall(plain)):
+                    self.dates[year].append(place)
+                for hour, minute in set(_CLOCK.findall(plain)):
+                    self.dates[f"{int(hour):02d}:{minute}"].append(place)
+
+
+@lru_cache(maxsize=64)
+def index_grids(grids: tuple[Grid, ...]) -> Index:
+    """The index of a source's grids, built once."""
+    return Index(grids)
+
+
+@lru_cache(maxsize=1 << 15)
+def _words_cached(cell: str) -> tuple[str, ...]:
+    return tuple(stem(word) for word in tokens_of(cell).words)
+
+
+def cell_words(cell: str) -> tuple[str, ...]:
+    """The words of a cell, each in one form."""
+    if len(cell) <= 256:
+        return _words_cached(cell)
+    return tuple(stem(word) for word in tokens_of(cell).words)
+
+
+@lru_cache(maxsize=1 << 12)
+def _periods(header: str) -> tuple[str, ...]:
+    """Years, quarters, months and dates that a header states."""
+    text = align(clean(header)).casefold()
+    found = list(parse_date(header))
+    for date in find_dates(text):
+        found += date.readings
+    found += [
+        f"-{reading[4:]}" for reading in found if reading[:4].isdigit() and reading[5:7].isdigit()
+    ]
+    found += [reading[:4] for reading in found if reading[:4].isdigit()]
+    years = _YEAR.findall(text)
+    found += years
+    for quarter in _QUARTER.findall(text):
+        found.append(f"q{quarter}")
+        found += [f"{year}-q{quarter}" for year in years]
+    return tuple(dict.fromkeys(found))
+
+
+def _calendar(named: list[tuple[Heading, str]]) -> Iterator[tuple[Heading, str]]:
+    """The weekdays and months that headers name, with how a text's are read.
+
+    A short form counts only beside another one of its sort: "Mon" and "Tue", not "Sun" alone.
+    """
+    for sort in (_DAY_READINGS, _MONTH_READINGS):
+        found = [
+            (heading, word, reading)
+            for heading, header in named
+            for word in _LETTERS.findall(header.casefold())
+            for reading in (sort.get(word),)
+            if reading
+        ]
+        several = len({reading for _, _, reading in found}) > 1
+        yield from ((h, reading) for h, word, reading in found if several or len(word) > _SHORT)
+
+
+def _month(year: str, name: str) -> str:
+    return f"{year}-{MONTH_NUMBERS[name]:02d}"
+
+
+def _is_year(value: Value) -> bool:
+    number = value.number
+    return (
+        number is not None
+        and not number.decimals
+        and not any(number.unit[1:])
+        and 1500 <= number.value <= 2100
+    )

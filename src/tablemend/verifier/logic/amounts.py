@@ -1,0 +1,289 @@
+"""Amounts of a statement: what they bound, how precisely, and in which column they count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from tablemend.values.numbers import plain_digits
+from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.logic.frame import TIME_UNITS, Frame
+from tablemend.verifier.logic.index import ColumnIndex, Ordered
+from tablemend.verifier.logic.mentions import ColumnMention, StatedNumber
+from tablemend.verifier.logic.row_filter import RowFilter, range_set
+from tablemend.verifier.logic.vocabulary import THINGS
+from tablemend.verifier.reading import Amount
+
+_SENSES = {
+    "above": "over",
+    "below": "under",
+    "at_least": "at least",
+    "at_most": "at most",
+    "about": "about",
+    "almost": "about",
+}
+_BEHIND = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
+_BEFORE_RATIOS = {
+    ("more", "than"): "over",
+    ("well", "over"): "over",
+    ("over",): "over",
+    ("at", "least"): "at least",
+    ("less", "than"): "under",
+    ("fewer", "than"): "under",
+    ("nearly",): "under",
+    ("almost",): "under",
+}
+# "finished 7 points ahead", "two clear of"; "with 41 points ahead of them" is what is had
+_APART = re.compile(
+    r"(?: [a-z]+){0,2}? (?:ahead|behind|adrift|clear(?= of\b| at\b|[.,;]|$))\b"
+    r"(?! (?:of )?schedule)"
+)
+_PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
+_REACH = 6
+_CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
+_NEAR = 0.05
+_JUST = frozenset("just slightly barely".split())
+_HEDGING = _JUST | frozenset(
+    "about around nearly almost over under more less than approximately roughly some the".split()
+)
+
+
+def holds(value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
+    """Whether a value is within what is stated with its hedge.
+
+    "Just over 5" is near 5, "over 5" anything beyond; a bare number is as precise as it is
+    written, its scale included: 2.48 million is 2,475,000 to 2,485,000.
+    """
+    number = stated.amount.number
+    scale = float(number.unit.scale)
+    slack = 1e-9 * max(1.0, abs(value))
+    if number.decimals or scale != 1:
+        slack = 0.5 * scale * 10.0**-number.decimals + 1e-9
+    gap = value - stated.value
+    hedged = stated.amount.hedge if hedge is None else hedge
+    if hedged in ("just over", "just under") and abs(gap) > _NEAR * abs(stated.value):
+        return False
+    match hedged:
+        case "over" | "just over":
+            return gap > 1e-9
+        case "under" | "just under":
+            return gap < -1e-9
+        case "at least":
+            return gap >= -1e-9
+        case "at most":
+            return gap <= 1e-9
+        case "about":
+            return abs(gap) <= max(_NEAR * abs(stated.value), slack)
+        case _:
+            return abs(gap) <= slack
+
+
+def fits(column: ColumnIndex, value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
+    """:func:`holds` of a column's value, whose header may scale it ("$ thousands")."""
+    if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
+        return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
+    if column.scale == 1 or not value:
+        return holds(value, stated, hedge)
+    scaled = value * column.scale
+    if stated.amount.number.unit.scale != 1 or not stated.value:
+        return holds(scaled, stated, hedge)
+    return holds(scaled if column.scaled_by(stated.value) else value, stated, hedge)
+
+
+def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber) -> bool:
+    """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
+    value = ordered.of.get(row)
+    if value is not None and fits(column, value, stated):
+        return True
+    return not stated.amount.hedge and any(
+        abs(said - stated.value) <= 1e-9 * max(1.0, abs(said)) for said in column.said.get(row, ())
+    )
+
+
+def hedge_of(frame: Frame, stated: StatedNumber) -> str:
+    """How an amount is bounded: by the words before it, or by "or more" behind it."""
+    before = frame.words[max(0, stated.first - 3) : stated.first]
+    if stated.amount.hedge in ("over", "under") and not _JUST.isdisjoint(before):
+        return f"just {stated.amount.hedge}"
+    if stated.amount.hedge:
+        return stated.amount.hedge
+    for cue in frame.cues:
+        if cue.kind == "hedge" and cue.sense in _SENSES:
+            first, last = frame.token_range(cue.start, cue.end)
+            if 0 <= stated.first - last <= 1 and first < last:
+                return _SENSES[cue.sense]
+            if first == stated.last and cue.sense in _BEHIND:
+                return _BEHIND[cue.sense]
+    return ""
+
+
+def hedge_tokens(frame: Frame, stated: StatedNumber) -> frozenset[int]:
+    """The tokens of "more than" or "at least" before an amount, and of "or more" behind it."""
+    for cue in frame.cues:
+        if cue.kind == "hedge" or cue.sense == "exceed":
+            first, last = frame.token_range(cue.start, cue.end)
+            if 0 <= stated.first - last <= 1 or first == stated.last:
+                return range_set(first, last)
+    return range_set(max(0, stated.first - 2), stated.first)
+
+
+def ratio_hedge(frame: Frame, first: int) -> tuple[str, frozenset[int]]:
+    """How the ratio at a token is bounded, and by which tokens: "more than doubled"."""
+    for words, hedge in _BEFORE_RATIOS.items():
+        start = first - len(words)
+        if start >= 0 and frame.words[start:first] == words:
+            return hedge, range_set(start, first)
+    return "", frozenset()
+
+
+def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
+    """As in "less than 10 points", "a score of 20", "more than 5 at the fa cup"."""
+    for stated in frame.amounts:
+        heading = heading_beside(frame, stated)
+        if heading is None or not timed.isdisjoint(range(stated.first, stated.last)):
+            continue
+        if heading.first <= stated.first < heading.last:
+            continue
+        column = frame.view.columns[heading.column]
+        hedge = hedge_of(frame, stated)
+        rows = frozenset(
+            row
+            for row, value in column.ordered.of.items()
+            if row in frame.rows
+            and (
+                fits(column, value, stated, hedge)
+                if hedge
+                else states(column, column.ordered, row, stated)
+            )
+        )
+        used = frozenset(range(stated.first, stated.last)) | frozenset(
+            range(heading.first, heading.last)
+        )
+        if hedge:
+            used |= hedge_tokens(frame, stated)
+        yield RowFilter(
+            stated.first,
+            stated.last,
+            rows,
+            used,
+            0.5 + 0.5 * heading.share,
+            column.index,
+            bool(hedge),
+        )
+
+
+def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
+    """The measured column that an amount counts in: "20 points", "a score of 20"."""
+    best: tuple[float, ColumnMention] | None = None
+    if _is_margin(frame.reading.plain, stated.amount):
+        return None
+    for heading in frame.headings:
+        if max(heading.first - stated.last, stated.first - heading.last) > _REACH:
+            continue
+        if any(
+            p.first <= heading.first and heading.last <= p.last and p.last - p.first > 1
+            for p in frame.phrases
+        ):
+            continue
+        column = frame.view.columns[heading.column]
+        if stated.amount.role == "year" and not column.temporal:
+            continue
+        if column.temporal and stated.amount.number.unit.symbol in TIME_UNITS:
+            continue  # "30 years old" is no year
+        if heading.share < 0.4:
+            continue
+        if stated.amount.number.percent and column.kind == "number" and not column.percent:
+            continue  # a share of the column's amount
+        if not column.measured or column.kind in ("score", "date", "span"):
+            continue
+        if column.index == frame.view.key and heading.first >= stated.last:
+            continue  # "6 regions" are counted
+        if column.counter and heading.last != stated.first:
+            continue  # "week 8", and not "8 weeks"
+        if heading.first >= stated.last:
+            between = frame.words[stated.last : heading.first]
+            cost = 0.0
+            if between and _counts_something(frame, stated.last, heading):
+                continue  # "two players scored"
+        elif heading.last <= stated.first:
+            between = frame.words[heading.last : stated.first]
+            cost = 0.5
+        else:
+            continue
+        if any(word in ("and", "but", "while", "with") for word in between):
+            continue
+        ends = (heading.last, stated.first) if cost else (stated.last, heading.first)
+        if ends[0] < ends[1] and "," in frame.between(ends[0] - 1, ends[1]):
+            continue
+        if cost and between[-1:] == ("of",):
+            cost = -0.5
+        hedged = hedge_tokens(frame, stated) if hedge_of(frame, stated) else frozenset()
+        said = sum(
+            word not in LITTLE_WORDS and word not in _CAME and place not in hedged
+            for place, word in enumerate(between, ends[0])
+        )
+        if said > 1 or len(between) > _REACH:
+            continue
+        cost += said + 0.1 * len(between)
+        cost -= heading.share
+        if best is None or cost < best[0]:
+            best = (cost, heading)
+    return best[1] if best else None
+
+
+def _is_margin(plain: str, amount: Amount) -> bool:
+    """Whether an amount says by how much one is ahead of another, so that no cell need state it.
+
+    Args:
+        plain: the text in small letters.
+        amount: the amount.
+    """
+    after = _APART.match(plain, amount.digits_end)
+    if after is None or plain[: amount.start].endswith(" with "):
+        return False
+    return not _PARTED.search(plain, amount.end, after.end())
+
+
+def _counts_something(frame: Frame, place: int, heading: ColumnMention) -> bool:
+    """Whether the noun right behind an amount is what it counts: a thing, or another column."""
+    return frame.words[place] in THINGS or any(
+        h.first == place and h.share > 0.99 and h.column != heading.column for h in frame.headings
+    )
+
+
+def spelled(column: ColumnIndex, value: float, stated: StatedNumber) -> str:
+    """A column's value in the scale of a stated number: 9,530 (thousands) beside "9.2 million"."""
+    scale = float(stated.amount.number.unit.scale)
+    if scale == 1 and not (column.scale != 1 and column.scaled_by(stated.value)):
+        return digits(value)
+    exact = value * column.scale / scale
+    rounded = round(exact, stated.amount.number.decimals)
+    return digits(rounded if abs(rounded - exact) <= _NEAR * abs(exact) else exact)
+
+
+def digits(value: float) -> str:
+    """A computed value in plain digits, without an exponent."""
+    return plain_digits(Decimal(repr(round(value, 6))))
+
+
+def preposition(frame: Frame, stated: StatedNumber) -> str:
+    """The word before an amount, its hedges passed over: "from" of "from nearly 5"."""
+    place = stated.first - 1
+    while place > 0 and frame.words[place] in _HEDGING:
+        place -= 1
+    return frame.words[place] if place >= 0 else ""
+
+
+def zeros(frame: Frame) -> Iterator[RowFilter]:
+    """As in "without a single gold", "no wins": the column is 0 there."""
+    for heading in frame.headings:
+        column = frame.view.columns[heading.column]
+        place = heading.first - 1
+        while place >= 0 and frame.words[place] in ("a", "single", "any"):
+            place -= 1
+        if place < 0 or frame.words[place] not in ("without", "no", "zero") or not column.adds_up:
+            continue
+        rows = frozenset(row for row in frame.rows if column.ordered.of.get(row) == 0)
+        used = frozenset(range(place, heading.last))
+        yield RowFilter(heading.first, heading.last, rows, used, heading.share, column.index, True)

@@ -1,0 +1,310 @@
+"""A grid made ready for whole-table questions: what each column can be ordered and searched by."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import log
+from statistics import median
+from weakref import WeakKeyDictionary
+
+from tablemend.evidence.grid import Grid
+from tablemend.records import Evidence
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import read_value
+from tablemend.values.numbers import quantities
+from tablemend.values.text import fold
+from tablemend.values.units import PLAIN, Unit
+from tablemend.verifier.lexicon import header_terms
+from tablemend.verifier.logic.measures import Measure, MeasureKind, moment, read_measure
+from tablemend.verifier.logic.vocabulary import RANKS
+
+_NUMBERING = frozenset("number game week round episode series match test day no".split())
+_BY_END = frozenset({"recent", "late", "last", "new"})
+_BY_LENGTH = frozenset({"long", "short"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The rows of a column that can be put into an order.
+
+    Attributes:
+        values: value and row, smallest first.
+        of: the value of each row.
+    """
+
+    values: tuple[tuple[float, int], ...]
+    of: dict[int, float]
+
+
+class ColumnIndex:
+    """One column of a view.
+
+    Args:
+        view: the table as it is looked at.
+        index: the column's place in it.
+    """
+
+    def __init__(self, view: View, index: int) -> None:
+        self.index = index
+        self.header = view.headers[index]
+        self.terms = header_terms(self.header)
+        self._view = view
+
+    def cell(self, row: int) -> str:
+        """The cell as written."""
+        return self._view.cell(row, self.index)
+
+    @cached_property
+    def filled(self) -> tuple[int, ...]:
+        """Rows whose cell says something; no totals."""
+        return tuple(row for row in self._view.rows if not is_blank(self.cell(row)))
+
+    @cached_property
+    def measures(self) -> dict[int, Measure]:
+        """What each row's cell is ordered by, where it is; totals too."""
+        rows = (*self._view.rows, *self._view.totals)
+        found = {row: read_measure(self.cell(row)) for row in rows}
+        return {row: measure for row, measure in found.items() if measure is not None}
+
+    @cached_property
+    def dates(self) -> dict[int, tuple[str, ...]]:
+        """The dates of the cells that are one."""
+        found = {row: read_value(self.cell(row)).dates for row in self._view.rows}
+        return {row: dates for row, dates in found.items() if dates}
+
+    @cached_property
+    def kind(self) -> MeasureKind:
+        """What the column is ordered by; ``text`` where half of its cells are none of it."""
+        kinds = [self.measures[row].kind for row in self.filled if row in self.measures]
+        if not kinds or 2 * len(kinds) < len(self.filled):
+            return "text"
+        return Counter(kinds).most_common(1)[0][0]
+
+    @property
+    def measured(self) -> bool:
+        """Whether the column can be put into an order."""
+        return self.kind != "text"
+
+    @cached_property
+    def scale(self) -> float:
+        """What its headers multiply its cells by: 1000 of "COGS ($ thousands)"."""
+        own = [measure.scaled for measure in self.measures.values()]
+        if self.percent or 2 * sum(own) > len(own):
+            return 1.0  # cells that say it themselves
+        return float(self._view.unit(self.index).scale)
+
+    def scaled_by(self, stated: float) -> bool:
+        """Whether a number is meant in full and not in the header's thousands or millions."""
+        values = [abs(value) for value, _ in self.ordered.values if value]
+        if not values or not stated:
+            return False
+        middle = median(values)
+        return abs(log(middle * self.scale / abs(stated))) < abs(log(middle / abs(stated)))
+
+    @cached_property
+    def percent(self) -> bool:
+        """Whether its cells are percentages."""
+        return "%" in self.header or sum("%" in self.cell(row) for row in self.filled) * 2 > len(
+            self.filled
+        )
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether a sum of its cells means something: amounts, no places and no years."""
+        numbers = self.kind == "number" and self.index != self._view.key
+        return numbers and not (self.ranking or self.years or self.counter)
+
+    @cached_property
+    def years(self) -> bool:
+        """Whether its cells are years."""
+        values = self.ordered.values
+        return (
+            self.kind == "number"
+            and bool(values)
+            and 1500 <= values[0][0] <= values[-1][0] <= 2100
+            and all(value == int(value) for value, _ in values)
+        )
+
+    @property
+    def temporal(self) -> bool:
+        """Whether its cells are points in time."""
+        return self.kind in ("date", "span") or self.years
+
+    @cached_property
+    def said(self) -> dict[int, tuple[float, ...]]:
+        """All numbers that each row's cell says: ``20.14`` and ``134`` of ``20.14 (134)``."""
+        return {
+            row: tuple(float(n.value) for n in quantities(self.cell(row)))
+            for row in self.filled
+            if not self.temporal
+        }
+
+    @cached_property
+    def counter(self) -> bool:
+        """Whether it only numbers the rows: 1, 2, 3 ... from the top, and is no rank."""
+        values = [self.ordered.of[row] for row in self.filled if row in self.ordered.of]
+        return (
+            self.kind == "number"
+            and len(values) > 2
+            and not self.ranking
+            and (values[0] in (0, 1) or not _NUMBERING.isdisjoint(self.terms))
+            and all(after - before == 1 for before, after in pairwise(values))
+        )
+
+    @cached_property
+    def has_results(self) -> bool:
+        """Whether its cells say who won."""
+        said = sum(bool(measure.result) for measure in self.measures.values())
+        return self.kind == "score" and 2 * said >= len(self.filled) > 0
+
+    @cached_property
+    def ranking(self) -> bool:
+        """Whether 1 is the best: places and ranks."""
+        return self.kind == "rank" or (
+            self.kind == "number" and not RANKS.isdisjoint(self.terms) and not self.years
+        )
+
+    @cached_property
+    def ordered(self) -> Ordered:
+        """The column in order, sorted once; a cell of another kind has no place in it."""
+        numbers = ("number", "rank")
+        kinds = numbers if self.kind in numbers else (self.kind,)
+        of = {row: measure.value for row, measure in self.measures.items() if measure.kind in kinds}
+        totals = set(self._view.totals)
+        values = sorted((value, row) for row, value in of.items() if row not in totals)
+        return Ordered(tuple(values), of)
+
+    def order_of(self, sense: str) -> Ordered:
+        """The order in which an adjective sees the column: spans of years also by end or length."""
+        if self.kind != "span" or sense not in _BY_END | _BY_LENGTH:
+            return self.ordered
+        of = {}
+        for row, measure in self.measures.items():
+            if measure.kind == "span":
+                last = measure.second if measure.second is not None else measure.value
+                of[row] = last if sense in _BY_END else last - measure.value
+        return Ordered(tuple(sorted((value, row) for row, value in of.items())), of)
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[int, ...]]:
+        """The rows of each value, folded."""
+        groups: dict[str, list[int]] = defaultdict(list)
+        for row in self.filled:
+            groups[fold(self.cell(row))].append(row)
+        return {name: tuple(rows) for name, rows in groups.items()}
+
+
+class View:
+    """A table looked at by its rows, or by its columns.
+
+    Financial tables often have the periods side by side and one row a metric: there "the highest
+    revenue" runs along a row. Looked at by columns, such a table is like any other.
+
+    Args:
+        grid: the table.
+        turned: whether rows and columns change places.
+    """
+
+    header_row = -1
+
+    def __init__(self, grid: Grid, turned: bool = False) -> None:
+        self.grid = grid
+        self.turned = turned
+        lines = grid.lines
+        if turned:
+            self._lines = tuple(line.index for line in lines)
+            self.headers: tuple[str, ...] = ("", *(line.header for line in lines))
+            fields = [c for c in grid.columns if c.index != grid.key]
+            periods = [c for c in fields if moment(c.header) is not None]
+            fields = periods if len(periods) > 1 else fields
+            names = [c.header for c in fields]
+            self._fields = tuple(c.index for c in fields)
+            self.rows: tuple[int, ...] = tuple(range(len(names)))
+            self.totals: tuple[int, ...] = ()
+            self.names: tuple[str, ...] = tuple(names)
+            self.key = 0
+        else:
+            self.headers = tuple(column.header for column in grid.columns)
+            self.rows = tuple(line.index for line in lines if not line.total)
+            self.totals = tuple(line.index for line in lines if line.total)
+            self.key = grid.key
+            self.names = tuple(line.name for line in lines if not line.total)
+        self._counted = frozenset(self.rows)
+        self.columns = tuple(ColumnIndex(self, index) for index in range(len(self.headers)))
+
+    @cached_property
+    def sensible(self) -> bool:
+        """Whether a turned view is worth a look: metrics in rows, or periods side by side."""
+        periods = sum(moment(name) is not None for name in self.names) if self.turned else 0
+        return self.grid.transposed or periods >= 2
+
+    @cached_property
+    def torn(self) -> frozenset[tuple[int, int]]:
+        """Cells that another row of the same name denies, where nothing tells the rows apart."""
+        kinds: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        amounts = [column for column in self.columns if column.adds_up]
+        others = [column for column in self.columns if not column.adds_up]
+        for row in () if self.turned else self.rows:
+            if not is_blank(self.cell(row, self.key)):
+                kinds[tuple(fold(column.cell(row)) for column in others)].append(row)
+        found = set()
+        for rows in kinds.values():
+            for column in amounts if len(rows) > 1 else ():
+                values = {column.ordered.of[row] for row in rows if row in column.ordered.of}
+                if len(values) > 1:
+                    found |= {(row, place) for row in rows for place in (column.index, self.key)}
+        return frozenset(found)
+
+    def cell(self, row: int, column: int) -> str:
+        """A cell as written."""
+        if not self.turned:
+            return self.grid.cell(row, column)
+        if column == 0:
+            return self.names[row]
+        return self.grid.cell(self._lines[column - 1], self._fields[row])
+
+    def unit(self, column: int) -> Unit:
+        """What a column counts in."""
+        if self.turned:
+            return self.grid.unit(self._lines[column - 1], self._fields[0]) if column else PLAIN
+        if self.rows and len({line.unit for line in self.grid.lines}) == 1:
+            return self.grid.unit(self.rows[0], column)
+        return self.grid.columns[column].unit
+
+    def evidence(self, row: int, column: int) -> Evidence | None:
+        """A cell as evidence; ``None`` for what is a header."""
+        if not self.turned:
+            return self.grid.evidence(row, column)
+        return self.grid.evidence(self._lines[column - 1], self._fields[row]) if column else None
+
+    def place(self, row: int, column: int) -> tuple[int, int] | None:
+        """Where a cell of the grid stands in the view; ``None`` for one that it leaves out."""
+        if not self.turned:
+            return (row, column) if row in self._counted else None
+        if row == self.header_row and column in self._fields:
+            return self._fields.index(column), 0
+        return None
+
+    def source(self, row: int, column: int) -> tuple[int, int] | None:
+        """Row and column of the table of a cell of the view; ``None`` for a header."""
+        if not self.turned:
+            return row, column
+        return (self._lines[column - 1], self._fields[row]) if column else None
+
+    def turned_columns(self, rows: Iterable[int]) -> tuple[int, ...]:
+        """The columns of a turned view that rows of the grid have become."""
+        return tuple(self._lines.index(row) + 1 for row in rows if row in self._lines)
+
+
+_VIEWS: WeakKeyDictionary[Grid, tuple[View, View]] = WeakKeyDictionary()
+
+
+def views_of(grid: Grid) -> tuple[View, View]:
+    """A grid by rows and by columns; built at the first question and kept as long as the grid."""
+    if (views := _VIEWS.get(grid)) is None:
+        views = _VIEWS[grid] = (View(grid), View(grid, turned=True))
+    return views

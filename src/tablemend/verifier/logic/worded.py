@@ -1,0 +1,129 @@
+"""Bounds said in words: "in double figures", "between 10 and 20 points", "unbeaten"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablemend.verifier.lexicon import terms
+from tablemend.verifier.logic.amounts import fits, heading_beside, preposition
+from tablemend.verifier.logic.frame import Frame
+from tablemend.verifier.logic.index import ColumnIndex
+from tablemend.verifier.logic.row_filter import RowFilter, range_set
+
+_FIGURES = frozenset("figure figures digit digits".split())
+_WIDTHS = {
+    "single": (0.0, 9.0),
+    "double": (10.0, 99.0),
+    "triple": (100.0, 999.0),
+}
+"""What has so many figures."""
+_NONE_OF = {
+    "unbeaten": "loss",
+    "undefeated": "loss",
+    "winless": "win",
+    "scoreless": "point",
+    "goalless": "goal",
+}
+"""Adjectives of rows, and the column that is 0 there."""
+_SIGNED = {"negative": (float("-inf"), -1e-9), "positive": (1e-9, float("inf"))}
+_NORMS = frozenset("range ranges limit limits values interval".split())
+_UNFLAGGED = frozenset({"normal", "n", "ok", "within range", "in range"})
+_REACH = 3  # words from "scored" to "double figures"
+
+
+def worded_bounds(frame: Frame) -> Iterator[RowFilter]:
+    """The conditions of a statement that bound an amount without stating it as one."""
+    yield from _figures(frame)
+    yield from _ranges(frame)
+    yield from _signed(frame)
+    yield from _flagged(frame)
+    for place, word in enumerate(frame.words):
+        column = _only_column(frame, _NONE_OF[word]) if word in _NONE_OF else None
+        if column is not None:
+            yield _between(frame, column, 0.0, 0.0, range_set(place, place + 1), place, place + 1)
+
+
+def _between(
+    frame: Frame,
+    column: ColumnIndex,
+    low: float,
+    high: float,
+    used: frozenset[int],
+    first: int,
+    last: int,
+) -> RowFilter:
+    of = column.ordered.of
+    rows = frozenset(row for row in frame.rows if row in of and low <= of[row] <= high)
+    return RowFilter(first, last, rows, used, 0.9, column.index, True)
+
+
+def _only_column(frame: Frame, *wanted: str) -> ColumnIndex | None:
+    """The one column of amounts whose header says just this; a home and an away one are two."""
+    said = {term for word in wanted for term in terms(word)}
+    found = [c for c in frame.view.columns if c.terms and set(c.terms) <= said and c.adds_up]
+    return found[0] if len(found) == 1 else None
+
+
+def _figures(frame: Frame) -> Iterator[RowFilter]:
+    """As in "scored in double figures", "double-digit rebounds", "rebounds in single digits"."""
+    words = frame.words
+    for place in range(len(words) - 1):
+        if words[place] not in _WIDTHS or words[place + 1] not in _FIGURES:
+            continue
+        end = place + 2 + 2 * (words[place + 2 : place + 4] == ("number", "of"))
+        near = range(end, min(len(words), end + 1))
+        before = range(place - 1, max(-1, place - 1 - _REACH), -1)
+        for other in (*near, *before):
+            column = _only_column(frame, words[other])
+            if column is None:
+                continue
+            low, high = _WIDTHS[words[place]]
+            if all(value <= high for value, _ in column.ordered.values) or low == 0:
+                used = range_set(place, end) | {other}  # of 104, nobody can say if it is meant
+                yield _between(frame, column, low, high, used, place, end)
+            break
+
+
+def _ranges(frame: Frame) -> Iterator[RowFilter]:
+    """As in "between 10 and 20 points"; both ends count."""
+    for one, other in zip(frame.amounts, frame.amounts[1:], strict=False):
+        joined = frame.words[one.last : other.first] == ("and",)
+        if not joined or preposition(frame, one) != "between":
+            continue
+        heading = heading_beside(frame, other) or heading_beside(frame, one)
+        if heading is None:
+            continue
+        column = frame.view.columns[heading.column]
+        of = column.ordered.of
+        rows = frozenset(
+            row
+            for row, value in of.items()
+            if row in frame.rows
+            and fits(column, value, one, "at least")
+            and fits(column, value, other, "at most")
+        )
+        used = range_set(one.first - 1, other.last) | range_set(heading.first, heading.last)
+        yield RowFilter(one.first, other.last, rows, used, 0.9, column.index, True)
+
+
+def _signed(frame: Frame) -> Iterator[RowFilter]:
+    """As in "negative growth", "a positive margin"."""
+    for heading in frame.headings:
+        column = frame.view.columns[heading.column]
+        sign = frame.words[heading.first - 1] if heading.first else ""
+        if sign in _SIGNED and column.adds_up and heading.share > 0.5:
+            used = range_set(heading.first - 1, heading.last)
+            yield _between(frame, column, *_SIGNED[sign], used, heading.first - 1, heading.last)
+
+
+def _flagged(frame: Frame) -> Iterator[RowFilter]:
+    """As in "all results were abnormal": by the column of flags, where a normal one is blank."""
+    columns = [c for c in frame.view.columns if c.terms[:1] == ("flag",)]
+    for place, word in enumerate(frame.words if len(columns) == 1 else ()):
+        behind = frame.words[place + 1 : place + 2]
+        if word not in ("normal", "abnormal") or (behind and behind[0] in _NORMS):
+            continue
+        (column,) = columns
+        flagged = {row for row in column.filled if column.cell(row).casefold() not in _UNFLAGGED}
+        rows = frozenset(row for row in frame.rows if (row in flagged) == (word == "abnormal"))
+        yield RowFilter(place, place + 1, rows, frozenset({place}), 0.9, column.index)
