@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tablemend.evidence.grid import Grid
 from tablemend.values.cells import Value
 from tablemend.values.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS, find_dates, parse_date
-from tablemend.values.numbers import Number, find_quantities
+from tablemend.values.numbers import find_quantities
 from tablemend.values.text import align, clean, tokens_of
 from tablemend.verifier.lexicon import LITTLE_WORDS, header_terms, stem
 
@@ -56,17 +56,6 @@ class Heading(NamedTuple):
     column: int
 
 
-class CellNumber(NamedTuple):
-    """A number in a cell.
-
-    ``whole``: the cell is nothing but it; else it stands in a text ("12 of 20", "5 (2 lost)").
-    """
-
-    place: Place
-    number: Number
-    whole: bool
-
-
 class Index:
     """All grids of a source.
 
@@ -86,31 +75,28 @@ class Index:
         self.terms: dict[Heading, frozenset[str]] = {}
         self.naming: list[frozenset[int]] = []
         self.caption: set[str] = set()
-        self.years: set[tuple[int, int]] = set()
         self.cased = False
         self.header_terms: set[str] = set()
         self.header_phrases: dict[tuple[str, ...], list[Heading]] = defaultdict(list)
         self.longest_header: dict[str, int] = {}
         self._sequences: dict[Place, tuple[str, ...]] = {}
-        numbers: list[tuple[float, CellNumber]] = []
+        self._sizes: list[float] = []
         for grid in grids:
             self._add_headers(grid)
             self.caption.update(cell_words(grid.caption))
-            self.naming.append(frozenset(self._add_cells(grid, numbers)))
-        numbers.sort(key=lambda entry: entry[0])
-        self._sizes = [size for size, _ in numbers]
-        self._numbers = [stated for _, stated in numbers]
+            self.naming.append(frozenset(self._add_cells(grid)))
+        self._sizes.sort()
 
     @cached_property
     def known(self) -> frozenset[str]:
         """All words of text cells and captions."""
         return frozenset(self.words) | self.caption
 
-    def numbers_between(self, low: Decimal, high: Decimal) -> list[CellNumber]:
-        """The cells whose number has an absolute value in a closed range."""
+    def numbers_between(self, low: Decimal, high: Decimal) -> list[float]:
+        """The absolute values of numbers in cells that lie in a closed range."""
         first = bisect_left(self._sizes, float(low) - 1e-9 * abs(float(low)))
         last = bisect_right(self._sizes, float(high) + 1e-9 * abs(float(high)))
-        return self._numbers[first:last]
+        return self._sizes[first:last]
 
     def sequence(self, place: Place) -> tuple[str, ...]:
         """The words of a text cell, as the index spells them."""
@@ -186,7 +172,7 @@ class Index:
             for term in own:
                 self.headings[term].append(heading)
 
-    def _add_cells(self, grid: Grid, numbers: list[tuple[float, CellNumber]]) -> Iterator[int]:
+    def _add_cells(self, grid: Grid) -> Iterator[int]:
         body = [line.index for line in grid.lines]
         for column in range(len(grid.columns)):
             seen: dict[str, int] = defaultdict(int)
@@ -200,7 +186,7 @@ class Index:
                 place = Place(grid.number, row, column)
                 if value.number is not None:
                     number = value.number
-                    numbers.append((abs(float(number.value)), CellNumber(place, number, True)))
+                    self._sizes.append(abs(float(number.value)))
                     if _is_year(value):
                         years += 1
                         dated.append((place, str(number.value)))
@@ -213,9 +199,8 @@ class Index:
                     continue
                 texts += 1
                 seen[value.text] += 1
-                self._add_text(cell, place, numbers)
+                self._add_text(cell, place)
             if dated and (grid.key_value or 2 * years >= filled):
-                self.years.add((grid.number, column))
                 for place, year in dated:
                     self.dates[year].append(place)
             once = sum(count == 1 for count in seen.values())
@@ -237,7 +222,7 @@ class Index:
         for reading in coarse:
             self.dates[reading].append(place)
 
-    def _add_text(self, cell: str, place: Place, numbers: list[tuple[float, CellNumber]]) -> None:
+    def _add_text(self, cell: str, place: Place) -> None:
         short = len(cell) <= _SHORT_CELL
         if (day := cell.strip().casefold()) in WEEKDAYS:
             self.dates[day].append(place)
@@ -271,7 +256,7 @@ class Index:
                     plain = plain[: date.start] + blank + plain[date.end :]
                 for stated in find_quantities(plain):
                     number = stated.number
-                    numbers.append((abs(float(number.value)), CellNumber(place, number, False)))
+                    self._sizes.append(abs(float(number.value)))
                 for year in set(_YEAR.findall(plain)):
                     self.dates[year].append(place)
                 for hour, minute in set(_CLOCK.findall(plain)):

@@ -44,7 +44,6 @@ _LETTERS_DIGITS = re.compile(r"(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{4})")
 _FIELD_GOAL = re.compile(r"\bfield[ -]goals?\b", re.I)  # no goal of football
 _INITIALS = re.compile(r"\b(?:[A-Za-z]\.)+[A-Za-z]\b\.?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
-_SHORT = 3  # letters of a header that is no word
 _ENDINGS = ("ings", "ing", "edly", "ed", "ers", "er", "es", "s", "ly")
 
 
@@ -97,13 +96,3 @@ def header_terms(header: str) -> tuple[str, ...]:
             continue
         found += ("percent",) if word == "%" else terms(word)
     return tuple(dict.fromkeys(found))
-
-
-def is_opaque(header: str) -> bool:
-    """Whether a header is a short form that can stand for anything: "F", "G+"."""
-    text = clean(header).strip(" .")
-    letters = text.rstrip("+-\u2212")
-    if not letters.isalpha() or len(letters) > _SHORT or not (text.isupper() or len(text) == 1):
-        return False
-    low = text.casefold()
-    return low not in _WHOLE_HEADERS and low not in _WORDS

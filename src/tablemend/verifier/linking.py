@@ -71,10 +71,6 @@ class Linking:
             linked.append(by_grid)
         return tuple(linked)
 
-    def opens_with_unknown(self, number: int) -> bool:
-        """Whether the first word of a sentence can be a name that no table has."""
-        return self._unknown_names.opens(self.reading.sentences[number])
-
     def sentence_at(self, place: int) -> int:
         """Index of the sentence around a place."""
         return max(bisect_left(self._starts, place + 1) - 1, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tablemend.values.sentences import Span
 from tablemend.verifier.reading import Amount, Moment
@@ -110,26 +110,6 @@ class Links:
     unknown_names: tuple[Span, ...] = ()
     subject: tuple[int, ...] = ()
     scoped_phrases: tuple[ScopedPhrase, ...] = ()
-
-    def seen_from(self, place: int) -> Links:
-        """What concerns something at a place: nothing that another phrase has for itself.
-
-        The periods keep their number; those of other phrases name nothing.
-        """
-        closed = [phrase for phrase in self.scoped_phrases if not phrase.holds(place)]
-        if not closed:
-            return self
-
-        def is_open(link: ColumnLink | RowLink | CellLink | MomentLink) -> bool:
-            return not any(phrase.holds(link.start) for phrase in closed)
-
-        return replace(
-            self,
-            columns=tuple(filter(is_open, self.columns)),
-            rows=tuple(filter(is_open, self.rows)),
-            cells=tuple(filter(is_open, self.cells)),
-            moments=tuple(m if is_open(m) else MomentLink(m.moment, (), ()) for m in self.moments),
-        )
 
     def within(self, start: int, end: int) -> Links:
         """The part of them that stands between two places."""

@@ -17,7 +17,7 @@ from tablemend.values.text import align, placed_tokens
 from tablemend.values.units import Unit
 
 Hedge = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
-AmountRole = Literal["value", "year", "ordinal", "article"]
+AmountRole = Literal["value", "year", "ordinal"]
 PairKind = Literal["", "score", "of", "range", "versus"]
 
 _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
@@ -82,10 +82,6 @@ _GROUPS = {"pair": 2, "couple": 2, "duo": 2, "trio": 3, "dozen": 12, "hat trick"
 _GROUP = re.compile(
     r"(?<![\w-])(?:an? )?(pair|couple|duo|trio|dozen|hat[- ]trick)(?![\w-])(?: of\b)?"
 )
-_ARTICLE = re.compile(
-    r"(?<![\w'.-])an?(?= [a-z])(?! (?:much |far |slightly |even )?(?:more|less|fewer|higher|lower"
-    r"|larger|smaller|greater|bigger|better|worse|longer|shorter)\b)"
-)
 _ZERO = re.compile(
     r"(?<![\w-])(?:no|zero)(?= [a-z])(?! (?:other|more|less|fewer|longer|one|matter|doubt)\b)"
 )
@@ -149,12 +145,10 @@ class Amount:
         spelled: whether it is written in words.
         hedge: how it is bounded or blurred by the words before it.
         decline: whether a word of decline stands before it, so that it may state a negative.
-        role: ``year``: a bare four-digit number that can be one; ``ordinal``: "third", "3rd";
-            ``article``: "a" in "a steal", which can mean one.
+        role: ``year``: a bare four-digit number that can be one; ``ordinal``: "third", "3rd".
         pair: what it forms with its neighbour: "122-114" is a ``score`` (a record or a range of
             years too), "11 of 20" an ``of``, "between 3 and 5" a ``range``, ", 8 to 6" behind a
             comparison a ``versus``.
-        mate: place of the neighbour in :attr:`Reading.amounts`; -1 without one.
     """
 
     start: int
@@ -166,7 +160,6 @@ class Amount:
     decline: bool = False
     role: AmountRole = "value"
     pair: PairKind = ""
-    mate: int = -1
 
     @property
     def value(self) -> Decimal:
@@ -303,16 +296,10 @@ class Reading:
             start = match.start(1) if match.start() in found else match.start()
             found[start] = Amount(start, match.end(), match.end(1), size, spelled=True)
         taken = sorted((amount.start, amount.end) for amount in found.values())
-        for pattern, count in ((_ARTICLE, 1), (_ZERO, 0)):
-            for match in pattern.finditer(self.plain):
-                if not _inside(taken, match.start()):
-                    found[match.start()] = Amount(
-                        *match.span(),
-                        match.end(),
-                        Number(Decimal(count)),
-                        spelled=True,
-                        role="article" if count else "value",
-                    )
+        for match in _ZERO.finditer(self.plain):
+            if not _inside(taken, match.start()):
+                zero = Number(Decimal(0))
+                found[match.start()] = Amount(*match.span(), match.end(), zero, spelled=True)
         return self._paired([found[start] for start in sorted(found)])
 
     def _is_pronoun(self, stated: Stated) -> bool:
@@ -366,7 +353,7 @@ class Reading:
         """Join "122-114", "11 of 20" and "between 3 and 5"."""
         for left in range(len(amounts) - 1):
             one, other = amounts[left], amounts[left + 1]
-            if one.pair or "article" in (one.role, other.role) or other.start - one.end > 12:
+            if one.pair or other.start - one.end > 12:
                 continue
             between = self.plain[one.digits_end : other.start]
             kind: PairKind = ""
@@ -379,8 +366,8 @@ class Reading:
             elif _AND_BETWEEN.match(between) and _BETWEEN.search(self.plain[: one.start][-9:]):
                 kind = "range"
             if kind:
-                amounts[left] = replace(one, pair=kind, mate=left + 1)
-                amounts[left + 1] = replace(other, pair=kind, mate=left)
+                amounts[left] = replace(one, pair=kind)
+                amounts[left + 1] = replace(other, pair=kind)
         return tuple(amounts)
 
 

@@ -20,10 +20,6 @@ _OPENERS = frozenset(
 _UNIT_NAMES = frozenset(
     "celsius fahrenheit kelvin euro euros dollar dollars wi-fi bluetooth".split()
 )
-_SUBJECT = re.compile(
-    r"([^\W\d_a-z][\w-]+) (?:has|had|is|was|are|were|can|will|won|lost|made|got|took|sold|ran|led"
-    r"|[a-z]{2,}ed)\b"
-)
 _ADJECTIVE = re.compile(r"(?:an|ese|ish|ic|ch|ek|ian|i|ss)$")
 
 
@@ -76,14 +72,6 @@ class UnknownNames:
                 continue
             found.append(Span(run[0].start, run[-1].end))
         return tuple(found)
-
-    def opens(self, sentence: Span) -> bool:
-        """Whether a sentence begins with one word that can be an unknown name: "Sella has"."""
-        match = _SUBJECT.match(self._text, sentence.start, sentence.end)
-        word = match[1].casefold() if match else ""
-        if not word or word in LITTLE_WORDS or word in _OPENERS:
-            return False
-        return not self._is_known(Token(word, sentence.start, sentence.start + len(word)))
 
     def _runs(self, tokens: Sequence[Token], taken: Sequence[tuple[int, int]]) -> list[list[Token]]:
         runs: list[list[Token]] = []

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from logic_weights import Example, fit, held_out, module_of
+
 from tablemend.meta_evaluation.items import split_of
 from tablemend.tables.table import Table
 from tablemend.verifier.logic.readings import belief

@@ -331,7 +331,7 @@ class Frame:
 
     @cached_property
     def amounts(self) -> tuple[StatedNumber, ...]:
-        """The numbers of the statement; ordinals and articles are none."""
+        """The numbers of the statement; ordinals are none."""
         found = []
         for amount in self.links.amounts:
             if amount.role in _VALUE:
