@@ -11,7 +11,7 @@ import pytest
 
 from tablemend.cli import main
 from tablemend.records import Claim, Verdict
-from tablemend.verifier.program import DocumentVerifier
+from tablemend.verifier.program import TextVerifier
 from tests.support.chat_server import ChatServer, answer, refuse
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
@@ -137,13 +137,13 @@ def test_a_line_that_is_not_what_is_wanted_is_refused(
 def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    def verify(self: DocumentVerifier, claim: Claim) -> Verdict:
+    def verify(self: TextVerifier, claim: Claim) -> Verdict:
         if "Vey" in claim.text:
             raise IndexError("tuple index out of range")
         return whole(self, claim)
 
-    whole = DocumentVerifier.verify
-    monkeypatch.setattr(DocumentVerifier, "verify", verify)
+    whole = TextVerifier.verify
+    monkeypatch.setattr(TextVerifier, "verify", verify)
     texts = ["Alba has 41 points.", "Vey has 12 points.", "Sella has 37 points."]
     batch = folder / "batch.jsonl"
     lines = [json.dumps({"text": text, "source": TABLE}) for text in texts]
