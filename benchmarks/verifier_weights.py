@@ -142,7 +142,7 @@ def read_items(name: Name, command: WeightsCommand) -> list[Item]:
     if name == "user_texts":
         return [_user_text(record) for record in user_texts.read_texts("dev")]
     if name == "claims":
-        return list(_labelled_claims())
+        return list(labelled_claims())
     items = [
         item for item in read_set(cast(SetName, name), data)[0] if split_of(item.split_key) == "dev"
     ]
@@ -182,7 +182,7 @@ def _user_text(record: dict[str, object]) -> Item:
     return Item(text, "user_texts", "", text, source, table, marks=(tuple(marks),))
 
 
-def _labelled_claims() -> Iterator[Item]:
+def labelled_claims() -> Iterator[Item]:
     """Those of one table each that hold or do not."""
     for line in CLAIMS.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)

@@ -10,8 +10,16 @@ from scipy.optimize import check_grad
 from tablemend.meta_evaluation.items import Mark
 from tablemend.records import Claim
 from tablemend.values.sentences import Span
-from verifier_weights import Example, Problem, examples_of, fit, held_out, holds, text_of
-from verifier_weights import _labelled_claims as labelled_claims
+from verifier_weights import (
+    Example,
+    Problem,
+    examples_of,
+    fit,
+    held_out,
+    holds,
+    labelled_claims,
+    text_of,
+)
 
 FULL, PART = {"bias": 1.0, "covered": 1.0}, {"bias": 1.0, "covered": 0.2}
 
@@ -70,6 +78,6 @@ def test_a_claim_is_wrong_where_a_mark_touches_its_focus(mark: Mark, label: bool
     assert holds(claim, [mark]) is label
 
 
-def test_labelled_claims_have_readings() -> None:
+def testlabelled_claims_have_readings() -> None:
     found = [own for item in list(labelled_claims())[:3] for own in examples_of(item)]
     assert len(found) == 3 and any(units for _, units in found)

@@ -1,16 +1,12 @@
-"""One sentence scored against one table by logic alone."""
+"""Statements about a table, scored."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
-from tablemend.records import Claim, ClaimKind, Verdict
+from tablemend.records import Verdict
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span
-from tablemend.verifier.linking import Linking
-from tablemend.verifier.logic.families import verify_logic
-from tablemend.verifier.reading import Reading
+from tablemend.verifier.program import verify_document
 
 PLAYERS = Table.of(
     ["Player", "Country", "Position", "Goals", "Assists", "Born"],
@@ -46,30 +42,19 @@ QUARTERS = Table.of(
 )
 
 
-def judge(
-    table: Table,
-    text: str,
-    focus: str = "",
-    kind: ClaimKind = "comparative",
-    tables: Sequence[Table] = (),
-) -> Verdict | None:
-    """The verdict on a text that is one sentence and one claim."""
-    at = text.index(focus) if focus else 0
-    span = Span(at, at + len(focus)) if focus else None
-    claim = Claim(text, 0, len(text), kind, text, span, Span(0, len(text)))
-    linking = Linking(Reading(text), Source((table, *tables)))
-    return verify_logic(claim, linking, 0)
+def verdicts(table: Table, text: str) -> tuple[Verdict, ...]:
+    """The verdicts on the claims of a text."""
+    return verify_document(extract_claims(text), Source((table,)))
 
 
-def verdict(table: Table, text: str, focus: str = "") -> str:
-    """The verdict's name; ``none`` where the claim is of no logical sort."""
-    scored = judge(table, text, focus)
-    return scored.verdict if scored else "none"
+def verdict(table: Table, text: str) -> str:
+    """The worst verdict on a text; what is left open does not count where anything is not."""
+    said = {one.verdict for one in verdicts(table, text)}
+    return next((name for name in ("contradicted", "supported") if name in said), "unscored")
 
 
 def fault(table: Table, text: str) -> tuple[str, tuple[str, ...]]:
     """The words at fault and what belongs there, of a contradicted text."""
-    scored = judge(table, text)
-    assert scored is not None and scored.verdict == "contradicted", scored
-    (span,) = scored.spans
-    return text[span.start : span.end], scored.expected
+    wrong = next(one for one in verdicts(table, text) if one.wrong)
+    (span,) = wrong.spans
+    return text[span.start : span.end], wrong.expected

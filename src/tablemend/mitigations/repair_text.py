@@ -22,6 +22,7 @@ from tablemend.mitigations.edits import Edit, Mended, apply_edits, narrowed
 from tablemend.mitigations.spelling import Bound, spell_alike
 from tablemend.records import Evidence, Verdict, Verification
 from tablemend.values.cells import same_value
+from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
 from tablemend.values.text import fold
 from tablemend.values.units import ONE, Unit
@@ -47,6 +48,7 @@ _DATE_LIKE = re.compile(r"\d\s*[-/]\s*$"), re.compile(r"\s*[-/]\s*\d")
 _PER = re.compile(r"\b(?:per|for every)\s+$")
 _EACH = re.compile(r"\s+(?:[\w-]+\s+){1,2}(?:per|for every)\s+\d")
 _EXACT = ("", "about", "just over", "just under")
+_HUNDRED = Decimal(100)
 _FARTHEST = Decimal(1000)
 """A number is not mended to one that is more than this many times as large, or as small."""
 _SHARES = re.compile(
@@ -223,8 +225,10 @@ def _read_edit(
     if amount is not None and amount.number.percent:
         bound = "" if expected not in (cell.text for cell in cells) else bound
     if bound and len(cells) == 1:
-        expected, scale, _ = cells[0]  # what the verifier gives may be rounded already
-        scales = (scale,)
+        expected = cells[0].text  # what the verifier gives may be rounded already
+        scales = (cells[0].scale,)
+    if amount is not None:
+        expected = _in_form(expected, amount, cells)
     new = spell_alike(old, expected, decline=decline, grouped=grouped, bound=bound, scales=scales)
     if new is None or fold(new) == fold(old):
         return None
@@ -232,6 +236,21 @@ def _read_edit(
         return None
     reason = verdict.reason or f"the source says {expected}"
     return Edit(old, new, reason, VERSION, verdict.error_type, span.start, span.end)
+
+
+def _in_form(expected: str, amount: Amount, cells: Iterable[_Cell]) -> str:
+    """A cell's number in the scale that the words state, a fraction as their percentage."""
+    own = {(cell.scale, cell.fraction) for cell in cells if cell.text == expected}
+    number = read_cell(expected).number
+    if number is None or len(own) != 1 or number.unit.scale != ONE:
+        return expected
+    ((scale, fraction),) = own
+    if amount.number.percent:
+        return f"{plain_digits(number.value * _HUNDRED)}%" if fraction else expected
+    stated = amount.number.unit.scale
+    if ONE in (scale, stated):
+        return expected
+    return plain_digits(number.value * scale / stated)
 
 
 def _is_of_kind(amount: Amount, new: str, source: Source, verdict: Verdict) -> bool:
@@ -290,11 +309,15 @@ def _own_value(
 
 
 class _Cell(NamedTuple):
-    """A cell of a number as written, its scale, and whether it can be a percentage."""
+    """A cell of a number as written, its scale, and whether it can be a percentage.
+
+    ``fraction``: 0.25 that can stand for 25 %.
+    """
 
     text: str
     scale: Decimal
     share: bool
+    fraction: bool
 
 
 def _cells(source: Source, verdict: Verdict) -> dict[Evidence, _Cell]:
@@ -307,10 +330,13 @@ def _cells(source: Source, verdict: Verdict) -> dict[Evidence, _Cell]:
         number = grid.value(evidence.row, evidence.column).number
         if number is not None:
             unit = grid.unit(evidence.row, evidence.column)
-            share = number.percent or unit.symbol == "%" or abs(number.value) <= 1
+            percent = number.percent or unit.symbol == "%"
+            whole = number.value == number.value.to_integral_value()
+            fraction = not percent and not whole and abs(number.value) <= 1
+            share = percent or abs(number.value) <= 1
             share = share or _SHARES.search(evidence.text) is not None
             cell = grid.cell(evidence.row, evidence.column)
-            found[evidence] = _Cell(cell, unit.scale, share)
+            found[evidence] = _Cell(cell, unit.scale, share, fraction)
     return found
 
 

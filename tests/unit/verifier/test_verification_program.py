@@ -13,7 +13,7 @@ from tablemend.records import Claim, Document, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 from tablemend.verifier.linking import Linking
-from tablemend.verifier.program import DocumentVerifier, verify_document
+from tablemend.verifier.program import TextVerifier, verify_document
 from tablemend.verifier.reading import Reading
 from tests.support.growth import growth
 
@@ -241,6 +241,6 @@ def test_time_is_linear_in_cells() -> None:
             ],
         )
         document = extract_claims("Person 5 had a score of 15. Person 7 had a score of 20.")
-        return lambda: DocumentVerifier(document, Source((table,))).verify(document.claims[0])
+        return lambda: TextVerifier(document, Source((table,))).verify(document.claims[0])
 
     assert growth(judging, 1000, 8000) < 32  # linear is 8, squared 64
