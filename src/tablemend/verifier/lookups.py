@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, combinations
 
 from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
@@ -23,10 +23,11 @@ from tablemend.verifier.agreement import Agreement, compare
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.lexicon import LITTLE_WORDS
 from tablemend.verifier.links import MomentLink
+from tablemend.verifier.logic.amounts import fits, holds
 from tablemend.verifier.logic.conditions import conditions
 from tablemend.verifier.logic.counts import size_of, sizes
 from tablemend.verifier.logic.frame import Frame
-from tablemend.verifier.logic.index import moment
+from tablemend.verifier.logic.index import ColumnIndex, moment
 from tablemend.verifier.logic.mentions import ColumnMention, Phrase, StatedNumber
 from tablemend.verifier.logic.row_filter import RowFilter, range_set
 from tablemend.verifier.reading import Amount
@@ -113,6 +114,7 @@ class Lookups:
             )
             return
         yield from self._extremes(stated, own)
+        yield from self._derived(stated, own)
         columns = self._columns(place, stated)
         entities = self._entities(place, None)
         for entity in entities:
@@ -124,7 +126,9 @@ class Lookups:
                 if not cells or outcome == "apart":
                     continue
                 features = [*own, *said, *entity.features]
-                features.append(f"{_grade(said, 'col')} {_grade(entity.features, 'row')}")
+                grade = f"{_grade(said, 'col')} {_grade(entity.features, 'row')}"
+                features.append(grade)
+                features += [f"{grade} {name}" for name in own if name.startswith("cue")]
                 if not entity.rows or len(entity.rows) > 1:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
                 yield self._candidate(stated, features, outcome, cells)
@@ -166,6 +170,84 @@ class Lookups:
                     outcome,
                     cells,
                 )
+
+    def _derived(self, stated: StatedNumber, own: list[str]) -> Iterator[Candidate]:
+        """The number as a difference, change, ratio, sum, mean or share of cells that are named.
+
+        Only what fits: there are so many that one which does not fit says nothing.
+        """
+        seen: set[str] = set()
+        shares: list[tuple[float, list[tuple[int, int]]]] = []
+        for operation, value, column, cells, how in self._computations(stated):
+            percent = operation in _RELATIVE or column.percent
+            if percent != stated.amount.number.percent and operation != "ratio":
+                continue
+            if operation == "share":
+                shares.append((value, cells))
+            right = (
+                holds(value, stated)
+                if operation in ("ratio", *_RELATIVE)
+                else fits(column, value, stated)
+            )
+            name = f"derived {operation} {how}"
+            if not right or name in seen:
+                continue
+            seen.add(name)
+            features = [*own, "derived", f"derived {operation}", name]
+            yield self._candidate(stated, features, "same", cells)
+        words = self.frame.words[max(0, stated.first - 6) : stated.last + 3]
+        if shares and not seen and stated.amount.number.percent and not _SHARING.isdisjoint(words):
+            yield self._candidate(stated, [*own, "derived", "no share"], "different", shares[0][1])
+
+    def _computations(
+        self, stated: StatedNumber
+    ) -> Iterator[tuple[str, float, ColumnIndex, list[tuple[int, int]], str]]:
+        """Operation, value, column, cells and how they were chosen."""
+        place = (stated.first, stated.last)
+        named = [c for c in self._value_columns if any(h.column == c for h in self.frame.headings)]
+        columns = (named or list(self._value_columns))[:_COLUMNS]
+        free = [e for e in self._entities(place, None) if e.filters or e.carried]
+        single = list(dict.fromkeys(e.rows[0] for e in free if len(e.rows) == 1))
+        for index in columns:
+            column = self.view.columns[index]
+            of = column.ordered.of
+            if column.kind != "number":
+                continue
+            how = "of a named column" if named else "of a column"
+            for one, other in combinations(single, 2):
+                if one in of and other in of:
+                    for name, value in _pairwise(of[one], of[other]):
+                        yield name, value, column, [(one, index), (other, index)], how
+            groups = [("all", self.view.rows), *(("group", e.rows) for e in free)]
+            for group, rows in [*groups, ("named", tuple(single))]:
+                values = [of[row] for row in rows if row in of]
+                if len(values) < 2:
+                    continue
+                cells = [(row, index) for row in rows if row in of][:3]
+                total = sum(values)
+                yield "sum", total, column, cells, f"over {group} rows, {how}"
+                yield "mean", total / len(values), column, cells, f"over {group} rows, {how}"
+                if group == "all":
+                    yield "range", max(values) - min(values), column, cells, how
+                    part = [of[row] for row in single if row in of]
+                    for value in [*part, sum(part)] if total else ():
+                        yield "share", 100 * value / total, column, cells, how
+        for row in single or (self.view.rows if len(self.view.rows) == 1 else ()):
+            own = [
+                (c, value)
+                for c in self._value_columns
+                if (value := self.view.columns[c].ordered.of.get(row)) is not None
+                and self.view.columns[c].adds_up
+            ]
+            pairs = [(c, v) for c, v in own if c in named] if len(named) > 1 else own[:_COLUMNS]
+            for (one, left), (other, right) in combinations(pairs, 2):
+                for name, value in _pairwise(left, right):
+                    cells = [(row, one), (row, other)]
+                    yield name, value, self.view.columns[one], cells, "across columns"
+            if len(own) > 1:
+                cells = [(row, c) for c, _ in own][:3]
+                total = sum(value for _, value in own)
+                yield "sum", total, self.view.columns[own[0][0]], cells, "across columns"
 
     def _anywhere(
         self, stated: StatedNumber, entity: _Entity, own: list[str]
@@ -412,6 +494,8 @@ class Lookups:
         place = (phrase.first, phrase.last)
         start = self.frame.tokens[phrase.first].start
         end = self.frame.tokens[phrase.last - 1].end
+        if any(link.start < end and start < link.end for link in self.frame.links.moments):
+            return
         for mention in phrase.mentions[:2]:
             column = self.view.columns[mention.column]
             own = ["name", f"name of {'key' if column.index == self.view.key else column.kind}"]
@@ -519,6 +603,7 @@ class Lookups:
             and (f.last <= place[0] or place[1] <= f.first)
             and (column is None or f.column != column)
             and not f.bound
+            and not any(a.first < f.last and f.first < a.last for a in self._plain_amounts)
         ]
         gaps = {id(f): self._gap((f.first, f.last), place) for f in free}
         cost = {
@@ -603,6 +688,11 @@ class Lookups:
         return words, breaks, numbers, side
 
     @cached_property
+    def _plain_amounts(self) -> list[StatedNumber]:
+        """Numbers that name no row: no years."""
+        return [a for a in self.frame.amounts if a.amount.role != "year"]
+
+    @cached_property
     def _contents(self) -> list[int]:
         return [0, *accumulate(word not in LITTLE_WORDS for word in self.frame.words)]
 
@@ -628,6 +718,7 @@ class Lookups:
         return frozenset(found | {p for c in self.filters for p in range(c.first, c.last)})
 
 
+_SHARING = frozenset("accounted accounts made makes share represented represents of".split())
 _EXTREME = frozenset(
     "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum minimum "
     "max min up range ranging ranged ranges reaching reach reached top as much".split()
@@ -650,6 +741,19 @@ class _Entity:
     filters: tuple[RowFilter, ...]
     features: list[str]
     carried: bool = False
+
+
+_RELATIVE = ("change", "share")
+
+
+def _pairwise(one: float, other: float) -> Iterator[tuple[str, float]]:
+    """What two values give: difference, change and ratio, both ways round."""
+    yield "difference", abs(one - other)
+    for left, right in ((one, other), (other, one)):
+        if left:
+            yield "change", abs(100 * (right - left) / left)
+            yield "share", 100 * right / left
+            yield "ratio", right / left
 
 
 def _weekday(iso: str) -> str:

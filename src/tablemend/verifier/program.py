@@ -89,6 +89,8 @@ class TextVerifier:
         if not own:
             own[focus] = []
         for (start, end), candidates in own.items():
+            if any("size" in candidate.features for candidate in candidates):
+                continue  # a number of rows is no condition of anything else
             for candidate, used in found:
                 if used is None:
                     continue
