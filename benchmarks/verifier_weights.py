@@ -1,6 +1,6 @@
 """Fit the weights by which the program verifier chooses between the readings of a claim.
 
-    python benchmarks/verifier_weights.py [out=src/tablemend/verifier/weights.yaml]
+    python benchmarks/verifier_weights.py [out=src/tablemend/verifier/weights.json]
 
 A unit is one stated thing: a number, a period, a name or a comparison. It has readings, small
 programs over the table that give it (true), that deny it (false) or that leave it open, and one
@@ -84,9 +84,9 @@ IMPORTANCE: dict[Name, float] = {
 CLAIMS = Path(__file__).parents[1] / "tests" / "data" / "claims.jsonl"
 ERRORS = (0, 1, 3)
 """Errors injected in the summaries of a table."""
-RIDGE = 0.02
+RIDGE = 0.05
 STEPS = 150
-LEAST = 0.02
+LEAST = 0.05
 """Weights closer to 0 are left out."""
 _LARGEST = 20.0
 _TINY = 1e-6
@@ -111,7 +111,7 @@ class WeightsCommand(Section):
     workers: int = Field(default=2, ge=1)
     """Processes that read texts."""
     out: str | None = None
-    """File to write the weights into, such as src/tablemend/verifier/weights.yaml; null: only the
+    """File to write the weights into, such as src/tablemend/verifier/weights.json; null: only the
     figures are printed."""
 
 
@@ -358,16 +358,22 @@ def held_out(examples: Sequence[Example]) -> dict[str, tuple[float, float]]:
 
 
 def text_of(weights: dict[Feature, float]) -> str:
-    """The weights as the file that the package ships: JSON, which is YAML as well."""
-    found: dict[str, dict[str, float]] = {
-        section: {
-            name: round(weight, 2)
+    """The weights as the JSON file that the package ships, many on a line."""
+    sections = []
+    for section in get_args(Literal["true", "false", "unclear"]):
+        kept = [
+            f"{json.dumps(name)}: {round(weight, 2)}"
             for (own, name), weight in sorted(weights.items())
             if own == section and abs(weight) >= LEAST
-        }
-        for section in get_args(Literal["true", "false", "unclear"])
-    }
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        ]
+        rows = [", ".join(row) for row in batched(kept, 3)]
+        sections.append(f'"{section}": {{\n' + ",\n".join(rows) + "\n}")
+    return "{\n" + ",\n".join(sections) + "\n}\n"
+
+
+def batched(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Runs of some items (:func:`itertools.batched` of Python 3.12)."""
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def main() -> None:

@@ -21,7 +21,9 @@ from tablemend.verifier.scripts import Scripts
 
 VERSION = "program/3"
 SUPPORTED = 0.7
-CONTRADICTED = 0.3
+"""From this belief on a claim is supported."""
+CONTRADICTED = 0.35
+"""Up to this belief it is contradicted; between the two it is unscored."""
 _LONGEST = 1500
 _TOKENS = 150
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import exp
 from pathlib import Path
 from typing import NamedTuple
-
-import yaml
 
 from tablemend.verifier.candidate import Candidate
 
@@ -38,8 +37,8 @@ class Weights(NamedTuple):
 @lru_cache(maxsize=1)
 def fitted() -> Weights:
     """The weights that ``benchmarks/verifier_weights.py`` fits."""
-    text = Path(__file__).with_name("weights.yaml").read_text(encoding="utf-8")
-    read = yaml.load(text, yaml.CSafeLoader)
+    text = Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
+    read = json.loads(text)
     return Weights(read["true"], read["false"], read["unclear"])
 
 
