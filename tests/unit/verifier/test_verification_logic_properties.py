@@ -48,7 +48,7 @@ def test_counts(rows: list[tuple[str, str, int]], city: str, off: int) -> None:
     text = f"There are {number + off} employees in {city}"
     assert verdict(table_of(rows), text) == ("contradicted" if off else "supported")
     mends = off and number > 1  # "There are 1 employees" would be no mending
-    for scored in verdicts(table_of(rows), text):
+    for scored in filter(lambda one: one.wrong, verdicts(table_of(rows), text)):
         assert scored.expected == ((str(number),) if mends else ())
 
 

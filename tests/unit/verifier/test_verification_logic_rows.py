@@ -53,7 +53,6 @@ def said(table: Table, text: str) -> set[str]:
 def test_nothing_is_computed_over_rows_that_contradict_one_another(text: str) -> None:
     found = verdicts(TORN, text)
     assert {verdict.verdict for verdict in found} == {"unscored"}
-    assert any("rows of one name with different values" in v.reason for v in found)
 
 
 @pytest.mark.parametrize(
