@@ -720,13 +720,13 @@ class Lookups:
 
 _SHARING = frozenset("accounted accounts made makes share represented represents of".split())
 _EXTREME = frozenset(
-    "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum minimum "
-    "max min up range ranging ranged ranges reaching reach reached top as much".split()
+    "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum "
+    "minimum max min up range ranging ranged ranges reaching reach reached top as much".split()
 )
 _WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
 _SMALL = frozenset(
-    "start end of was is were are had has have with for by in at on to from than the a an and as or "
-    "be s over under about between during since until per each only all not no came finished "
+    "start end of was is were are had has have with for by in at on to from than the a an and as "
+    "or be s over under about between during since until per each only all not no came finished "
     "scored showed recorded posted reached stood while but who which that".split()
 )
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
