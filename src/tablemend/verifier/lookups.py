@@ -27,7 +27,8 @@ from tablemend.verifier.logic.amounts import fits, holds
 from tablemend.verifier.logic.conditions import conditions
 from tablemend.verifier.logic.counts import size_of, sizes
 from tablemend.verifier.logic.frame import Frame
-from tablemend.verifier.logic.index import ColumnIndex, moment
+from tablemend.verifier.logic.index import ColumnIndex
+from tablemend.verifier.logic.measures import moment
 from tablemend.verifier.logic.mentions import ColumnMention, Phrase, StatedNumber
 from tablemend.verifier.logic.row_filter import RowFilter, range_set
 from tablemend.verifier.reading import Amount
@@ -234,9 +235,9 @@ class Lookups:
                         yield "share", 100 * value / total, column, cells, how
         for row in single or (self.view.rows if len(self.view.rows) == 1 else ()):
             own = [
-                (c, value)
+                (c, number)
                 for c in self._value_columns
-                if (value := self.view.columns[c].ordered.of.get(row)) is not None
+                if (number := self.view.columns[c].ordered.of.get(row)) is not None
                 and self.view.columns[c].adds_up
             ]
             pairs = [(c, v) for c, v in own if c in named] if len(named) > 1 else own[:_COLUMNS]
@@ -647,14 +648,14 @@ class Lookups:
                 found.append(
                     _Entity(tuple(sorted(subject)), (), ["row carried", self._opening], True)
                 )
-        rows = self.view.rows
+        every = self.view.rows
         spoken = bool(self.frame.headings or free) or len(self.frame.linking.source.grids) == 1
-        if len(rows) == 1 and frozenset(rows) not in seen and spoken:
-            found.append(_Entity(tuple(rows), (), ["row only"], True))
+        if len(every) == 1 and frozenset(every) not in seen and spoken:
+            found.append(_Entity(every, (), ["row only"], True))
         if self.view.totals and not _TOTAL.isdisjoint(self.frame.words):
             found.append(_Entity(self.view.totals, (), ["row total"], True))
-        if column is None and len(rows) > 1:
-            found.append(_Entity(tuple(rows), (), ["row none"]))
+        if column is None and len(every) > 1:
+            found.append(_Entity(every, (), ["row none"]))
         return found
 
     @cached_property
