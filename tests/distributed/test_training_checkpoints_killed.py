@@ -236,3 +236,40 @@ def test_what_could_lose_every_checkpoint_is_refused(command: Callable[..., SftC
     for name in ("save_only_model", "ignore_data_skip"):
         with pytest.raises(ConfigError, match=f"{name}: is set by overwrite"):
             command("lost", f"train.trl.{name}=true")
+
+
+def test_what_overwrite_replaces_is_there_until_the_new_training_begins(
+    command: Callable[..., SftCommand],
+) -> None:
+    config, other = command("again"), command("again", "seed=5")
+    run = Run.of(config)
+    run.model.mkdir(parents=True)
+    (run.model / "weights").write_text("old")
+    checkpoints.mark_complete(run.model)
+    checkpoint = run.path / "sft" / "checkpoint-1"
+    checkpoint.mkdir(parents=True)
+    checkpoints.mark_complete(checkpoint)
+    (run.path / "sft.yaml").write_text(to_yaml(config))
+
+    def is_the_old_one() -> bool:
+        return (
+            (run.model / "weights").is_file()
+            and checkpoints.is_complete(checkpoint)
+            and (run.path / "sft.yaml").read_text() == to_yaml(config)
+            and not (run.path / run_folder.REPLACED).exists()
+        )
+
+    with pytest.raises(TablemendError, match="no rows"), run_folder.alone(run):
+        assert run_folder.begin(other, run, overwrite=True)
+        assert not run.model.exists()
+        raise TablemendError("no rows")  # the data is refused
+    assert is_the_old_one()
+    assert run_folder.begin(other, run, overwrite=True)  # killed here
+    assert not run_folder.begin(config, run, overwrite=False) and is_the_old_one()
+
+    assert run_folder.begin(other, run, overwrite=True)
+    run_folder.record(run, "sft", {"rows_hash": "new"})
+    with pytest.raises(KeyboardInterrupt), run_folder.alone(run):
+        raise KeyboardInterrupt  # while it trains
+    assert not run.model.exists() and not (run.path / run_folder.REPLACED).exists()
+    assert (run.path / "sft.yaml").read_text() == to_yaml(other)

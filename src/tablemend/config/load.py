@@ -242,7 +242,7 @@ def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
             found = [{**problem, "loc": _place(problem["loc"])} for problem in error.errors()]
         unknown = [(problem, _unknown_keys(problem)) for problem in found]
         unknown = [(problem, locations) for problem, locations in unknown if locations]
-        for problem in [problem for problem, _ in unknown] or found:
+        for problem in [problem for problem, _ in unknown] or _causes(found):
             reading.problems += _lines(problem, keys, reading)
         if not unknown:
             return None
@@ -254,6 +254,17 @@ def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
 def _place(location: Sequence[str | int]) -> tuple[str | int, ...]:
     """The keys of a path; pydantic's names for the forms of a section are left out."""
     return tuple(part for part in location if part not in (ONE, SEVERAL))
+
+
+def _causes(found: Sequence[Any]) -> list[Any]:
+    """The problems without what they bring about: a list is too short without its wrong entries."""
+    wrong = [problem["loc"] for problem in found]
+    return [
+        problem
+        for problem in found
+        if problem["type"] != "too_short"
+        or not any(loc[:-1] == problem["loc"] for loc in wrong if loc)
+    ]
 
 
 def _unknown_keys(problem: Any) -> list[tuple[str | int, ...]]:

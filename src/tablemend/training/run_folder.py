@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +23,8 @@ FIXED = ("seed", "task", "model", "data.train", "format", "thinking", "train", "
 """What must not change between an interruption and the resumption."""
 HANDED_OVER = ".prepared.pickle"
 """File of the run folder through which the main process hands the data over."""
+REPLACED = ".replaced"
+"""Folder of the run folder for what ``overwrite=true`` replaces, until the new training begins."""
 
 
 def checkpoints_of(run: Run, stage: str) -> Path:
@@ -34,13 +36,21 @@ def checkpoints_of(run: Run, stage: str) -> Path:
 def alone(run: Run) -> Iterator[None]:
     """Be the only command that writes into the run folder.
 
-    A launcher that is killed leaves its processes behind, and they train on.
+    A launcher that is killed leaves its processes behind, and they train on. What
+    ``overwrite=true`` replaces is put back where this command ends before its training begins.
 
     Raises:
         TablemendError: another command writes there; raised in the main process alone.
     """
-    with sole_writer(run.path) if PartialState().is_main_process else nullcontext():
+    if not PartialState().is_main_process:
         yield
+        return
+    with sole_writer(run.path):
+        try:
+            yield
+        except BaseException:
+            _put_back(run)
+            raise
 
 
 def begin(config: Trained, run: Run, overwrite: bool) -> bool:
@@ -68,11 +78,11 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
 def _open(config: Trained, run: Run, overwrite: bool) -> None:
     """Put the run folder in order, or refuse it."""
     stage = config.stage
+    _put_back(run)  # an earlier command was killed before its training began
     _refuse_another(run, stage)
     if overwrite:
-        for folder in (checkpoints_of(run, stage), run.model):
-            shutil.rmtree(folder, ignore_errors=True)
-    if overwrite or not _is_begun(run, stage):
+        _set_aside(run, stage)
+    elif not _is_begun(run, stage):
         (run.path / f"{stage}.yaml").unlink(missing_ok=True)  # its settings bind nothing
     run.begin(stage, config, FIXED)
     if not overwrite and local_folder(config.model.path):
@@ -108,6 +118,25 @@ def _is_begun(run: Run, stage: str) -> bool:
     """Whether a training has left anything but its settings, as one does whose data is refused."""
     left = (checkpoints_of(run, stage), run.model)
     return bool(run.recorded(stage)) or any(path.exists() for path in left)
+
+
+def _set_aside(run: Run, stage: str) -> None:
+    """Keep a training until the one that replaces it has its data and its model."""
+    aside = run.path / REPLACED
+    for path in (checkpoints_of(run, stage), run.model, run.path / f"{stage}.yaml"):
+        if path.exists():
+            aside.mkdir(exist_ok=True)
+            path.replace(aside / path.name)
+
+
+def _put_back(run: Run) -> None:
+    aside = run.path / REPLACED
+    for path in sorted(aside.iterdir()) if aside.is_dir() else ():
+        new = run.path / path.name
+        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
+        path.replace(new)
+    if aside.is_dir():
+        aside.rmdir()
 
 
 def _refuse_another(run: Run, stage: str) -> None:
@@ -152,3 +181,4 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
             for name, where in (("rows_hash", "data.train"), ("model_revision", "model.path")):
                 refuse_changes(run, stage, {name: facts[name]}, where)
         run.record(stage, facts)
+        shutil.rmtree(run.path / REPLACED, ignore_errors=True)
