@@ -292,7 +292,7 @@ class Lookups:
             tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
             self._error(amount, cells) if truth is False else "NUM",
             expected if len(expected) <= 3 else (),
-            self.frame.reading.text[amount.start : amount.end],
+            _reason(self.frame.reading.text[amount.start : amount.end], truth, expected),
         )
 
     def _error(self, amount: Amount, cells: Sequence[tuple[int, int]]) -> ClaimError:
@@ -451,7 +451,7 @@ class Lookups:
                 tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
                 "TMP",
                 expected if len(expected) <= 3 else (),
-                said,
+                _reason(said, truth, expected),
             )
 
         if self.view.turned:
@@ -523,7 +523,7 @@ class Lookups:
                     tuple(e for cell in cells if (e := self.view.evidence(*cell)) is not None),
                     "ATT" if column.index != self.view.key else "REL",
                     expected if len(expected) <= 3 else (),
-                    self.frame.text(*place),
+                    _reason(self.frame.text(*place), truth, expected),
                 )
             if not outcomes:
                 cells = [(row, mention.column) for row in sorted(mention.rows)[:2]]
@@ -534,6 +534,7 @@ class Lookups:
                     True,
                     dict.fromkeys([*own, "name alone", *self._context], 1.0),
                     tuple(e for cell in cells if (e := self.view.evidence(*cell)) is not None),
+                    reason="the table has the name",
                 )
 
     # ---- columns
@@ -755,6 +756,16 @@ def _pairwise(one: float, other: float) -> Iterator[tuple[str, float]]:
             yield "change", abs(100 * (right - left) / left)
             yield "share", 100 * right / left
             yield "ratio", right / left
+
+
+def _reason(said: str, truth: bool | None, expected: Sequence[str]) -> str:
+    """One line on a look-up, for a person."""
+    if truth is None:
+        return "neither clearly right nor wrong"
+    if truth:
+        return "the table says so"
+    found = " or ".join(expected[:3])
+    return f'the text says "{said}", the table {found}' if found else f'no cell says "{said}"'
 
 
 def _weekday(iso: str) -> str:
