@@ -13,6 +13,7 @@ from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate, combinations
+from math import isfinite
 
 from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
@@ -40,9 +41,12 @@ _SCOPE = re.compile(
     r"|(?:next|last|past|previous|recent|final) (?:\w+ )?(?:games?|match(?:es)?|seasons?|years?"
     r"|months?|weeks?|outings?|contests?|meetings?|starts?|nights?))\b"
 )
+_SHARES = re.compile(r"%|\b(?:per ?cent|pct|perc|share|rate|ratio|proportion|fraction|margin)")
 _CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
 _COMPUTING = frozenset({"aggregate", "change"})
 _PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
+NAMED = ("the table has the name", "the table has the period")
+"""Reasons of readings that look nothing up."""
 _ENTITIES = 4
 _COLUMNS = 5
 _MANY = 12
@@ -76,7 +80,8 @@ class Lookups:
     def candidates(self) -> Iterator[Candidate]:
         """All candidates, for every stated number, period and name."""
         for stated in self.frame.amounts:
-            if stated.amount.role != "year" and not self._in_header(stated):
+            counted = stated.amount.role != "year" and not self._in_header(stated)
+            if counted and isfinite(stated.value):
                 yield from self.of_number(stated)
         for link in self.frame.links.moments:
             yield from self.of_period(link)
@@ -275,6 +280,8 @@ class Lookups:
     ) -> Candidate:
         amount = stated.amount
         truth = None if outcome == "near" else outcome == "same"
+        if truth is False and "other noun" in features and "counts bare" in features:
+            truth = None  # "41 goals" beside a column of points
         features = [*features, *self._context]
         if truth is False:
             if cells:
@@ -408,6 +415,8 @@ class Lookups:
                 continue
             number = self.grid.value(*place).number
             if number is not None:
+                if amount.number.percent and self._is_count(number, place, column):
+                    continue  # "71.4% of their games" beside 30 wins
                 outcome = compare(amount, number, self.grid.unit(*place))
             else:
                 values = said.get(row, ())
@@ -419,6 +428,14 @@ class Lookups:
             if outcome in found:
                 return outcome, found[outcome]
         return "apart", []
+
+    def _is_count(self, number: Number, place: tuple[int, int], column: int) -> bool:
+        """Whether a cell counts things, so that it is no percentage."""
+        whole = not number.decimals and not number.unit.symbol and abs(number.value) > 1
+        if not whole or self.grid.unit(*place).symbol:
+            return False
+        said = f"{self.view.columns[column].header} {self.grid.caption}".casefold()
+        return _SHARES.search(said) is None
 
     # ---- periods
 
@@ -451,7 +468,7 @@ class Lookups:
                 tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
                 "TMP",
                 expected if len(expected) <= 3 else (),
-                _reason(said, truth, expected),
+                NAMED[1] if truth and not cells else _reason(said, truth, expected),
             )
 
         if self.view.turned:
@@ -534,7 +551,7 @@ class Lookups:
                     True,
                     dict.fromkeys([*own, "name alone", *self._context], 1.0),
                     tuple(e for cell in cells if (e := self.view.evidence(*cell)) is not None),
-                    reason="the table has the name",
+                    reason=NAMED[0],
                 )
 
     # ---- columns
@@ -651,6 +668,7 @@ class Lookups:
                 )
         every = self.view.rows
         spoken = bool(self.frame.headings or free) or len(self.frame.linking.source.grids) == 1
+        spoken &= not self._names_an_unknown or bool(free)
         if len(every) == 1 and frozenset(every) not in seen and spoken:
             found.append(_Entity(every, (), ["row only"], True))
         if self.view.totals and not _TOTAL.isdisjoint(self.frame.words):
@@ -658,6 +676,19 @@ class Lookups:
         if column is None and len(every) > 1:
             found.append(_Entity(every, (), ["row none"]))
         return found
+
+    @cached_property
+    def _names_an_unknown(self) -> bool:
+        """Whether the sentence speaks of a name that no table has."""
+        frame = self.frame
+        first = frame.tokens[0]
+        opens = (
+            frame.reading.text[first.start].isupper()
+            and first.word not in LITTLE_WORDS
+            and frame.stems[0] not in frame.index.known
+            and 0 not in self._named_tokens
+        )
+        return bool(frame.links.unknown_names) or opens
 
     @cached_property
     def _opening(self) -> str:

@@ -14,7 +14,7 @@ from tablemend.verifier.logic.families import run_programs
 from tablemend.verifier.logic.frame import Frame
 from tablemend.verifier.logic.index import views_of
 from tablemend.verifier.logic.readings import features as logic_features
-from tablemend.verifier.lookups import Lookups, scope_features
+from tablemend.verifier.lookups import NAMED, Lookups, scope_features
 from tablemend.verifier.ranking import fitted, weigh
 from tablemend.verifier.reading import Reading
 from tablemend.verifier.scripts import Scripts
@@ -25,6 +25,7 @@ SUPPORTED = 0.7
 CONTRADICTED = 0.35
 """Up to this belief it is contradicted; between the two it is unscored."""
 _LONGEST = 1500
+_ONLY = "what is said of it was not looked up"
 _TOKENS = 150
 
 
@@ -43,8 +44,24 @@ class TextVerifier:
         self._found: dict[int, list[tuple[Candidate, frozenset[int] | None]]] = {}
 
     def verdicts(self) -> list[Verdict]:
-        """One verdict a claim."""
-        return [self.verify(claim) for claim in self.document.claims]
+        """One verdict a claim.
+
+        What is only named is supported where something else of its sentence was looked up and
+        found right, and nothing wrong: that a word stands in the table proves no sentence.
+        """
+        found = [self.verify(claim) for claim in self.document.claims]
+        places = [self.linking.sentence_at(claim.start or 0) for claim in self.document.claims]
+        sound = {
+            place
+            for place, one in zip(places, found, strict=True)
+            if one.verdict == "supported" and one.reason not in NAMED
+        } - {place for place, one in zip(places, found, strict=True) if one.wrong}
+        return [
+            Verdict(one.claim, "unscored", evidence=one.evidence, reason=f"{one.reason}; {_ONLY}")
+            if one.verdict == "supported" and one.reason in NAMED and place not in sound
+            else one
+            for place, one in zip(places, found, strict=True)
+        ]
 
     def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim."""
@@ -146,6 +163,9 @@ def _computed(
             frame.tokens[place].start for place in outcome.used if place < len(frame.tokens)
         )
         cells = (frame.view.evidence(*cell) for cell in dict.fromkeys(outcome.cells[:3]))
+        evidence = tuple(one for one in cells if one is not None)
+        if outcome.family != "together" or not evidence:  # that one only looks up
+            evidence = (Evidence(outcome.reason, frame.links.grid), *evidence)
         found.append(
             (
                 Candidate(
@@ -156,10 +176,7 @@ def _computed(
                     {f"logic {name}": value for name, value in known.items()}
                     | dict.fromkeys((f"logic {name}" for name in context), 1.0)
                     | {f"logic {outcome.family} covered": known.get("covered", 0.0)},
-                    (
-                        Evidence(outcome.reason, frame.links.grid),
-                        *(e for e in cells if e is not None),
-                    ),
+                    evidence,
                     outcome.error,
                     outcome.expected,
                     outcome.reason,
