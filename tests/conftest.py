@@ -27,6 +27,20 @@ def pytest_configure(config: pytest.Config) -> None:
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
 
+KNOWN_MISSES = Path(__file__).parent / "data" / "known_misses.txt"
+"""Tests of what the program verifier should say and does not yet; one that passes leaves it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missed = set(KNOWN_MISSES.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid.removeprefix("tests/") in missed:
+            mark = pytest.mark.xfail(
+                strict=True, raises=AssertionError, reason="a known miss of the program verifier"
+            )
+            item.add_marker(mark)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def small_garbage() -> None:
     """Spare the collector what is imported: a training calls it a dozen times, and each call would

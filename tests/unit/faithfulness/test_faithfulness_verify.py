@@ -208,7 +208,6 @@ def test_bad_options_and_files_are_one_line(
     assert captured.err.startswith("error: ") and captured.err.count("\n") == 1
 
 
-@pytest.mark.xfail(strict=False, raises=AssertionError, reason="some are known misses of program/3")
 @pytest.mark.parametrize("verifier", ["llm:", "program+llm:"])
 @pytest.mark.parametrize("failing", [1, 2])
 def test_a_model_that_gives_no_answer_at_all_is_no_success(

@@ -67,7 +67,6 @@ def test_the_wrong_number_alone_is_replaced() -> None:
     assert found.usage.calls == 1 and found.usage.prompt_tokens == 10
 
 
-@pytest.mark.xfail(strict=False, raises=AssertionError, reason="some are known misses of program/3")
 def test_the_prompt_of_the_error_type_shows_what_is_wrong_and_the_cells() -> None:
     backend = CannedBackend(lambda prompt: words_of(prompt))
     cave_texts([WRONG], backend)
@@ -79,7 +78,6 @@ def test_the_prompt_of_the_error_type_shows_what_is_wrong_and_the_cells() -> Non
     assert 'Row "Sella", Column "Points": 37' in slots["evidence"]
 
 
-@pytest.mark.xfail(strict=False, raises=AssertionError, reason="some are known misses of program/3")
 @pytest.mark.parametrize(
     ("text", "stage", "shown"),
     [

@@ -121,7 +121,6 @@ def test_gold_earns_the_whole_reward_and_less_or_wrong_earns_less(
     assert paid > 10 and missed / tried < 0.15  # what the verifier does not see it pays for
 
 
-@pytest.mark.xfail(raises=AssertionError, strict=False, reason="program/3 types 0.65 of them")
 def test_corruptions_are_found_and_typed(samples: list[TabFaithExample]) -> None:
     faithful = [one for one in samples if one.label == "faithful"]
     made = [

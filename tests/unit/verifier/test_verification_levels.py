@@ -30,7 +30,6 @@ PLAYERS = Table.of(
 )
 
 
-@pytest.mark.xfail(strict=False, raises=AssertionError, reason="some are known misses of program/3")
 @pytest.mark.parametrize(
     ("table", "said", "right"),
     [

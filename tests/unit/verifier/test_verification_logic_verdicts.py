@@ -33,7 +33,6 @@ FAULTS = [
 ]
 
 
-@pytest.mark.xfail(strict=False, raises=AssertionError, reason="some are known misses of program/3")
 @pytest.mark.parametrize(("table", "text", "words", "expected", "error"), FAULTS)
 def test_fault_and_mend(
     table: Table, text: str, words: str | None, expected: tuple[str, ...], error: str
@@ -148,7 +147,6 @@ def test_odd_tables_never_crash(table: Table, text: str) -> None:
     assert verdict(table, text) in ("unscored", "supported", "contradicted")
 
 
-@pytest.mark.xfail(strict=False, raises=AssertionError, reason="some are known misses of program/3")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
