@@ -44,7 +44,6 @@ _SCOPE = re.compile(
 _SHARES = re.compile(r"%|\b(?:per ?cent|pct|perc|share|rate|ratio|proportion|fraction|margin)")
 _OVER = re.compile(r"-(?:day|week|month|year|hour|minute)s?\b")
 _CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
-_COMPUTING = frozenset({"aggregate", "change"})
 _PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
 NAMED = ("the table has the name", "the table has the period")
 """Reasons of readings that look nothing up."""
@@ -127,10 +126,10 @@ class Lookups:
                 f"the table has {len(self.view.rows)} rows",
             )
             return
-        yield from self._extremes(stated, own)
-        yield from self._derived(stated, own)
-        columns = self._columns(place, stated)
         entities = self._entities(place, None)
+        yield from self._extremes(stated, own, entities)
+        yield from self._derived(stated, own, entities)
+        columns = self._columns(place, stated)
         for entity in entities:
             for column, said in columns:
                 if column is None:
@@ -147,7 +146,9 @@ class Lookups:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
                 yield self._candidate(stated, features, outcome, cells)
 
-    def _extremes(self, stated: StatedNumber, own: list[str]) -> Iterator[Candidate]:
+    def _extremes(
+        self, stated: StatedNumber, own: list[str], entities: Sequence[_Entity]
+    ) -> Iterator[Candidate]:
         """The number as the smallest or largest of a column: "from 3 to 14", "a high of 14"."""
         place = (stated.first, stated.last)
         words = self.frame.words[max(0, stated.first - 5) : stated.last + 2]
@@ -156,7 +157,7 @@ class Lookups:
             return
         lead = near[-1]
         named = {h.column for h in self.frame.headings}
-        for entity in self._entities(place, None):
+        for entity in entities:
             if len(entity.rows) < 2:
                 continue
             for column in self._value_columns:
@@ -185,14 +186,16 @@ class Lookups:
                     cells,
                 )
 
-    def _derived(self, stated: StatedNumber, own: list[str]) -> Iterator[Candidate]:
+    def _derived(
+        self, stated: StatedNumber, own: list[str], entities: Sequence[_Entity]
+    ) -> Iterator[Candidate]:
         """The number as a difference, change, ratio, sum, mean or share of cells that are named.
 
         Only what fits: there are so many that one which does not fit says nothing.
         """
         seen: set[str] = set()
         shares: list[tuple[float, list[tuple[int, int]]]] = []
-        for operation, value, column, cells, how in self._computations(stated):
+        for operation, value, column, cells, how in self._computations(entities):
             percent = operation in _RELATIVE or column.percent
             if percent != stated.amount.number.percent and operation != "ratio":
                 continue
@@ -214,13 +217,12 @@ class Lookups:
             yield self._candidate(stated, [*own, "derived", "no share"], "different", shares[0][1])
 
     def _computations(
-        self, stated: StatedNumber
+        self, entities: Sequence[_Entity]
     ) -> Iterator[tuple[str, float, ColumnIndex, list[tuple[int, int]], str]]:
         """Operation, value, column, cells and how they were chosen."""
-        place = (stated.first, stated.last)
         named = [c for c in self._value_columns if any(h.column == c for h in self.frame.headings)]
         columns = (named or list(self._value_columns))[:_COLUMNS]
-        free = [e for e in self._entities(place, None) if e.filters or e.carried]
+        free = [e for e in entities if e.filters or e.carried]
         single = list(dict.fromkeys(e.rows[0] for e in free if len(e.rows) == 1))
         for index in columns:
             column = self.view.columns[index]
@@ -869,6 +871,3 @@ def scope_features(frame: Frame) -> list[str]:
     if frame.view.grid.key_value:
         found.append("list of attributes")
     return found
-
-
-ERRORS: tuple[ClaimError, ...] = ("NUM", "REL", "CMP", "TMP", "ATT")
