@@ -233,8 +233,8 @@ def test_a_misspelt_field_of_a_batch_is_refused_and_others_are_named_once(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[" * 100_000, "the JSON is nested too deeply"),
-        ('{"gold": ' + "9" * 5_000 + "}", "a number of the JSON is too long"),
+        ("[" * 100_000, "JSON nested too deeply"),
+        ('{"gold": ' + "9" * 5_000 + "}", "JSON nested too deeply, or too long a number"),
         ("{", "not JSON (Expecting property name enclosed in double quotes, column 2)"),
     ],
 )

@@ -7,9 +7,11 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from tablemend.config.nearest import check_fields
+from pydantic import PlainValidator
+
+from tablemend.config import batch
 from tablemend.detector.algorithm import (
     DETECTOR_VERSION,
     AnswerFormat,
@@ -26,9 +28,9 @@ from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import DEFECT, TablemendError
 from tablemend.records import Finding, Judgement
 from tablemend.tables.jsontable import read_json
-from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
-from tablemend.tables.table import TableError
-from tablemend.values.foreign import parse_json, shown, whole_fields
+from tablemend.tables.read import FORMATS, answer_format, load_table, load_text, read_table
+from tablemend.tables.table import Table, TableError
+from tablemend.values.foreign import shown
 from tablemend.values.text import on_one_line
 
 NO_TABLE = 1
@@ -91,11 +93,11 @@ def detect(options: argparse.Namespace) -> int:
     if missing:
         raise TablemendError(f"detect needs {' and '.join('--' + name for name in missing)}")
     gold = load_table(options.gold)
-    answer = _read_text(options.answer, "answer")
-    context = _read_text(options.context, "context")
+    answer = load_text(options.answer, may_be_empty=True)
+    context = load_text(options.context, may_be_empty=True)
     query = options.query
     if options.query_file:
-        query = _read_text(options.query_file, "query")
+        query = load_text(options.query_file)
     order = sort_rule_from_query(query, gold.columns) if query else None
     similarity = load_similarity(options.similarity)
     format = answer_format(options.answer, options.format)
@@ -119,8 +121,6 @@ def detect_batch(options: argparse.Namespace) -> int:
     similarity = load_similarity(options.similarity)
     submissions = read_submissions(options.batch, options.format)
     judgements = list(detect_in_answers(submissions, similarity))
-    if not judgements:
-        raise TablemendError(f"the batch file {options.batch} holds no answer")
     for number, one in enumerate(judgements, 1):
         if one.unscored:
             print(f"{options.batch}, answer {number}: {one.unscored}", file=sys.stderr)
@@ -143,56 +143,31 @@ def detect_batch(options: argparse.Namespace) -> int:
     return status
 
 
-def read_submissions(path: str | Path, format: AnswerFormat) -> Iterator[Submission]:
-    """Read the answers of a JSONL file, one at a time.
-
-    Raises:
-        TablemendError: the file cannot be read, or a line is not what is wanted; the message
-            says which.
-    """
-    path = Path(path)
+def _given_table(value: object) -> Table:
+    """A gold table, as text or as JSON."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            named: set[str] = set()
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield _read_submission(line, f"{path}, line {number}", format, named)
-    except OSError as error:
-        raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TablemendError(f"the batch file {path} is not UTF-8: {error.reason}") from error
-
-
-BATCH_FIELDS = ("answer", "gold", "context", "query")
-_LONGEST = 200  # characters of a cell in a report
-
-
-def _read_submission(line: str, where: str, format: AnswerFormat, named: set[str]) -> Submission:
-    try:
-        data = parse_json(line.rstrip())
-    except ValueError as error:
-        raise TablemendError(f"{where}: {error}") from error
-    if isinstance(data, dict):
-        check_fields(data, BATCH_FIELDS, where, named)
-    wrong = [
-        name
-        for name in ("answer", "context", "query")
-        if not isinstance(data.get(name, "") if isinstance(data, dict) else None, str)
-    ]
-    if wrong or not {"answer", "gold", "context"} <= set(data):
-        raise TablemendError(
-            f"{where}: wanted an object with the texts answer and context, a table as gold and,"
-            " if there is one, the text query"
-        )
-    data = whole_fields(data)
-    try:
-        gold = data["gold"]
-        table = read_table(gold) if isinstance(gold, str) else read_json(json.dumps(gold))
+        return read_table(value) if isinstance(value, str) else read_json(json.dumps(value))
     except TableError as error:
-        raise TablemendError(f"{where}: the gold table cannot be read ({error})") from error
-    query = data.get("query", "")
-    order = sort_rule_from_query(query, table.columns)
-    return Submission(data["answer"], table, data["context"], order, format)
+        raise TablemendError(f"the gold table cannot be read ({error})") from error
+
+
+class Fields(batch.Fields):
+    """The fields of a line of ``--batch``."""
+
+    answer: str
+    gold: Annotated[Table, PlainValidator(_given_table)]
+    context: str
+    query: str = ""
+
+
+def read_submissions(path: Path, format: AnswerFormat) -> Iterator[Submission]:
+    """The answers of a file, one at a time; see :func:`tablemend.config.batch.read_batch`."""
+    for _, one in batch.read_batch(path, Fields):
+        order = sort_rule_from_query(one.query, one.gold.columns)
+        yield Submission(one.answer, one.gold, one.context, order, format)
+
+
+_LONGEST = 200  # characters of a cell in a report
 
 
 def to_json(judgement: Judgement) -> dict[str, Any]:
@@ -254,14 +229,3 @@ def _describe_finding(finding: Finding) -> str:
     if finding.got is not None:
         lines.append(f"    got:      {on_one_line(finding.got, _LONGEST)}")
     return "\n".join(lines)
-
-
-def _read_text(path: Path, what: str) -> str:
-    """A whole text file; bytes that are no UTF-8 are refused, as the model never saw them."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TablemendError(f"cannot read the {what} file {path}: {reason}") from error
-    except UnicodeDecodeError as error:
-        raise TablemendError(f"the {what} file {path} is not UTF-8 text: {error.reason}") from error

@@ -1,18 +1,21 @@
-"""BM25 indices over the cells of tables and the sentences of a text (TabFaith 4.1, step 2)."""
+"""The cells and sentences that have most to do with a claim, by BM25 (TabFaith 4.1, step 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tablemend.evidence.grid import Grid
-from tablemend.records import Evidence
 from tablemend.values.numbers import Number, plain_digits
 from tablemend.values.places import Places, singular
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.sentences import Span, sentence_spans
 from tablemend.values.text import tokens_of
-from tablemend.values.units import ONE, Unit
+from tablemend.values.units import ONE, PLAIN, Unit
+
+Piece = TypeVar("Piece")
+CellPlace = tuple[int, int, int]
+"""Number of the table, row, column."""
 
 LONGEST_CELL = 2_000
 """Characters of a cell, and of a claim, that are indexed."""
@@ -27,106 +30,78 @@ _COMMON = frozenset(
 )
 
 
-class CellIndex:
-    """The filled cells of tables, indexed.
+class Index(Generic[Piece]):
+    """Pieces of evidence, found by their words and numbers.
 
     Args:
-        grids: the tables.
+        tokens: of each piece, in the source's order.
     """
 
-    def __init__(self, grids: Sequence[Grid]) -> None:
-        self._grids = grids
-        self._places: list[tuple[int, int, int]] = []
-        documents: list[list[str]] = []
-        for which, grid in enumerate(grids):
-            headers = [list(_words(column.header)) for column in grid.columns]
-            for line in grid.lines:
-                names = [word for name in grid.names(line.index) for word in _words(name)]
-                for column in grid.columns:
-                    value = grid.value(line.index, column.index)
-                    if value.blank:
-                        continue
-                    self._places.append((which, line.index, column.index))
-                    documents.append([*names, *headers[column.index]])
-                    if value.number is not None:
-                        unit = grid.unit(line.index, column.index)
-                        documents[-1] += _number_tokens(value.number, unit)
-                    elif column.kind == "number":  # else it stands among the names
-                        documents[-1] += _words(value.text)
-        self._index = _Bm25(documents)
-
-    def find(self, statement: str, k: int) -> list[Evidence]:
-        """The best ``k`` cells, the best first."""
-        places = [self._places[place] for place in self._index.find(statement, k)]
-        return [self._grids[which].evidence(row, column) for which, row, column in places]
-
-
-class SentenceIndex:
-    """The sentences of a text, indexed.
-
-    Args:
-        text: the text.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._spans = sentence_spans(text)
-        documents = [_query(text[span.start : span.end]) for span in self._spans]
-        self._index = _Bm25(documents)
-
-    def find(self, statement: str, k: int) -> list[Evidence]:
-        """The best ``k`` sentences, the best first."""
-        spans = [self._spans[place] for place in self._index.find(statement, k)]
-        return [
-            Evidence(self._text[span.start : span.end], start=span.start, end=span.end)
-            for span in spans
-        ]
-
-
-class _Bm25:
-    """BM25 over token lists; silent, and content with fewer documents than are asked for."""
-
-    def __init__(self, documents: list[list[str]]) -> None:
-        self._model: Any = None
-        if any(documents):
+    def __init__(self, tokens: Iterable[tuple[Piece, list[str]]]) -> None:
+        found = list(tokens)
+        self._pieces = [piece for piece, _ in found]
+        documents = [own for _, own in found]
+        self._known = {token for own in documents for token in own}
+        if self._known:
             import bm25s  # a quarter of a second that the program verifier need not pay
 
-            self._model = bm25s.BM25(b=_LENGTH_WEIGHT)
+            self._model: Any = bm25s.BM25(b=_LENGTH_WEIGHT)
             self._model.index(documents, show_progress=False)
-            self._known = {token for document in documents for token in document}
 
-    def find(self, statement: str, k: int) -> list[int]:
-        """Indices of the best ``k`` documents that share a token, the best first."""
-        if self._model is None or k < 1:
-            return []
-        query = [token for token in dict.fromkeys(_query(statement)) if token in self._known]
+    def find(self, statement: str, k: int) -> list[Piece]:
+        """The ``k`` pieces that share most with a statement, the best first; of equals the first.
+
+        Fewer come back where fewer share a word or a number with it.
+        """
+        query = [token for token in dict.fromkeys(_tokens(statement)) if token in self._known]
         if not query:
             return []
         scores = self._model.get_scores(query)
-        import numpy as np
+        best = (-scores).argsort(kind="stable")[: max(k, 0)]
+        return [self._pieces[place] for place in best if scores[place] > 0]
 
-        least = np.partition(scores, -k)[-k] if k < len(scores) else 0
-        # Of equal scores the first in the table's order.
-        found = (scores >= max(least, 0)).nonzero()[0]
-        best = sorted(found.tolist(), key=lambda place: (-scores[place], place))
-        return [place for place in best[:k] if scores[place] > 0]
+
+def index_cells(grids: Sequence[Grid]) -> Index[CellPlace]:
+    """The filled cells of tables: by their rows' names, columns' headers, and values."""
+    return Index(_cells(grids))
+
+
+def index_sentences(text: str) -> Index[Span]:
+    """The sentences of a text."""
+    return Index((span, _tokens(text[span.start : span.end])) for span in sentence_spans(text))
+
+
+def _cells(grids: Sequence[Grid]) -> Iterator[tuple[CellPlace, list[str]]]:
+    for number, grid in enumerate(grids):
+        headers = [_words(column.header) for column in grid.columns]
+        for line in grid.lines:
+            names = [word for name in grid.names(line.index) for word in _words(name)]
+            for column in grid.columns:
+                value = grid.value(line.index, column.index)
+                if value.blank:
+                    continue
+                tokens = [*names, *headers[column.index]]
+                if value.number is not None:
+                    tokens += _number_tokens(value.number, grid.unit(line.index, column.index))
+                elif column.kind == "number":  # else it stands among the names
+                    tokens += _words(value.text)
+                yield (number, line.index, column.index), tokens
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return _words_cached(text) if len(text) <= LONGEST_CELL else _words_cached(text[:LONGEST_CELL])
+    return _words_of_short(text[:LONGEST_CELL])
 
 
 @lru_cache(maxsize=1 << 14)
-def _words_cached(text: str) -> tuple[str, ...]:
+def _words_of_short(text: str) -> tuple[str, ...]:
     return tuple(singular(word) for word in tokens_of(text).words if word not in _COMMON)
 
 
-def _query(statement: str) -> list[str]:
+def _tokens(statement: str) -> list[str]:
     """Words, and the numbers that the text states."""
-    statement = statement[:LONGEST_CELL]
-    words = list(_words_cached(statement))
-    for stated in Places(statement).numbers:
-        words += _number_tokens(stated.number, Unit())
+    words = list(_words(statement))
+    for stated in Places(statement[:LONGEST_CELL]).numbers:
+        words += _number_tokens(stated.number, PLAIN)
     return words
 
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tablemend.evidence.grid import Grid
-from tablemend.evidence.retrieval import CellIndex, SentenceIndex
+from tablemend.evidence.retrieval import CellPlace, Index, index_cells, index_sentences
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
-
-TOP = 3
-"""Cells or sentences that a model is shown beside a claim, as in TabFaith 4.1, step 2."""
+from tablemend.values.sentences import Span
 
 
 @dataclass(frozen=True)
@@ -33,26 +31,22 @@ class Source:
         """The tables, read for verification."""
         return tuple(Grid(table, number) for number, table in enumerate(self.tables))
 
-    @cached_property
-    def cell_index(self) -> CellIndex:
-        """All cells, for retrieval."""
-        return CellIndex(self.grids)
+    def find_cells(self, statement: str, k: int = 3) -> list[Evidence]:
+        """The ``k`` cells that have most to do with a statement; see :meth:`Index.find`."""
+        found = self._cells.find(statement, k)
+        return [self.grids[table].evidence(row, column) for table, row, column in found]
+
+    def find_sentences(self, statement: str, k: int = 3) -> list[Evidence]:
+        """The ``k`` sentences of the text that have most to do with a statement."""
+        return [
+            Evidence(self.text[start:end], start=start, end=end)
+            for start, end in self._sentences.find(statement, k)
+        ]
 
     @cached_property
-    def sentence_index(self) -> SentenceIndex:
-        """All sentences of the text, for retrieval."""
-        return SentenceIndex(self.text)
+    def _cells(self) -> Index[CellPlace]:
+        return index_cells(self.grids)
 
-
-def retrieve_cells(statement: str, source: Source, k: int = TOP) -> tuple[Evidence, ...]:
-    """The ``k`` cells that have most to do with a statement, the best first.
-
-    A cell is found by its row's names, its column's header and its value; fewer come back where
-    fewer share a word or number with the statement.
-    """
-    return tuple(source.cell_index.find(statement, k))
-
-
-def retrieve_sentences(statement: str, source: Source, k: int = TOP) -> tuple[Evidence, ...]:
-    """The ``k`` sentences of the source's text that have most to do with a statement."""
-    return tuple(source.sentence_index.find(statement, k))
+    @cached_property
+    def _sentences(self) -> Index[Span]:
+        return index_sentences(self.text)

@@ -8,8 +8,8 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from tablemend.faithfulness import inputs
 from tablemend.faithfulness.options import (
     add_batch_option,
     add_input_options,
@@ -17,11 +17,10 @@ from tablemend.faithfulness.options import (
     open_scorers,
     refuse_unread,
 )
+from tablemend.faithfulness.staf import verify_documents
 from tablemend.records import VERDICTS, Verdict, VerdictName, Verification
+from tablemend.statistics import mean_interval
 from tablemend.values.text import on_one_line
-
-if TYPE_CHECKING:
-    from tablemend.faithfulness.inputs import Input, Line
 
 _LONGEST = 200
 
@@ -38,8 +37,6 @@ def add_verify_options(parser: argparse.ArgumentParser) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """Verify every claim of a text or an answer table by its source, and print STAF."""
-    from tablemend.faithfulness import inputs
-
     refuse_unread(options)
     if options.batch is not None:
         return verify_batch(options, inputs.read_batch(options.batch))
@@ -55,45 +52,45 @@ def verify(options: argparse.Namespace) -> int:
     return 0
 
 
-def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
+def verify_batch(options: argparse.Namespace, lines: Sequence[inputs.Line]) -> int:
     """Verify a file of documents, and print their mean STAF or one JSON object each."""
-    from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines, why_failed
-    from tablemend.statistics import mean_interval  # numpy
-
     scored = []
     status = 0
-    for line, found in of_lines(lines, partial(_verify, options)):
+    for line, found in inputs.of_lines(lines, partial(_verify, options)):
         if options.json:
-            print(line_json(line, found))
+            print(inputs.line_json(line, found))
         scored += [] if found is None else [found]
         status |= line.failed
-    if why := why_failed(scored):
+    if why := inputs.why_failed(scored):
         print(f"{options.batch}: {why}", file=sys.stderr)
-        status = NOTHING
-    if options.json:
-        return status
-    scores = [one.staf for one in scored if one.staf is not None]
-    rate = mean_interval(scores)
-    if rate["rate"] is None:
-        print(f"{'STAF':<16}no document has a claim that could be scored")
-    else:
-        print(
-            f"{'STAF':<16}{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]"
-            f"  n = {rate['n']}"
-        )
-    print(f"{'documents':<16}{len(lines)}, {len(lines) - len(scores)} without a scored claim")
-    totals: Counter[VerdictName] = Counter()
-    for verification in scored:
-        totals.update(verification.counts)
-    print(_counts(totals))
-    print(_verifier_lines(scored))
+        status = inputs.NOTHING
+    if not options.json:
+        print(describe_batch(scored, len(lines)))
     return status
 
 
-def _verify(options: argparse.Namespace, given: Sequence[Input]) -> list[Verification]:
-    """Texts and answers in the order given; every model is opened once."""
-    from tablemend.faithfulness.staf import verify_documents
+def describe_batch(found: Sequence[Verification], documents: int) -> str:
+    """The mean STAF of a batch, and its claims by verdict."""
+    rate = mean_interval([one.staf for one in found if one.staf is not None])
+    mean = "no document has a claim that could be scored"
+    if rate["rate"] is not None:
+        mean = f"{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]  n = {rate['n']}"
+    totals: Counter[VerdictName] = Counter()
+    for verification in found:
+        totals.update(verification.counts)
+    without = documents - rate["n"]
+    return "\n".join(
+        [
+            f"{'STAF':<16}{mean}",
+            f"{'documents':<16}{documents}, {without} without a scored claim",
+            _counts(totals),
+            _verifier_lines(found),
+        ]
+    )
 
+
+def _verify(options: argparse.Namespace, given: Sequence[inputs.Input]) -> list[Verification]:
+    """Texts and answers in the order given; every model is opened once."""
     with open_scorers(options) as (verifier, extractor):
         documents = [(one.document, one.source) for one in given]
         return verify_documents(documents, verifier, extractor)

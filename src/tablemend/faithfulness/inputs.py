@@ -5,24 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple, Protocol, Self, TypeVar
 
-from tablemend.config.nearest import check_fields
+from pydantic import PlainValidator, model_validator
+
+from tablemend.config import batch
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
-from tablemend.faithfulness.options import BATCH_FIELDS
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import answer_format, load_text
 from tablemend.tables.table import Table, TableError
-from tablemend.values.foreign import parse_json, whole_fields
 
 NOTHING = 1
 """Exit status where nothing can be scored: no claim, an answer without a table, a text by the
@@ -81,6 +80,49 @@ class _Printable(Protocol):
 P = TypeVar("P", bound=_Printable)
 
 
+def _check(given: Collection[str]) -> None:
+    """Refuse options, or fields of a line, that name no document together."""
+    if ("text" in given) == ("answer" in given):
+        raise TablemendError("give either text (about a table) or answer (an answer table)")
+    for name in ("query", "format"):
+        if name in given and "text" in given:
+            raise TablemendError(f"{name} belongs to answer: leave it out for a text")
+    if "source" not in given and "context" not in given:
+        raise TablemendError("nothing to go by: give source (a table) or context (a text)")
+
+
+def _given_source(value: object) -> Source:
+    """A field ``source``: a table as text or as JSON."""
+    try:
+        if isinstance(value, list | dict):
+            return read_source(json.dumps(value, ensure_ascii=False), "json")
+        if not isinstance(value, str):
+            raise TableError("wanted a table, as text or as JSON")
+        found = read_source(value)
+        if len(value.strip().splitlines()) == 1 and not any(t.rows for t in found.tables):
+            raise TableError("one line is no table: text to go by is given as context")
+    except TableError as error:
+        raise TablemendError(f"the source cannot be read ({error})") from error
+    return found
+
+
+class Fields(batch.Fields):
+    """The fields of a line of ``--batch``."""
+
+    text: str | None = None
+    answer: str | None = None
+    source: Annotated[Source | None, PlainValidator(_given_source)] = None
+    context: str | None = None
+    query: str = ""
+
+    @model_validator(mode="after")
+    def _is_document(self) -> Self:
+        _check(
+            [name for name, value in self if value is not None and (name, value) != ("query", "")]
+        )
+        return self
+
+
 def read_input(options: argparse.Namespace) -> Input:
     """The files that the options name.
 
@@ -88,38 +130,40 @@ def read_input(options: argparse.Namespace) -> Input:
         NoTable: the answer holds no table that can be read.
         TablemendError: options that do not go together, or a file that cannot be read.
     """
-    if (options.text is None) == (options.answer is None):
-        raise TablemendError(
-            "give --text and --source for a text about a table, or --answer and --context for an"
-            " answer table"
-        )
+    given = [name for name, value in vars(options).items() if value not in (None, [], "auto")]
+    _check(["query" if name == "query_file" else name for name in given])
+    sources = [load_source(path) for path in options.source]
+    context = "" if options.context is None else load_text(options.context)
+    query = load_text(options.query_file) if options.query_file else options.query or ""
+    source = _join(sources, context, query.strip())
     if options.text is not None:
-        if options.query is not None or options.query_file is not None:
-            raise TablemendError("--query belongs to --answer: a text answers no question")
-        if options.format != "auto":
-            raise TablemendError("--format is an answer table's: leave it out for a text")
-        text = load_text(options.text, may_be_empty=True)
-        return Input(str(options.text), text, _read_source(options))
-    query = options.query or ""
-    if options.query_file is not None:
-        query = load_text(options.query_file)
+        return Input(str(options.text), load_text(options.text, may_be_empty=True), source)
     text = load_text(options.answer, may_be_empty=True)
-    source = replace(_read_source(options), query=query.strip())
     format = answer_format(options.answer, options.format)
     return _read_answer(str(options.answer), text, source, format)
 
 
-def _read_source(options: argparse.Namespace) -> Source:
-    if not options.source and options.context is None:
-        needed = "--source" if options.text is not None else "--context"
-        raise TablemendError(f"nothing to go by: give {needed} FILE")
-    sources = [load_source(path) for path in options.source]
-    if options.context is not None:
-        sources.append(Source(text=load_text(options.context)))
-    return Source(
-        tuple(table for source in sources for table in source.tables),
-        "\n\n".join(source.text for source in sources if source.text),
-    )
+def read_batch(path: Path) -> list[Line]:
+    """The documents of a file; see :func:`tablemend.config.batch.read_batch`."""
+    lines = []
+    for number, one in batch.read_batch(path, Fields):
+        name = f"{path}, line {number}"
+        source = _join([one.source] if one.source else [], one.context or "", one.query)
+        try:
+            if one.answer is None:
+                found = Input(name, one.text or "", source)
+            else:
+                found = _read_answer(name, one.answer, source, "auto")
+            lines.append(Line(number, found))
+        except NoTable as error:
+            lines.append(Line(number, None, str(error)))
+    return lines
+
+
+def _join(sources: Sequence[Source], context: str, query: str) -> Source:
+    tables = tuple(table for source in sources for table in source.tables)
+    texts = [*(source.text for source in sources), context]
+    return Source(tables, "\n\n".join(filter(None, texts)), query)
 
 
 def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> Input:
@@ -127,84 +171,6 @@ def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> 
     if found.table is None:
         raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
     return Input(name, text, source, found.table, format)
-
-
-def read_batch(path: Path) -> list[Line]:
-    """The documents of a file of JSON lines.
-
-    A line has ``text`` or ``answer``, and ``source`` (a table as text or as JSON), ``context`` (a
-    text), or both; an answer may have a ``query``.
-
-    Raises:
-        TablemendError: the file cannot be read or holds no document, or a line is not what is
-            wanted.
-    """
-    named: set[str] = set()
-    lines = []
-    for number, line in enumerate(load_text(path).splitlines(), 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        data = _read_line(line, where, named)
-        source = _line_source(data, where)
-        if "text" in data:
-            lines.append(Line(number, Input(where, data["text"], source)))
-            continue
-        try:
-            lines.append(Line(number, _read_answer(where, data["answer"], source, "auto")))
-        except NoTable as error:
-            lines.append(Line(number, None, str(error)))
-    return lines
-
-
-def _read_line(line: str, where: str, named: set[str]) -> dict[str, Any]:
-    try:
-        data = parse_json(line)
-    except ValueError as error:
-        raise TablemendError(f"{where}: {error}") from error
-    if not isinstance(data, dict):
-        raise TablemendError(f"{where}: wanted an object with {', '.join(BATCH_FIELDS)}")
-    check_fields(data, BATCH_FIELDS, where, named)
-    for name in ("text", "answer", "context", "query"):
-        if not isinstance(data.get(name, ""), str):
-            raise TablemendError(f"{where}: {name} must be a string, not {_json_name(data[name])}")
-    data = whole_fields(data)
-    if ("text" in data) == ("answer" in data):
-        which = "not both" if "text" in data else "and it has neither"
-        raise TablemendError(
-            f"{where}: wanted text (a text about a table) or answer (an answer table), {which}"
-        )
-    if data.get("query") and "text" in data:
-        raise TablemendError(f"{where}: query belongs to answer: a text answers no question")
-    if not {"source", "context"} & set(data):
-        raise TablemendError(
-            f"{where}: nothing to go by: give source (a table) or context (a text)"
-        )
-    return data
-
-
-def _line_source(data: dict[str, Any], where: str) -> Source:
-    context, query = data.get("context", ""), data.get("query", "")
-    if "source" not in data:
-        return Source(text=context, query=query)
-    given = data["source"]
-    try:
-        if isinstance(given, str):
-            read = read_source(given)
-            if len(given.strip().splitlines()) == 1 and not any(t.rows for t in read.tables):
-                raise TableError("one line is no table: text to go by is given as context")
-        elif isinstance(given, list | dict):
-            read = read_source(json.dumps(given, ensure_ascii=False), "json")
-        else:
-            raise TableError(f"{_json_name(given)}, not a table as text or as JSON")
-    except TableError as error:
-        raise TablemendError(f"{where}: the source cannot be read ({error})") from error
-    return Source(read.tables, "\n\n".join(filter(None, (read.text, context))), query)
-
-
-def _json_name(value: object) -> str:
-    names = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
 
 
 def of_lines(
@@ -215,26 +181,25 @@ def of_lines(
     Where a defect of ours ends all, each is tried alone, and the others go on.
     """
     given = [line.input for line in lines if line.input is not None]
+    all_at_once = _try(run, given)
     results: Iterator[P | Exception]
-    try:
-        results = iter(run(given))
-    except (TablemendError, OSError, ImportError, MemoryError):
-        raise
-    except Exception:
-        results = (_try(run, one) for one in given)
+    if isinstance(all_at_once, Exception):
+        alone = (_try(run, [one]) for one in given)
+        results = (one if isinstance(one, Exception) else one[0] for one in alone)
+    else:
+        results = iter(all_at_once)
     for line in lines:
         result = None if line.input is None else next(results)
-        if isinstance(result, Exception):
-            line = line._replace(error=f"{line.input.name}: {defect(result)}", failed=True)  # type: ignore[union-attr]
-            result = None
+        if isinstance(result, Exception) and line.input is not None:
+            line = line._replace(error=f"{line.input.name}: {defect(result)}", failed=True)
         if line.error:
             print(line.error, file=sys.stderr)
-        yield line, result
+        yield line, None if isinstance(result, Exception) else result
 
 
-def _try(run: Callable[[list[Input]], Sequence[P]], one: Input) -> P | Exception:
+def _try(run: Callable[[list[Input]], Sequence[P]], given: list[Input]) -> Sequence[P] | Exception:
     try:
-        return run([one])[0]
+        return run(given)
     except (TablemendError, OSError, ImportError, MemoryError):
         raise
     except Exception as error:
@@ -253,19 +218,16 @@ def why_nothing(given: Input, found: Verification, verifier: str) -> str:
         return f"{given.name}: {why}"
     if not found.verdicts:
         return f"{given.name}: no claim was found, so nothing is scored"
-    if verifier != PROGRAM:
+    needed = given.source.tables if given.table is None else given.source.text
+    if verifier != PROGRAM or needed:
         return ""
-    if given.table is None and not given.source.tables:
-        return (
-            f"{given.name}: nothing is scored: its source has no table, and the program verifies a"
-            " text by tables; name one, or a model with --verifier"
-        )
-    if given.table is not None and not given.source.text:
-        return (
-            f"{given.name}: nothing is scored: there is no text to go by, and the program verifies"
-            " an answer by its context; give --context, or a model with --verifier"
-        )
-    return ""
+    needs = "a text by tables, and its source has no table"
+    if given.table is not None:
+        needs = "an answer by its context, and there is none"
+    return (
+        f"{given.name}: nothing is scored: the program verifies {needs}; give one, or a model with"
+        " --verifier"
+    )
 
 
 def why_failed(found: Sequence[Verification]) -> str:

@@ -38,20 +38,11 @@ def read_labels(
             means support, or another number of names than of outputs.
     """
     said = list(given) or [names[index] for index in sorted(names)]
-    mend = (
-        "name them in the order of the outputs, such as --labels contradiction,entailment,neutral"
-    )
-    if len(said) != len(names):
-        raise TablemendError(f"{model} has {len(names)} outputs, not {len(said)}: {mend}")
-    found = [WORDS.get(re.sub(r"[\W_]", "", name).casefold()) for name in said]
-    unknown = [name for name, verdict in zip(said, found, strict=True) if verdict is None]
-    if unknown:
+    known = (WORDS.get(re.sub(r"[\W_]", "", name).casefold()) for name in said)
+    found = tuple(verdict for verdict in known if verdict is not None)
+    if not len(set(found)) == len(said) == len(names) > 1 or "supported" not in found:
         raise TablemendError(
-            f"{model}: the labels {', '.join(said)} do not say which output is support: {mend}"
+            f"{model} has {len(names)} outputs, called {', '.join(said)}: which one is support is not"
+            " clear: name them, such as --labels contradiction,entailment,neutral"
         )
-    verdicts = tuple(verdict for verdict in found if verdict is not None)
-    if len(set(verdicts)) < len(verdicts) or "supported" not in verdicts or len(verdicts) < 2:
-        raise TablemendError(
-            f"{model} is no classifier of support: its labels are {', '.join(said)}; {mend}"
-        )
-    return verdicts
+    return found

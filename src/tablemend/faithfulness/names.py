@@ -9,9 +9,11 @@ from tablemend.config.nearest import nearest
 from tablemend.errors import TablemendError
 
 PROGRAM = "program"
-VERIFIERS = "program, nli, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), or two "
+VERIFIERS = (
+    "program, nli, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), or two joined as"
+    " program+nli:MODEL or program+llm:MODEL"
+)
 """What a verifier may be called, for messages."""
-VERIFIERS += "joined as program+nli:MODEL or program+llm:MODEL"
 EXTRACTORS = "program, or llm:MODEL (a model string such as hf:Qwen/Qwen3-8B)"
 
 
@@ -35,14 +37,9 @@ def verifier_names(name: str) -> tuple[Name, ...]:
             cannot be joined.
     """
     first, plus, second = name.partition("+")
-    if not plus or first.strip() != PROGRAM:
-        return (_read(name, ("nli", "llm"), "verifier", VERIFIERS),)
-    if second.strip().partition(":")[0] not in ("nli", "llm"):
-        raise TablemendError(
-            f"no verifier {name!r}: behind program+ stands a model, as in program+nli:MODEL or"
-            " program+llm:MODEL"
-        )
-    return Name(PROGRAM), _read(second.strip(), ("nli", "llm"), "verifier", VERIFIERS)
+    if plus and first.strip() == PROGRAM:
+        return Name(PROGRAM), _read(second, ("nli", "llm"), "verifier", VERIFIERS)
+    return (_read(name, (PROGRAM, "nli", "llm"), "verifier", VERIFIERS),)
 
 
 def extractor_name(name: str) -> Name:
@@ -51,16 +48,14 @@ def extractor_name(name: str) -> Name:
     Raises:
         TablemendError: an unknown name, or a model string without an engine.
     """
-    return _read(name, ("llm",), "extractor", EXTRACTORS)
+    return _read(name, (PROGRAM, "llm"), "extractor", EXTRACTORS)
 
 
 def _read(name: str, kinds: tuple[str, ...], what: str, known: str) -> Name:
-    if name.strip() == PROGRAM:
-        return Name(PROGRAM)
     kind, _, model = name.strip().partition(":")
-    if kind in kinds and (model or kind == "nli"):
-        if kind == "llm":
-            ModelName.parse(model)
-        return Name(kind, model)
-    close = "" if kind in kinds else nearest(kind, (PROGRAM, *kinds))
-    raise TablemendError(f"no {what} {name!r}{close}; there are {known}")
+    if kind not in kinds or (kind == PROGRAM and model) or (kind == "llm" and not model):
+        close = "" if kind in kinds else nearest(kind, kinds)
+        raise TablemendError(f"no {what} {name!r}{close}; there are {known}")
+    if kind == "llm":
+        ModelName.parse(model)
+    return Name(kind, model)

@@ -6,17 +6,16 @@ import argparse
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tablemend.config import ConfigError, parse
+from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
+from tablemend.faithfulness.inputs import Fields
 from tablemend.faithfulness.names import PROGRAM, verifier_names
+from tablemend.faithfulness.staf import open_extractor, open_verifier
+from tablemend.faithfulness.verifier import Extractor, Verifier
 from tablemend.tables.read import FORMATS
-
-if TYPE_CHECKING:
-    from tablemend.config.backend import BackendOptions
-    from tablemend.faithfulness.verifier import Extractor, Verifier
-
-BATCH_FIELDS = ("text", "answer", "source", "context", "query")
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +55,7 @@ def add_batch_option(parser: argparse.ArgumentParser, prints: str) -> None:
         "--batch",
         type=Path,
         metavar="FILE",
-        help=f"JSON lines with the fields {', '.join(BATCH_FIELDS)}; prints {prints}",
+        help=f"JSON lines with the fields {', '.join(Fields.model_fields)}; prints {prints}",
     )
 
 
@@ -108,9 +107,6 @@ def backend_options(options: argparse.Namespace) -> BackendOptions:
     Raises:
         TablemendError: an unknown key or a value that it does not take.
     """
-    from tablemend.config import ConfigError, parse
-    from tablemend.config.backend import BackendOptions
-
     try:
         return parse(BackendOptions, options.option)
     except ConfigError as error:
@@ -124,14 +120,11 @@ def manner(options: argparse.Namespace) -> dict[str, Any]:
     Raises:
         TablemendError: no number of tokens.
     """
-    said: dict[str, Any] = {}
-    if options.thinking is not None:
-        said["thinking"] = options.thinking == "on"
-    if options.max_new_tokens is not None:
-        if options.max_new_tokens < 1:
-            raise TablemendError(f"--max-new-tokens {options.max_new_tokens}: a number from 1")
-        said["max_new_tokens"] = options.max_new_tokens
-    return said
+    tokens = options.max_new_tokens
+    if tokens is not None and tokens < 1:
+        raise TablemendError(f"--max-new-tokens {tokens}: a number from 1")
+    thinking = None if options.thinking is None else options.thinking == "on"
+    return {"thinking": thinking, "max_new_tokens": tokens}
 
 
 def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None:
@@ -144,35 +137,25 @@ def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None
     Raises:
         TablemendError: naming it.
     """
-    given = [
-        name
-        for name, value in {
-            "--option": options.option,
-            "--thinking": options.thinking,
-            "--max-new-tokens": options.max_new_tokens,
-        }.items()
-        if value
-    ]
-    if given and model is None and {options.verifier, options.extractor} == {PROGRAM}:
-        raise TablemendError(f"{given[0]} is for models, and none is named: leave it out")
-    verifiers = verifier_names(options.verifier)
-    if options.labels and all(verifier.kind != "nli" for verifier in verifiers):
-        raise TablemendError("--labels is for an nli model, and none is named: leave it out")
-    single = ("text", "source", "answer", "context", "query", "query_file", "format")
-    for name in single if options.batch is not None else ():
-        if getattr(options, name) not in (None, [], "auto"):
-            raise TablemendError(
-                f"--batch brings its texts and sources: leave --{name.replace('_', '-')} out"
-            )
+    given = [name for name, value in vars(options).items() if value not in (None, [], "", "auto")]
+    unread: dict[str, str] = {}
+    if model is None and {options.verifier, options.extractor} == {PROGRAM}:
+        unread |= dict.fromkeys(("option", "thinking", "max_new_tokens"), "no model is asked")
+    if all(verifier.kind != "nli" for verifier in verifier_names(options.verifier)):
+        unread["labels"] = "they are an nli model's, and none is named"
+    if options.batch is not None:
+        single = ("text", "source", "answer", "context", "query", "query_file", "format")
+        unread |= dict.fromkeys(single, "a batch brings its texts and sources")
     if options.answer is not None and options.extractor != PROGRAM:
-        raise TablemendError("--extractor takes texts apart: leave it out for an answer table")
+        unread["extractor"] = "an answer table is not taken apart by a model"
+    for name in given:
+        if name in unread:
+            raise TablemendError(f"leave --{name.replace('_', '-')} out: {unread[name]}")
 
 
 @contextmanager
 def open_scorers(options: argparse.Namespace) -> Iterator[tuple[Verifier, Extractor]]:
     """The verifier and the extractor that the options name, closed at the end."""
-    from tablemend.faithfulness.staf import open_extractor, open_verifier
-
     asked, how = backend_options(options), manner(options)
     labels = [label.strip() for label in options.labels.split(",") if label.strip()]
     with (

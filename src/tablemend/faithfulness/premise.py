@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tablemend.evidence.source import Source, retrieve_cells, retrieve_sentences
+from tablemend.evidence.source import Source
 from tablemend.records import Claim, Evidence, Verdict, VerdictName
 from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
@@ -46,11 +46,7 @@ class Shown(NamedTuple):
 
 def gather(statement: str, source: Source, top: int = TOP) -> Shown:
     """The best cells of the tables and the best sentences of the text."""
-    found: list[Evidence] = []
-    if source.tables:
-        found += retrieve_cells(statement, source, top)
-    if source.text:
-        found += retrieve_sentences(statement, source, top)
+    found = [*source.find_cells(statement, top), *source.find_sentences(statement, top)]
     kept: list[Evidence] = []
     room = MOST_CHARACTERS
     for evidence in found:

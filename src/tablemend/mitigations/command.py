@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tablemend.errors import TablemendError
+from tablemend.faithfulness import inputs
 from tablemend.faithfulness.command import asked
 from tablemend.faithfulness.options import (
     add_batch_option,
@@ -25,7 +26,6 @@ from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.values.text import on_one_line
 
 if TYPE_CHECKING:
-    from tablemend.faithfulness.inputs import Input, Line
     from tablemend.mitigations.edits import Edit, Mended
     from tablemend.records import Verification
 
@@ -53,8 +53,6 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
 
 def mend(options: argparse.Namespace) -> int:
     """Mend a text or an answer table by its source, and list every edit."""
-    from tablemend.faithfulness import inputs
-
     _check(options)
     if options.batch is not None:
         return mend_batch(options, inputs.read_batch(options.batch))
@@ -73,14 +71,12 @@ def mend(options: argparse.Namespace) -> int:
     return 0
 
 
-def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
+def mend_batch(options: argparse.Namespace, lines: Sequence[inputs.Line]) -> int:
     """Mend a file of documents; one JSON object each, and the totals on stderr."""
-    from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines
-
     mended = []
     status = 0
-    for line, found in of_lines(lines, partial(_mend, options)):
-        print(line_json(line, found))
+    for line, found in inputs.of_lines(lines, partial(_mend, options)):
+        print(inputs.line_json(line, found))
         status |= line.failed
         mended += [] if found is None else [found]
     print(
@@ -92,15 +88,13 @@ def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     )
     if why := _why_failed(str(options.batch), mended):
         print(why, file=sys.stderr)
-        status = NOTHING
+        status = inputs.NOTHING
     return status
 
 
 def _why_failed(name: str, found: Sequence[Mended]) -> str:
     """Why every request failed, to verify or to rewrite; empty where one did not, or none was."""
-    from tablemend.faithfulness.inputs import why_failed
-
-    if why := why_failed([one.before for one in found if one.before is not None]):
+    if why := inputs.why_failed([one.before for one in found if one.before is not None]):
         return f"{name}: {why}"
     calls = sum(one.usage.calls for one in found)
     if not calls or sum(one.usage.failed for one in found) < calls:
@@ -120,7 +114,7 @@ def _check(options: argparse.Namespace) -> None:
     refuse_unread(options, options.model)
 
 
-def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
+def _mend(options: argparse.Namespace, given: Sequence[inputs.Input]) -> list[Mended]:
     """Texts and answers in the order given; every model is opened once."""
     from tablemend.backends.backend import open_backend
     from tablemend.mitigations.edits import Draft

@@ -36,23 +36,6 @@ def whole_fields(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def parse_json(text: str) -> Any:
-    """``json.loads`` with one kind of error, of a few words.
-
-    Raises:
-        ValueError: no JSON (with its place), nested too deeply, or a number of more digits than
-            Python reads.
-    """
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error.msg}, column {error.colno})") from error
-    except RecursionError as error:
-        raise ValueError("the JSON is nested too deeply") from error
-    except ValueError as error:
-        raise ValueError("a number of the JSON is too long") from error
-
-
 def load_json(text: str | bytes, **how: Any) -> Any:
     """``json.loads`` of a file's text; half of a surrogate pair, which JSON can spell, is refused.
 

@@ -106,14 +106,13 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"text": 5, "source": TABLE}, "text must be a string, not a number"),
-        ({"text": None, "source": TABLE}, "text must be a string, not null"),
-        ({"answer": "|a|", "context": ["x"]}, "context must be a string, not a list"),
-        ({"source": TABLE}, "wanted text (a text about a table) or answer"),
-        ({"text": "a", "answer": "b", "context": "c"}, "not both"),
+        ({"text": 5, "source": TABLE}, "text: Input should be a valid string"),
+        ({"answer": "|a|", "context": ["x"]}, "context: Input should be a valid string"),
+        ({"source": TABLE}, "give either text"),
+        ({"text": "a", "answer": "b", "context": "c"}, "give either text"),
         ({"text": "a"}, "give source (a table) or context (a text)"),
         ({"text": "a", "source": TABLE, "query": "q"}, "query belongs to answer"),
-        ({"text": "a", "source": 5}, "a number, not a table"),
+        ({"text": "a", "source": 5}, "wanted a table, as text or as JSON"),
         ({"text": "a", "source": []}, "the source cannot be read"),
         ({"text": "a", "source": "Sella had 37 points."}, "text to go by is given as context"),
         ({"text": "a", "source": [["Team", "Points"], ["Alba"]]}, "row 1 has 1 cells"),
@@ -159,36 +158,37 @@ def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give --text and --source"),
-        (["--text", "summary.txt"], "give --source FILE"),
-        (["--answer", "summary.txt"], "give --context FILE"),
-        (["--text", "summary.txt", "--answer", "summary.txt"], "give --text and --source"),
-        (["--text", "summary.txt", "--source", "table.csv", "--query", "q"], "belongs to --answer"),
+        ([], "give either text"),
+        (["--text", "summary.txt"], "nothing to go by: give source"),
+        (["--answer", "summary.txt"], "nothing to go by: give source"),
+        (["--text", "summary.txt", "--answer", "summary.txt"], "give either text"),
+        ([*FILES, "--query", "q"], "query belongs to answer"),
+        ([*FILES, "--format", "csv"], "format belongs to answer"),
         (["--text", "none.txt", "--source", "table.csv"], "no such file"),
         (["--text", "summary.txt", "--source", "none.csv"], "no such file"),
         (["--text", "bytes.txt", "--source", "table.csv"], "not UTF-8"),
-        (["--text", "summary.txt", "--source", "table.csv", "--verifier", "nil"], "no verifier"),
+        (["--text", "summary.txt", "--source", "empty.txt"], "the file is empty"),
+        (["--batch", "summary.txt"], "line 1: not JSON"),
+        (["--batch", "empty.txt"], "is empty"),
+        ([*FILES, "--batch", "summary.txt"], "leave --text out"),
+        ([*FILES, "--option", "concurrency=2"], "leave --option out: no model is asked"),
+        ([*FILES, "--labels", "a,b"], "leave --labels out"),
+        ([*FILES, "--verifier", "program+llm:hf:a/b", "--labels", "a"], "leave --labels out"),
+        (
+            ["--answer", "a.md", "--context", "summary.txt", "--extractor", "llm:hf:a/b"],
+            "leave --extractor out",
+        ),
         (
             [*FILES, "--verifier", "llm:hf:a/b", "--option", "concurency=2"],
             "--option concurency: unknown key; did you mean concurrency?",
         ),
-        ([*FILES, "--option", "concurrency=2"], "--option is for models"),
         ([*FILES, "--verifier", "llm:hf:a/b", "--max-new-tokens", "0"], "a number from 1"),
-        (
-            ["--answer", "a.md", "--context", "summary.txt", "--extractor", "llm:hf:a/b"],
-            "leave it out for an answer table",
-        ),
-        (["--batch", "summary.txt"], "line 1: not JSON"),
-        ([*FILES, "--batch", "summary.txt"], "leave --text out"),
-        ([*FILES, "--format", "csv"], "--format is an answer table's"),
-        ([*FILES, "--labels", "a,b"], "--labels is for an nli model"),
-        ([*FILES, "--verifier", "program+llm:hf:a/b", "--labels", "a"], "is for an nli model"),
-        ([*FILES, "--verifier", "program+program"], "behind program+ stands a model"),
-        ([*FILES, "--verifier", "program+gpt"], "program+nli:MODEL or program+llm:MODEL"),
+        ([*FILES, "--verifier", "nil"], "no verifier 'nil'; did you mean nli?"),
+        ([*FILES, "--verifier", "program+program"], "joined as program+nli:MODEL"),
+        ([*FILES, "--verifier", "program+gpt"], "joined as program+nli:MODEL"),
         ([*FILES, "--verifier", "llm:"], "no verifier 'llm:'"),
         ([*FILES, "--verifier", "llm:gpt"], "'gpt' names no engine"),
         ([*FILES, "--extractor", "nli:x"], "no extractor 'nli:x'"),
-        (["--text", "summary.txt", "--source", "empty.txt"], "the file is empty"),
     ],
 )
 def test_bad_options_and_files_are_one_line(
@@ -232,15 +232,12 @@ def test_a_model_that_gives_no_answer_at_all_is_no_success(
 
 
 TEXTS = {
-    "another script": "2019\u5e74\u306b\u30a2\u30eb\u30d0\u306f\u52dd\u3063\u305f\u3002 "
-    "\u0410\u043b\u044c\u0431\u0430 \u0432\u044b\u0438\u0433\u0440\u0430\u043b\u0430.",
+    "another script": "\u0410\u043b\u044c\u0431\u0430 \u0432\u044b\u0438.",
     "marks": "\u2026 !!! ??? \u2014\u2014 ### $$$",
-    "one word": "Alba",
     "markup": "<p>Alba won <b>41</b> points.</p>",
-    "numbers in words": "Alba won forty-one points, Vey a dozen.",
     "without an end": "alba won 41 points and " * 150,
     "long word": "x" * 20_000,
-    "surrogates": "Alba \U0001f600 won 41 points.",
+    "surrogates": "Alba \U0001f600 won forty-one points, Vey a dozen.",
 }
 TABLES = {
     "one column": "Team\n" + "Alba\nSella\n",
@@ -252,49 +249,42 @@ TABLES = {
     "blank": "Team,Points\n,\n,\n",
     "twice the same header": "Team,Points,Points\nAlba,41,52\n",
 }
+ODD = {name: (text, TABLE) for name, text in TEXTS.items()} | {
+    name: ("Alba won 41 points. T7 has the most points.", table) for name, table in TABLES.items()
+}
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_odd_texts_end_in_verdicts_and_in_time(
-    folder: Path, capsys: pytest.CaptureFixture[str], text: str
+@pytest.mark.parametrize("name", ODD)
+def test_odd_texts_and_tables_end_in_verdicts_and_in_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
+    text, table = ODD[name]
+    (folder / "odd.csv").write_text(table, "utf-8")
     start = time.process_time()
-    assert run(folder, TEXTS[text], "--json") in (0, 1)
-    assert time.process_time() - start < 10
-    found = json.loads(capsys.readouterr().out)
-    for claim in found["claims"]:
-        assert TEXTS[text][claim["start"] : claim["end"]] == claim["text"]
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_odd_tables_end_in_verdicts_and_in_time(
-    folder: Path, capsys: pytest.CaptureFixture[str], table: str
-) -> None:
-    (folder / "odd.csv").write_text(TABLES[table], "utf-8")
-    start = time.process_time()
-    status = run(folder, "Alba won 41 points. T7 has the most points.", "--json", source="odd.csv")
+    status = run(folder, text, "--json", source="odd.csv")
     assert time.process_time() - start < 10
     captured = capsys.readouterr()
     if status == 2:
         assert captured.err.count("\n") == 1
     else:
-        assert status == 0 and json.loads(captured.out)["claims"]
+        for claim in json.loads(captured.out)["claims"]:
+            assert text[claim["start"] : claim["end"]] == claim["text"]
 
 
-@pytest.mark.parametrize("text", ["", " \n ", "!"])
-def test_a_text_without_a_claim_has_no_staf(
-    folder: Path, capsys: pytest.CaptureFixture[str], text: str
+@pytest.mark.parametrize(
+    ("text", "source", "why"),
+    [
+        ("", TABLE, "no claim was found"),
+        ("!", TABLE, "no claim was found"),
+        (TEXT, "Sella won 37 points.", "its source has no table"),
+    ],
+)
+def test_where_nothing_is_scored_there_is_no_staf(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, source: str, why: str
 ) -> None:
-    assert run(folder, text, "--json") == 1
+    name = "source.csv" if source == TABLE else "source.txt"
+    (folder / name).write_text(source, "utf-8")
+    assert run(folder, text, "--json", source=name) == 1
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["staf"] is None and "nothing is scored" in captured.err
-
-
-def test_the_program_scores_no_text_without_a_table(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "prose.txt").write_text("Sella won 37 points.", "utf-8")
-    assert run(folder, TEXT, "--json", source="prose.txt") == 1
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)["unscored"] == 1.0
-    assert "its source has no table" in captured.err and captured.err.count("\n") == 1
+    assert json.loads(captured.out)["staf"] is None
+    assert why in captured.err and captured.err.count("\n") == 1

@@ -74,14 +74,14 @@ def test_an_answer_table_is_mended_in_its_answer(
     [
         ([*TEXT, "--method", "cave"], "cave needs a model to rewrite with"),
         ([*TEXT, "--method", "repair", "--model", "hf:a/b"], "repair asks no model"),
-        ([*TEXT, "--thinking", "on"], "--thinking is for models"),
+        ([*TEXT, "--thinking", "on"], "leave --thinking out"),
         ([*TABLE_ANSWER, "--verifier", "nli"], "leave --verifier out"),
-        ([*TABLE_ANSWER, "--extractor", "llm:hf:a/b"], "leave it out for an answer table"),
+        ([*TABLE_ANSWER, "--extractor", "llm:hf:a/b"], "leave --extractor out"),
         ([*TEXT, "--model", "openai:x"], "write openai:MODEL@"),
-        (["mend", "--text", "summary.txt"], "give --source FILE"),
+        (["mend", "--text", "summary.txt"], "give source"),
         ([*TABLE_ANSWER, "--source", "table.csv"], "leave the source out"),
         ([*TEXT, "--verifier", "programm"], "no verifier 'programm'; did you mean program?"),
-        ([*TEXT, "--labels", "a,b"], "--labels is for an nli model"),
+        ([*TEXT, "--labels", "a,b"], "leave --labels out"),
     ],
 )
 def test_bad_options_are_one_line(

@@ -1,0 +1,80 @@
+"""Batch files: JSON lines that a user writes, each checked by a model of its fields."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tablemend.config.nearest import closest
+from tablemend.errors import TablemendError
+from tablemend.values.foreign import whole_fields
+
+
+class Fields(BaseModel):
+    """The fields of a line; others are named once, and not read."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+
+FieldsT = TypeVar("FieldsT", bound=Fields)
+
+
+def read_batch(path: Path, model: type[FieldsT]) -> Iterator[tuple[int, FieldsT]]:
+    """The lines of a file that are not blank, one at a time, with their numbers.
+
+    Raises:
+        TablemendError: the file cannot be read or holds nothing, or a line is not what is wanted;
+            a field that looks like a misspelt one of ours is refused too.
+    """
+    named: set[str] = set()
+    any_line = False
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    any_line = True
+                    yield number, _read_line(line, f"{path}, line {number}", model, named)
+    except OSError as error:
+        raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TablemendError(f"the batch file {path} is not UTF-8: {error.reason}") from error
+    if not any_line:
+        raise TablemendError(f"the batch file {path} is empty")
+
+
+def _read_line(line: str, place: str, model: type[FieldsT], named: set[str]) -> FieldsT:
+    known = list(model.model_fields)
+    try:
+        data = json.loads(line.rstrip())
+    except json.JSONDecodeError as error:
+        raise TablemendError(f"{place}: not JSON ({error.msg}, column {error.colno})") from error
+    except (RecursionError, ValueError) as error:
+        raise TablemendError(f"{place}: JSON nested too deeply, or too long a number") from error
+    if not isinstance(data, dict):
+        raise TablemendError(f"{place}: wanted an object with {', '.join(known)}")
+    _refuse_misspelt(data, known, place, named)
+    try:
+        return model.model_validate(whole_fields(data))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = "".join(f"{part}: " for part in first["loc"])
+        raise TablemendError(f"{place}: {field}{first['msg']}") from error
+    except TablemendError as error:
+        raise TablemendError(f"{place}: {error}") from error
+
+
+def _refuse_misspelt(data: dict[str, Any], known: list[str], place: str, named: set[str]) -> None:
+    """Refuse a field that looks like a misspelt one of ours; name others once, as not read."""
+    other = [name for name in data if name not in known]
+    for name in other:
+        meant = closest(name, [field for field in known if field not in data])
+        if meant is not None:
+            raise TablemendError(f"{place}: unknown field {name!r}; did you mean {meant}?")
+    if new := [name for name in other if name not in named]:
+        named.update(new)
+        print(f"{place}: not read: {', '.join(new)}", file=sys.stderr)
