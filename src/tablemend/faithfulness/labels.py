@@ -42,7 +42,7 @@ def read_labels(
     found = tuple(verdict for verdict in known if verdict is not None)
     if not len(set(found)) == len(said) == len(names) > 1 or "supported" not in found:
         raise TablemendError(
-            f"{model} has {len(names)} outputs, called {', '.join(said)}: which one is support is not"
-            " clear: name them, such as --labels contradiction,entailment,neutral"
+            f"{model} has {len(names)} outputs, called {', '.join(said)}: which of them is"
+            " support? Name them, such as --labels contradiction,entailment,neutral"
         )
     return found
