@@ -17,7 +17,7 @@ from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
 from tablemend.values.words import content_words
 from tablemend.verifier.context_answer import AnswerReader
-from tablemend.verifier.scope_names import AREAS, NAME
+from tablemend.verifier.scope import AREAS, NAME
 
 _GAP = re.compile(r"(?:'s|\u2019s)?[\s(,\u2013-]*(?:[a-z]+ ){0,3}")
 _LONGEST = 20

@@ -7,7 +7,7 @@ What reads like a condition and is not plain is named (:attr:`QueryScope.unread`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,15 +18,29 @@ from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span
-from tablemend.verifier.scope_bounds import SENTENCE_END, Attributes, read_bounds
+from tablemend.values.text import header_key
+from tablemend.values.words import content_words
 from tablemend.verifier.scope_conditions import ScopeCondition, is_generic_time, states_time
-from tablemend.verifier.scope_names import read_names
-from tablemend.verifier.scope_unread import READ, TITLE, find_unread
-from tablemend.verifier.scope_values import GONE, find_mentions, read_values
+from tablemend.verifier.scope_wordings import (
+    GONE,
+    QUOTED,
+    SENTENCE_END,
+    Attributes,
+    QueryMention,
+    find_mentions,
+    read_bounds,
+    read_values,
+)
 
+_READ, _TITLE = "\1", "\2"  # in a masked query: a condition that was read; a name
 _SORTING = re.compile(
     r"\b(?:sort|order|arrang|rank)(?:e?d|ing|e|s)?\b[^.;\n]{0,80}?"
     r"\b(?:by|according to|based on|on|in terms of)\b|\b(?:ascending|descending) order of\b",
+    re.I,
+)
+_AFTER_SORTING = re.compile(
+    r"\b(?:where|whose|(?:and|but)\s+(?:only|keep|include|exclude|leave|drop)|keep|only|restricted"
+    r"|limited|excluding|except|including)\b|[.;!?](?=\s|$)|\n|$",
     re.I,
 )
 _COMPUTED = re.compile(
@@ -35,25 +49,114 @@ _COMPUTED = re.compile(
     r"|subtracting|adding)\b",
     re.I,
 )
+# Before names: examples, parts of a whole, or an order of layout; no list of what is wanted.
 _NO_LISTING = re.compile(
-    r"\b(?:such as|like|e\.?\s?g\b|for (?:example|instance)|includ(?:ing|es?)|especially"
-    r"|all|every|each|mark(?:ing)?|put(?:ting)?|highlight(?:ing)?|place|move|print"
-    r"|bold|also|besides|apart from|in addition to)\b",
+    r"\b(?:such as|like|e\.?\s?g\b|for (?:example|instance)|includ(?:ing|es?)|especially|all|every"
+    r"|each|mark|put|highlight|place|move|print|bold|also|besides|apart from|in addition to)",
     re.I,
 )
-"""Before names: examples, parts of a whole, or an order of layout; no list of what is wanted."""
 _PUT_THERE = re.compile(
-    r"\W{0,3}(?:should (?:be|come|stand)|(?:come|go|stand)s?|(?:at|to) the (?:top|end|bottom)|first"
-    r"|last|in (?:bold|italics))\b",
+    r"\W{0,3}(?:should (?:be|come|stand)|(?:at|to) the (?:top|end|bottom)|first|last|in bold)\b",
     re.I,
 )
-_AFTER_SORTING = re.compile(
-    r"\b(?:where|whose|(?:and|but)\s+(?:only|keep|include|restrict|limit|exclude|leave|drop)|keep|only"
-    r"|restricted|limited|excluding|except|including)\b",
-    re.I,
-)
+_AND = re.compile(r"[\s,]*(?:and|or|&)?\s*(?:the\s+)?")
 _OR = re.compile(
     r"\s*,?\s*or\s+(?:else\s+)?(?:where|whose|with|that|the|which|who|in|from|have|has|are|is)?\s*"
+)
+
+# ---- names that no word gives to a column: "athletes from China", "ferries of Lunel" ----
+
+_NAME_WORD = r"[^\W\d_a-z][\w'\u2019&-]*(?:\.(?=\s[A-Z]))?"
+NAME = re.compile(
+    rf"(?<![\w\"\u201c'/-]){_NAME_WORD}"
+    rf"(?:\s+(?:(?:of|the|de|da|del|van|von|and|&)\s+){{0,2}}{_NAME_WORD})*"
+)
+AREAS = frozenset(
+    "country nation nationality state city town region province county continent location place "
+    "district territory area island hometown birthplace origin".split()
+)
+"""Nouns of columns that hold places."""
+_ASKED = {
+    "from": AREAS | set("team club school college university company league party".split()),
+    "in": AREAS - {"birthplace", "origin", "nationality", "hometown"},
+    "by": frozenset("author artist director composer manufacturer maker publisher company".split()),
+}
+"""The nouns of columns that a preposition behind the rows' noun can ask for."""
+_OF_ROWS = re.compile(
+    r"\b(?:of|covering|with|for|about|lists?|shows?|tabulate|compare|extract|find|include|only)\s+"
+    r"(?:(?:all|only|the|every|each)\s+)*[a-z-]+(?:\s+(?!of|in|for|at|on)[a-z-]+){0,2}?\s+"
+    r"(?P<no>(?:not|except(?: for)?|excluding|other than|outside)\s+(?:(?:those|ones)\s+)?)?"
+    r"(?P<how>from|in|by)\s+(?:the\s+)?$",
+    re.I,
+)
+_MORE = re.compile(r"\s*(?:,\s*(?:or|and)?|\bor\b|\band\b)\s+(?:from\s+|in\s+)?(?:the\s+)?")
+# "the 2014 Polar Games", "the 2018-19 season", "elections, 2020"
+_EVENT = re.compile(
+    r"(?<![\w.,-])(?:1[5-9]|20)\d\d(?:\s?[-\u2013/]\s?\d\d(?:\d\d)?)?\b"
+    r"(?:(?:\s(?!(?:whose|where|with|that|which|who|from|into|sorted|based|and|or|but|by|for|as|on|is"
+    r"|are|were|was|only|using|drawn|have|has|had|to)\b)[^\W\d_](?:[\w'\u2019-]|\.(?=\w))*){1,6}"
+    r"|(?<=\w, \d{4})|(?<=\w , \d{4}))"
+)
+_NO_NAMES = frozenset(
+    "markdown json latex csv html i please columns column header headers table use sort order make "
+    "the a an row rows note context text answer query question usd eur gbp id na n/a none".split()
+)
+
+# ---- what reads like a condition and was not understood ----
+
+_SENTENCE = re.compile(r"(?:[^.;!?\n]|\.(?!\s|$))+")
+_ASKS_FOR_NO_ROWS = re.compile(
+    r"\s*(?:(?:please|and|then|also|otherwise)\s*,?\s*)*"
+    r"(?:if|when(?:ever)? (?:a|the|no)|where (?:a|no)|leave"
+    r"|return|output|write|format|fill|mark|put (?:a|n/a)|round|use (?:a|an|n/a|the format)"
+    r"|(?:do not|don't) (?:add|invent|guess|use|write|explain|make)|its (?:header|columns)"
+    r"|the (?:columns|header|table|rows)|columns?|ensure|make sure|each row|one row|every row"
+    r"|any (?:missing|unknown))\b",
+    re.I,
+)
+_OPENER = re.compile(
+    r"\b(?:where|whose|who|that|which|having|with|without|except(?: for)?|excluding|other than"
+    r"|unless|not|never|older than|younger than"
+    r"|(?P<and>and|or|but)(?=[^,.;\0\1]*\b(?:is|are|was|were|has|have|had|not|than|least|most)\b))\b",
+    re.I,
+)
+_NO_CONDITION = re.compile(
+    r"\s*(?:(?:is|are|should|must|may|can|has to|have to|will)\s+)?"
+    r"(?:(?:the|its|their|these|this|those|following|all|only|exactly|just)\s+)*"
+    r"(?:(?:columns?|headers?|fields?|rows?|lists?|shows?|covers?|contains?|includes?|presents?"
+    r"|compares?|details?|order|sequence|way|format|case|context|text|entries|entry|information|data"
+    r"|each|one row|a row|sort|mentioned|given|stated|available|in the (?:context|text)|described"
+    r"|based|provided|table|a header|be|respect|regard"
+    r"|(?:\w+\s+){0,3}(?:first|last|order|values?|units?|dates?|names?))\b|\0|[,.:;]|$)",
+    re.I,
+)
+_THAT = re.compile(r"\b(?:so|sure|ensure|in|table|list|one|after|with)\s*,?\s*$", re.I)
+_SUPERLATIVE = re.compile(
+    r"\b(?<!at )(?:the\s+)?(?:top|best(?!-)|worst|leading|(?:most|least) (?!of)[a-z]+"
+    r"|(?:larg|bigg|small|high|low|old|young|new|long|short|tall|fast|slow|earli|lat|rich|cheap|heavi"
+    r"|strong|deep)est)\b(?!\s*(?:first|to\b|of all|row|column|,|\0|\.|$))"
+    r"(?:(?! (?:of|from|in|for|by|at|on|with|that|who|whose|which|where|and|sorted|based)\b)"
+    r"[^,.;:\0\1]){0,30}",
+    re.I,
+)
+_STOP = re.compile(
+    r"[,;:](?=\s|$)|[!?\0\n]|\.(?=\s|$)|$|\b(?:based on|drawn from|as described|from the|into a"
+    r"|in a table|with the columns?|sorted|please)\b",
+    re.I,
+)
+_LEAD = re.compile(
+    r"(?:\b(?:of|from|in|for|by|at|on|with|to|aged|between|during|after|before|since|under|over)\b"
+    r"(?:\s+[^\s,.;:\0\1]+){0,3}\s+)?$",
+    re.I,
+)
+_NO_AMOUNT = re.compile(
+    r"\s*(?:rows?|columns?|tables?|decimals?|digits?|lines?|entr(?:y|ies)|fields?|places?|markdown"
+    r"|header|following|of (?:the|these|them|which))\b",
+    re.I,
+)
+_NOUN = re.compile(
+    r"(?:\s+(?:to|and|-|\u2013)\s+[\d.,]*\d)?"
+    r"(?:[ -](?!(?:with|in|of|the|and|or|for|from|by|based|sorted|as|on|at)\b)[^\W\d_][\w-]*){0,2}"
 )
 
 
@@ -104,37 +207,28 @@ def read_scope(query: str, table: Table) -> QueryScope:
     columns = tuple(dict.fromkeys((*listed, *table.columns)))
     times = _holding(table, states_time)
     numbers = _holding(table, lambda value: value.number is not None) - times
-    attributes = Attributes(
-        tuple(name for name in columns if name != table.columns[key] or name in times),
-        times,
-        numbers,
-    )
-    found: list[_Placed] = []
-    topics: list[str] = []
-    titles: list[Span] = []
-    read: list[Span] = []
+    names = tuple(name for name in columns if name != table.columns[key] or name in times)
     entities = _read_entities(masked, [row[key] or "" for row in table.rows])
-    read += entities.values()
-    free = _cover(masked, read, GONE)
+    free = _cover(masked, entities.values(), GONE)
     named = columns if any(map(is_generic_time, columns)) else (*columns, "Year")
     mentions = find_mentions(free, named)
-    for condition, span in read_values(query, free, mentions):
-        found.append(_Placed(span, condition))
+    found = [_Placed(span, one) for one, span in read_values(query, free, mentions)]
     free = _cover(free, [one.span for one in found], GONE)
     mentions = [one for one in mentions if GONE not in free[one.start : one.end]]
-    for condition, span in read_bounds(query, free, attributes, mentions):
-        found.append(_Placed(span, condition))
+    bounds = read_bounds(query, free, Attributes(names, times, numbers), mentions)
+    found += [_Placed(span, one) for one, span in bounds]
     free = _cover(free, [one.span for one in found], GONE)
-    for plain, span in read_names(query, free, table, key, mentions):
-        if plain is not None:
-            found.append(_Placed(span, plain))
-        else:
-            topics.append(query[slice(*span)])
+    titles = []
+    for condition, span in _read_names(query, free, table, key, mentions):
+        if condition is None:
             titles.append(span)
+        else:
+            found.append(_Placed(span, condition))
     found.sort(key=lambda one: one.span)
-    read += [one.span for one in found]
+    read = [*entities.values(), *(one.span for one in found)]
     found, unread = _without_alternatives(query, found)
-    unread += find_unread(query, _cover(_cover(masked, titles, TITLE), read, READ))
+    unread += _find_unread(query, _cover(_cover(masked, titles, _TITLE), read, _READ))
+    topics = [query[slice(*span)] for span in titles]
     return QueryScope(
         tuple(one.condition for one in found),
         tuple(entities),
@@ -145,7 +239,7 @@ def read_scope(query: str, table: Table) -> QueryScope:
     )
 
 
-def _cover(text: str, spans: Sequence[Span], mark: str) -> str:
+def _cover(text: str, spans: Iterable[Span], mark: str) -> str:
     for start, end in spans:
         text = text[:start] + mark * (end - start) + text[end:]
     return text
@@ -173,22 +267,18 @@ def _holding(table: Table, is_one: Callable[[Value], bool]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _blank(text: str, start: int, end: int) -> str:
-    return text[:start] + "\0" * (end - start) + text[end:]
-
-
 def _mask_columns(query: str, columns: Sequence[str]) -> str:
     """The query without its list of columns, which holds no condition."""
     between = r"[^\w\"]{0,8}\"?\W{0,8}(?:(?:and|then|finally|lastly|plus)\W{1,4})*\W{0,8}?"
     listed = re.search(between.join(map(re.escape, columns)), query)
-    return _blank(query, *listed.span()) if listed and len(columns) > 1 else query
+    return _cover(query, [Span(*listed.span())], GONE) if listed and len(columns) > 1 else query
 
 
 def _mask_sorting(query: str) -> str:
     while match := _SORTING.search(query):
-        stops = [pattern.search(query, match.end()) for pattern in (SENTENCE_END, _AFTER_SORTING)]
-        ends = [stop.start() for stop in stops if stop]
-        query = _blank(query, match.start(), min(ends, default=len(query)))
+        stop = _AFTER_SORTING.search(query, match.end())
+        assert stop is not None  # "$" always is
+        query = _cover(query, [Span(match.start(), stop.start())], GONE)
     return query
 
 
@@ -206,16 +296,15 @@ def _read_entities(masked: str, keys: Sequence[str]) -> dict[str, Span]:
                 spans = [span for span in spans if masked[slice(*span)] == key]
             found += [(span, key) for span in spans]
     found.sort()
-    if len({key for _, key in found}) < 2:
+    beside = (
+        _AND.fullmatch(masked, one.end, other.start) for (one, _), (other, _) in pairwise(found)
+    )
+    if len({key for _, key in found}) < 2 or not all(beside):
         return {}
-    for (one, _), (other, _) in pairwise(found):
-        if not re.fullmatch(r"[\s,]*(?:and|or|&)?\s*(?:the\s+)?", masked[one.end : other.start]):
-            return {}
     first, last = found[0][0].start, found[-1][0].end
     starts = [stop.end() for stop in SENTENCE_END.finditer(masked, 0, first)]
-    before = masked[starts[-1] if starts else 0 : first]
-    near = masked[max(0, first - 8) : first]  # "e.g." is taken for a sentence's end
-    if _NO_LISTING.search(before) or _NO_LISTING.search(near) or _PUT_THERE.match(masked, last):
+    begin = min(starts[-1] if starts else 0, max(0, first - 8))  # "e.g." looks like an end
+    if _NO_LISTING.search(masked, begin, first) or _PUT_THERE.match(masked, last):
         return {}
     return {key: span for span, key in found}
 
@@ -228,3 +317,123 @@ def _read_computed(query: str, columns: Sequence[str]) -> Iterator[str]:
         named = [(place, name) for name in columns if (place := said.rfind(name.lower())) >= 0]
         if named:
             yield max(named)[1]
+
+
+def _read_names(
+    query: str, masked: str, table: Table, key: int, mentions: Sequence[QueryMention]
+) -> Iterator[tuple[ScopeCondition | None, Span]]:
+    """Names without a column, each with its place; with the condition where it is plain.
+
+    It is plain where the answer has one of the names in the one column that the preposition asks
+    for: "from China" and a column Country with a row of China. Any other name may be what the
+    whole text is about, or a condition: who reads the text must decide.
+    """
+    closed = [Span(one.start, one.end) for one in mentions]
+    closed += [Span(*match.span()) for match in QUOTED.finditer(masked)]
+    events = [
+        Span(*one.span())
+        for one in _EVENT.finditer(masked)
+        if not any(start < one.end() and one.start() < end for start, end in closed)
+    ]
+    yield from ((None, event) for event in events)
+    masked = _cover(masked, events, GONE)
+    position = 0
+    for start, end in _find_names(masked, table.columns, closed):
+        if start < position:
+            continue
+        names = [query[start:end]]
+        while (more := _MORE.match(masked, end)) and (name := NAME.match(masked, more.end())):
+            names.append(name[0])
+            end = name.end()
+        position = end
+        asked = _OF_ROWS.search(masked[:start])
+        label = asked and _only_column(asked["how"].lower(), table, key, names)
+        if asked is None or not label:
+            yield None, Span(start, end)
+            continue
+        said = query[asked.start("how") : end]
+        condition = ScopeCondition(label, said, values=tuple(names), excluded=bool(asked["no"]))
+        yield condition, Span(start, end)
+
+
+def _find_names(masked: str, columns: Sequence[str], closed: Sequence[Span]) -> Iterator[Span]:
+    """Runs of words with a capital letter; no columns, nothing quoted, no sentence's first word."""
+    known = {header_key(name) for name in columns}
+    for match in NAME.finditer(masked):
+        start, end = match.span()
+        before = masked[:start].rstrip()
+        if not before or before[-1] in ".!?:;\n":  # a sentence's first word says nothing
+            rest = re.match(r"\S+\s+(?=[^\W\d_a-z])", match[0])
+            start += rest.end() if rest else len(match[0])
+        said = masked[start:end]
+        if not said or any(one < end and start < other for one, other in closed):
+            continue
+        if header_key(said) not in known and not _NO_NAMES.issuperset(said.lower().split()):
+            yield Span(start, end)
+
+
+def _only_column(how: str, table: Table, key: int, names: Sequence[str]) -> str | None:
+    """The one column that a preposition asks for and that has one of the names; else ``None``."""
+    wanted = set(map(header_key, names))
+    found = [
+        name
+        for index, name in enumerate(table.columns)
+        if index != key
+        and not _ASKED[how].isdisjoint(content_words(name)[-1:])
+        and any(header_key(row[index] or "") in wanted for row in table.rows)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _find_unread(query: str, masked: str) -> Iterator[str]:
+    """The pieces of a query that read like conditions and are not masked, as the query has them.
+
+    Clauses ("that have a roof", "without a coach"), superlatives and amounts that are left over.
+    Nouns and their adjectives ("electric buses") say what the text is about and are no pieces.
+    """
+    taken = 0
+    for sentence in _SENTENCE.finditer(masked):
+        text = sentence[0]
+        if _ASKS_FOR_NO_ROWS.match(text) or _COMPUTED.search(text):
+            continue
+        for start, end in sorted([*_clauses(text), *_amounts(text)]):
+            start, end = sentence.start() + start, sentence.start() + end
+            said = query[start:end].strip(" ,")
+            if said and start >= taken:
+                yield " ".join(said.split())
+            taken = max(taken, end)
+
+
+def _clauses(text: str) -> Iterator[Span]:
+    """Clauses and superlatives of a sentence that hold no condition that was read."""
+    openers = list(_OPENER.finditer(text))
+    for number, match in enumerate(openers):
+        stop = _STOP.search(text, match.end())
+        end = stop.start() if stop else len(text)
+        if number + 1 < len(openers):
+            end = min(end, openers[number + 1].start())
+        clause, before = text[match.end() : end], text[: match.start()]
+        if _READ in clause or GONE in clause or not any(map(str.isalnum, clause)):
+            continue
+        if (match["and"] and _READ not in before) or _NO_CONDITION.match(clause):
+            continue
+        if match[0].lower() != "that" or not _THAT.search(before):
+            yield Span(match.start(), end)
+    quoted = [match.span() for match in QUOTED.finditer(text)]
+    for match in _SUPERLATIVE.finditer(text):
+        if not any(start <= match.start() < end for start, end in quoted):
+            yield Span(*match.span())
+
+
+def _amounts(text: str) -> Iterator[Span]:
+    """Amounts of a sentence with what leads to them and the noun behind."""
+    places = Places(text)
+    quoted = [match.span() for match in QUOTED.finditer(text)]
+    for start, end in places.amounts(0, len(text)):
+        if any(one <= start < other for one, other in quoted):
+            continue
+        idle = _NO_AMOUNT.match(text, end) or text[start:end].lower() in ("one", "a", "an", "no")
+        lead, noun = _LEAD.search(text, max(0, start - 200), start), _NOUN.match(text, end)
+        assert lead is not None and noun is not None  # both match nothing at all
+        if not idle and GONE not in text[lead.start() : noun.end()].strip(GONE):
+            yield Span(lead.start(), noun.end())

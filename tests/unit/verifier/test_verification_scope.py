@@ -28,7 +28,7 @@ def ends(condition: ScopeCondition) -> tuple[str | None, str | None, bool]:
     return (
         low and low.text,
         high and high.text,
-        condition.low_included and condition.high_included,
+        condition.included,
     )
 
 

@@ -1,0 +1,373 @@
+"""Conditions as a query words them: 'where "Team" is Norvik', "from 2010 to 2014", "at least 5".
+
+A column is meant by its name, in quotation marks or not. Where an amount stands says which end of
+a range it is; the words around it, which attribute it is set on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.places import Places, singular
+from tablemend.values.sentences import Span
+from tablemend.values.text import header_key
+from tablemend.values.units import header_unit
+from tablemend.values.words import LITTLE_WORDS, akin, content_words
+from tablemend.verifier.scope_conditions import ScopeCondition, is_generic_time, states_time
+
+GONE = "\0"
+"""Stands in a masked query for every character that is understood already."""
+
+QUOTED = re.compile(
+    r"[\"\u201c]([^\"\u201c\u201d]+)[\"\u201d]|(?<!\w)['`\u2018]([^'`\u2019]+)['`\u2019](?!\w)"
+)
+SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n")
+_LONGEST = 200  # characters of a list of values
+_REACH = 60  # characters before an amount in which its attribute stands
+
+# ---- equality: what stands between a column and its values, and where these end ----
+
+_NOT = r"(?:not (?:equal to|in|one of|any of)|not|neither|other than|different from|!=|\u2260|<>)"
+_IS = r"(?:is|are|was|were|equals?|equal to|must be|should be|=+|:)"
+_LINK = re.compile(
+    rf"\s*(?P<link>{_IS}\s+(?P<no>{_NOT})|(?P<no2>{_NOT})|{_IS}|in(?=\s*[(\[]))"
+    r"(?:\s+(?:in(?=\s*[(\[])|equal to|exactly|only|either|one of|any of))*\s*",
+    re.I,
+)
+_OPENED = re.compile(r"\b(?:with|for|having|whose|where|of|in|and|or)\s+(?:an?\s+|the\s+)?$", re.I)
+_AS = re.compile(
+    r"\b(?P<no>not\s+)?(?:with|having|has|have)\s+([^\"\u201c\u201d\0]{1,200}?)\s+as\s+(?:the\s+)?$",
+    re.I,
+)
+_COMPARES = re.compile(
+    r"(?:(?:from|between|at|above|below|over|under|more|less|fewer|before|after|no|in|on|since|until"
+    r"|up|greater|larger|higher|lower|smaller|later|earlier|older|newer|within|not|than|longer"
+    r"|shorter|any|as|available|known|given|missing|blank|empty|stated)\b|[<>\u2264\u2265])",
+    re.I,
+)
+_ENDS = re.compile(
+    r",?\s+(?:based on|drawn|from|using|into|in|with|whose|where|that|which|who|having|sorted"
+    r"|ordered|arranged|only|but|by|please|then|include|keep|as)\b"
+    r"|,?\s+(?:and|or)\s+(?:the\s+)?(?:[\"\u201c]|whose|where|with|that|which|who|ha[sd]|have|at|more"
+    r"|less|fewer|above|below|between|from|not|in|before|after|sort|order|list|include|keep)"
+    r"|[;!?\0]|\.(?=\s|$)|\n|\s[(\[]|,\s+(?:and\s+)?(?:sort|order|list|include|keep|show|put)|$",
+    re.I,
+)
+_ITEMS = re.compile(r"\s*,\s*(?:or\s+|and\s+|nor\s+)?|\s+(?:or|nor)\s+", re.I)
+_NEXT_ITEM = re.compile(r"\s*(?:,\s*(?:or|and|nor)?|\bor|\band|\bnor)\s*(?=[\"\u201c'])", re.I)
+_NEXT_COLUMN = re.compile(r",?\s+(?:and|or|but)\s+(?:(?:the|whose|where|with)\s+)*$", re.I)
+
+# ---- ranges: words before or behind an amount, the end that it is, and whether it is included ----
+
+_ENDS_OF_RANGES = {
+    ("low", True): r"at least|no (?:less|fewer|earlier|lower) than|not (?:less|fewer|earlier) than"
+    r"|a minimum of|since|(?:on|in) (?:or|and) after|not before|(?:starting|beginning) (?:from|in)"
+    r"|as of|(?:more|greater|later) than or equal to|>=|\u2265",
+    ("high", True): r"at most|(?:no|not) (?:more|later|higher|greater|larger) than|up to|until|till"
+    r"|through|a maximum of|(?:on|in) (?:or|and) before|not after|not above|not over"
+    r"|(?:less|fewer|lower|earlier) than or equal to|<=|\u2264",
+    ("low", False): r"after|(?:more|greater|later|higher|larger|newer|longer|older|taller|heavier"
+    r"|bigger|better) than|over|above|exceeding|exceeds?|in excess of|beyond|>",
+    ("high", False): r"before|prior to|under|below|(?:less|fewer|earlier|lower|smaller|shorter"
+    r"|younger|lighter|worse) than|<",
+}
+_BEFORE = [
+    (end, re.compile(rf"(?:(?<!\w)(?:{words}))\s*$")) for end, words in _ENDS_OF_RANGES.items()
+]
+_BEHIND = [
+    ("low", re.compile(r"\s*(?:(?:or|and) (?:later|more|higher|above|after|over|newer|up)\b"
+                       r"|onwards?\b|upwards?\b|\+)")),
+    ("high", re.compile(r"\s*(?:or|and) (?:earlier|less|lower|below|before|fewer|under)\b")),
+]  # fmt: skip
+_BOUNDS = re.compile(r"\d.*?(?:or|and) (?:later|earlier|more|less|fewer|higher|lower)\b")
+_TO = re.compile(
+    r"\s*(?:[a-z]{1,6}\s+)??"
+    r"(?:to|until|till|through|and|-|\u2013|and (?:at most|no more than|up to))\s*"
+)
+_FROM = re.compile(r"(?:\b(?:from|between|at least|ranging from|spanning|of)|(?<=\baged))\s*$")
+_AT = re.compile(
+    r"(?<!half )(?<!quarter )(?<!start )(?<!end )\b"
+    r"(?:in|during|of|for|excluding|except(?: for)?|other than|but not)\s+"
+    r"(?:the (?:year|season) |year )?$"
+)
+_NO_NOUN_BEHIND = re.compile(  # "in 2014" is a time; "the 2014 Games" are an event
+    r"\s*(?:$|[.,;:\0)]|(?:with|as|by|that|which|who|were|was|from|based|using|sorted|into|in|and|on"
+    r"|for|only|whose|where|but|not|ordered|together|including|out|to|having|please)\b)"
+)
+_NEGATED = re.compile(
+    r"\b(?:not|never|excluding|except(?: for)?|other than|but|without|outside|n't|no)\s+"
+    r"(?:\w+\s+)?$"
+)
+_OF_AMOUNT = re.compile(
+    r"(?:at|no|not|more|less|fewer|greater|up|over|above|below|under)\b|[<>\u2264\u2265]", re.I
+)
+_HOLDS = re.compile(r"\s*(?:of |in |as |for )?(?:the |its )?")
+_CLAUSE = re.compile(r"[.;:,\"\0]|\b(?:that|which|who|whose|where|with|and|but|or)\b")
+_WORD = re.compile(r"[^\W\d_][\w'-]*")
+_IDLE = LITTLE_WORDS | frozenset(
+    "all any between both entries entry every least most more than ones only their them these they "
+    "this those which who whose when where while context table list values been do does did".split()
+)
+
+
+Kind = Literal["time", "either", "amount"]
+"""How an amount is bound: "after 2019", of a time; "2019 or less", perhaps; "at least 2019"."""
+
+
+class QueryMention(NamedTuple):
+    """Where a query names a column.
+
+    Attributes:
+        start, end: with its quotation marks.
+        label: the column, or what stands in the marks.
+        known: it is a column of the answer or of the query's list.
+        quoted: it stands in quotation marks.
+    """
+
+    start: int
+    end: int
+    label: str
+    known: bool
+    quoted: bool
+
+
+class Attributes(NamedTuple):
+    """The columns that a condition may be on; those that hold years or dates, or other numbers."""
+
+    names: tuple[str, ...]
+    times: frozenset[str]
+    numbers: frozenset[str]
+
+
+def find_mentions(masked: str, columns: Sequence[str]) -> list[QueryMention]:
+    """Everything in quotation marks, and every name of a column without them, in order."""
+    known = {header_key(name): name for name in columns}
+    found: list[QueryMention] = []
+    for match in QUOTED.finditer(masked):
+        said = match[1] or match[2]
+        if GONE not in said:
+            name = known.get(header_key(said))
+            found.append(QueryMention(*match.span(), name or said, name is not None, True))
+    for name in sorted(columns, key=len, reverse=True):
+        spelled = r"[\s_]+".join(map(re.escape, name.lower().replace("_", " ").split()))
+        for match in re.finditer(rf"(?<![\w-]){spelled}(?![\w-])", masked.lower()):
+            if spelled and not any(o.start < match.end() and match.start() < o.end for o in found):
+                found.append(QueryMention(*match.span(), name, True, False))
+    return sorted(found)
+
+
+def read_values(
+    query: str, masked: str, mentions: Sequence[QueryMention]
+) -> Iterator[tuple[ScopeCondition, Span]]:
+    """The conditions of equality, each with its place from the column's name to the last value."""
+    taken = 0
+    for mention in mentions:
+        if mention.start < taken:
+            continue
+        following = next((one.start for one in mentions if one.start >= mention.end), len(masked))
+        found = _values_behind(masked, mention, following) or _values_ahead(masked, mention)
+        if found is None:
+            continue
+        items, excluded, span = found
+        taken = span.end
+        said, value = query[slice(*span)].strip(" ,"), read_value(items[0])
+        condition = ScopeCondition(mention.label, said, values=items, excluded=excluded)
+        if len(items) == 1 and (value.number is not None or value.dates):
+            is_time = states_time(value)
+            condition = replace(condition, is_time=is_time, low=value, high=value, values=())
+        yield condition, Span(min(mention.start, span.start), max(mention.end, span.end))
+
+
+def _values_behind(
+    masked: str, mention: QueryMention, following: int
+) -> tuple[tuple[str, ...], bool, Span] | None:
+    """The values behind a column: "Year" is 2021, "Year" 2021; ``following``: the next column."""
+    link = _LINK.match(masked, mention.end)
+    opened = _OPENED.search(masked[max(0, mention.start - 20) : mention.start])
+    if link is None:
+        if not opened:
+            return None
+        start = mention.end + len(masked[mention.end :]) - len(masked[mention.end :].lstrip(" "))
+        first = masked[start : start + 1]
+        is_name = first.isupper() and not mention.quoted and masked[mention.start].isupper()
+        if start == mention.end or is_name or not (
+            first.isdigit() or first in '"\u201c' or (first.isupper() and mention.known)
+        ):  # fmt: skip
+            return None  # "for Team Norvik" is a name
+    elif not mention.quoted and not opened and link["link"].strip()[:1] != "=":
+        return None  # "the country is to stand first"
+    else:
+        start = link.end()
+    items, end = _read_items(masked, start, following)
+    excluded = link is not None and bool(link["no"] or link["no2"])
+    return (items, excluded, Span(start, end)) if items else None
+
+
+def _values_ahead(masked: str, mention: QueryMention) -> tuple[tuple[str, ...], bool, Span] | None:
+    """The values before a column: with Norvik as "Team"."""
+    begin = max(0, mention.start - _LONGEST)
+    found = _AS.search(masked, begin, mention.start)
+    if found is None or _COMPARES.match(found[2]):
+        return None
+    return tuple(_ITEMS.split(found[2])), bool(found["no"]), Span(*found.span(2))
+
+
+def _read_items(masked: str, start: int, following: int) -> tuple[tuple[str, ...], int]:
+    """The values that a listing names, quoted or not, and where it ends; none where it bounds."""
+    while masked[start : start + 1] in ("(", "["):
+        start += 1
+    items, end = [], start
+    while match := QUOTED.match(masked, start):
+        items.append((match[1] or match[2]).strip().rstrip(".,"))
+        end = match.end()
+        joint = _NEXT_ITEM.match(masked, end)
+        if joint is None:
+            break
+        start = joint.end()
+    if not items:
+        end = _ENDS.search(masked, start).start()  # type: ignore[union-attr]  # "$" always is
+        if following < end and (joint := _NEXT_COLUMN.search(masked, start, following)):
+            end = joint.start()
+        said = masked[start:end].rstrip(" ,")
+        end = start + len(said)
+        bounds = re.search(
+            r"\d.*?(?:or|and) (?:later|earlier|more|less|fewer|higher|lower)\b", said
+        )
+        if len(said) > _LONGEST or _COMPARES.match(said) or bounds:
+            return (), start
+        items = [said] if read_value(said).dates else _ITEMS.split(said)
+    if any(pattern.match(masked[end : end + 24].lower()) for _, pattern in _BEHIND):
+        return (), start
+    return tuple(one.strip() for one in items if one.strip()), end
+
+
+def read_bounds(
+    query: str, masked: str, attributes: Attributes, mentions: Sequence[QueryMention]
+) -> Iterator[tuple[ScopeCondition, Span]]:
+    """The ranges, ends and years that are plain, each with its place.
+
+    Args:
+        query: its text.
+        masked: the same without what is understood already, at the same places.
+        attributes: what a condition may be on.
+        mentions: names of columns in the query.
+    """
+    amounts = [
+        span
+        for span in Places(masked).amounts(0, len(masked))
+        if not any(one.start <= span.start < one.end for one in mentions)
+    ]
+    plain = re.sub(r"[\"\u201c\u201d]", " ", masked.lower())
+    position = index = 0
+    while index < len(amounts):
+        span = amounts[index]
+        before = plain[position : span.start]
+        value = read_value(masked[slice(*span)])
+        low: Value | None = value
+        high: Value | None = value
+        included, place, is_bound = True, span, False
+        following = amounts[index + 1] if index + 1 < len(amounts) else None
+        opening = _FROM.search(before)
+        index, position = index + 1, span.end
+        if opening and following and _TO.fullmatch(plain, span.end, following.start):
+            high = read_value(masked[slice(*following)])
+            place = Span(span.start - len(before) + opening.start(), following.end)
+            index, position = index + 1, following.end
+        elif (found := _end_of_range(plain, span, before)) is not None:
+            side, included, place = found
+            low, high = (value if side != "high" else None), (value if side != "low" else None)
+            is_bound = side != "at"
+        else:
+            continue
+        head = plain[span.start - len(before) : place.start]
+        at_year = low is high
+        negated = bool(_NEGATED.search(head)) or (
+            at_year and plain.startswith(("excluding", "except", "other", "but"), place.start)
+        )
+        if negated and not at_year:
+            continue
+        is_time = all(states_time(end) for end in (low, high) if end is not None)
+        said = query[slice(*place)]
+        kind: Kind = "amount" if not is_time or (is_bound and _OF_AMOUNT.match(said)) else "time"
+        if kind == "time" and is_bound and said[0].isdigit():
+            kind = "either"
+        label = _attribute(plain, masked, place, mentions, attributes, kind)
+        dated = any(end.dates for end in (low, high) if end is not None)
+        if is_time and label in attributes.numbers and not dated:
+            is_time = False  # 1300 and 2600 are no years in a column of areas
+        if label is None or not (is_time or label):
+            continue
+        numbers = all(end.number is not None for end in (low, high) if end is not None)
+        if is_time or numbers:
+            yield ScopeCondition(label, said, is_time, low, high, included, excluded=negated), place
+
+
+def _end_of_range(plain: str, span: Span, before: str) -> tuple[str, bool, Span] | None:
+    """Which end an amount is ("at" a year for both), whether it is in scope, and its place."""
+    tail = plain[span.end : span.end + 24]
+    for side, pattern in _BEHIND:
+        if match := pattern.match(tail):
+            return side, True, Span(span.start, span.end + match.end())
+    is_year = year_of(read_value(plain[slice(*span)])) is not None
+    for (side, included), pattern in _BEFORE:
+        if match := pattern.search(before):
+            if is_year and match[0].startswith(("older", "younger")):
+                return None  # the other way round than "older than 20"
+            return side, included, Span(span.start - len(before) + match.start(), span.end)
+    if is_year and (match := _AT.search(before)) and _NO_NOUN_BEHIND.match(tail):
+        return "at", True, Span(span.start - len(before) + match.start(), span.end)
+    return None
+
+
+def _attribute(
+    plain: str,
+    masked: str,
+    place: Span,
+    mentions: Sequence[QueryMention],
+    attributes: Attributes,
+    kind: Kind,
+) -> str | None:
+    """The attribute that a bound is set on; ``None`` where that is not plain.
+
+    A column named directly before or behind; else the one whose header states the amount's unit;
+    else one that shares a word with those around. Of a time, one that holds times, the verb before
+    it, as the context may use it, or nothing: "in 2019".
+    """
+    ahead = next((one for one in reversed(mentions) if one.end <= place.start), None)
+    if ahead is not None:
+        gap = masked[ahead.end : place.start]
+        timeless = kind == "time" and attributes.times and ahead.label in attributes.numbers
+        near = len(gap) <= 24 and GONE not in gap and not SENTENCE_END.search(gap)
+        if near and not timeless and not any(map(str.isdigit, gap)):
+            return ahead.label
+    behind = next((one for one in mentions if one.start >= place.end), None)
+    if behind is not None and _HOLDS.fullmatch(masked, place.end, behind.start):
+        return behind.label  # "at least 200 \"Points\""
+    is_time = kind != "amount"
+    if not is_time:
+        stated = Places(masked[slice(*place)]).numbers
+        units = {one.number.unit.symbol for one in stated} - {""}
+        found = [name for name in attributes.names if header_unit(name).symbol in units]
+        if len(found) == 1:
+            return found[0]
+    head = re.split(r"[.;:,](?=\s)|\0", plain[max(0, place.start - _REACH) : place.start])[-1]
+    before = [singular(word) for word in _WORD.findall(head) if word not in _IDLE][-4:][::-1]
+    tail = _WORD.findall(_CLAUSE.split(plain[place.end : place.end + 40])[0])
+    after = [singular(word) for word in tail if word not in _IDLE][:2]
+    for word in before if is_time else [*after, *before[:2]]:
+        for column in attributes.names:
+            if is_time and column not in attributes.times:
+                continue
+            if any(akin(word, wanted) for wanted in content_words(column)):
+                return column
+    if not is_time:
+        return None
+    generic = [name for name in attributes.times if is_generic_time(name)]
+    if generic:
+        return generic[0] if len(generic) == 1 else None
+    verb = next((word for word in before if word.endswith("ed")), None)
+    return verb if verb or attributes.times else ""
