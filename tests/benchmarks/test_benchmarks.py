@@ -14,15 +14,9 @@ from typing import Any
 
 import pytest
 
-from studies import steps
 from tablemend.backends.requests import Completion
-from tablemend.config import ConfigError, load, parse
-from tablemend.errors import TablemendError
-from tablemend.generations import Generations, Stored, write_out
-from tablemend.recipe.experiment import Experiment
-from tablemend.records import Answer
+from tablemend.config import ConfigError, load
 from tablemend.records.claims import CLAIM_ERRORS
-from tablemend.runs import Run
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"random_training", "rationale_check"}
@@ -44,79 +38,6 @@ def test_every_benchmark_imports_without_running(name: str) -> None:
     assert callable(benchmark(name).main)
 
 
-def mitigation(tmp_path: Path, *changes: tuple[str, str]) -> Any:
-    """Settings with a changed copy of the tiny recipe, given as a path."""
-    text = (ROOT / "recipes" / "tiny.yaml").read_text()
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new).replace("after: sft", "after: base")
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
-    return benchmark("mitigation").Mitigation(recipe=str(path), n=7)
-
-
-def test_a_recipe_is_read_from_a_path_too(tmp_path: Path) -> None:
-    config = benchmark("mitigation").read_recipe(mitigation(tmp_path), seed=4)
-    assert Run.of(config).path == Path("runs/mitigation-mine-4")
-    assert (config.seed, config.data.train.seed, config.data.test.n) == (4, 1004, 7)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("    sft: {", "    tuned: {"), "systems.sft must be there"),
-        (("base: {model: base, ", "base: {model: x/y, "), "systems.base must be there"),
-        (("[clean, adversarial]", "[clean]"), "contexts must hold adversarial"),
-        (("test: {source: small-world", "test: {source: x.jsonl"), "only a generated source"),
-    ],
-)
-def test_a_recipe_that_gives_no_table_is_refused_first(
-    change: tuple[str, str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(TablemendError, match=message):
-        benchmark("mitigation").read_recipe(mitigation(tmp_path, change), seed=0)
-
-
-def test_only_answers_of_the_base_are_shared(tmp_path: Path) -> None:
-    config = parse(Experiment, [f"recipe={ROOT / 'recipes' / 'tiny.yaml'}"])
-    first, second = Run(tmp_path / "0"), Run(tmp_path / "1")
-    made = Generations(first.path / "generations")
-    for system in ("base", "sft"):
-        answers = [Answer(f"id-{n}", system, "clean", n, 1, 1, "stop") for n in ("one", "two")]
-        stored = [Stored(answer, 0.5) for answer in answers]
-        list(write_out(made, {system: {"model": "m"}}, stored))
-    systems = benchmark("mitigation").not_tuned(config)
-    steps.share_answers(config, systems, first, second)
-    shared = Generations(second.path / "generations")
-    assert shared.read("base", "clean") == made.read("base", "clean")
-    assert not shared.path("sft", "clean").exists()
-    assert shared.settings("base", "clean") == {"model": "m"}
-    steps.share_answers(config, systems, first, first)
-
-
-class GivesUp:
-    """An engine that makes no example."""
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-
-    def make(self, number: int) -> None:
-        self.asked.append(number)
-
-
-def test_the_rate_counts_examples_that_were_made() -> None:
-    from tablemend.datasets.tablehallu.engine import open_maker
-    from tablemend.datasets.tablehallu.settings import Synthesis
-
-    synthesis = benchmark("synthesis")
-    nothing = GivesUp()
-    assert synthesis.measure(nothing, 10, 7, write=True) == (0.0, 0.0)
-    assert nothing.asked == list(range(10, 17))
-    synthesis.CHUNK = 2
-    rate, best = synthesis.measure(open_maker(Synthesis(source="pool")), 0, 5, write=True)
-    assert rate > 0 and best > 0
-
-
 def test_synthesis_takes_small_numbers_and_refuses_typos(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,16 +53,6 @@ def test_synthesis_takes_small_numbers_and_refuses_typos(
     assert printed.count("made, verified and encoded") == 3
     monkeypatch.setattr(sys, "argv", ["synthesis.py", "steam=3"])
     with pytest.raises(ConfigError, match=r"did you mean stream\?"):
-        synthesis.main()
-
-
-def test_without_its_tables_synthesis_says_what_to_give(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synthesis = benchmark("synthesis")
-    monkeypatch.setattr(synthesis, "REAL", tmp_path / "nothing")
-    monkeypatch.setattr(sys, "argv", ["synthesis.py"])
-    with pytest.raises(TablemendError, match="give source=PATH, or source=pool"):
         synthesis.main()
 
 
@@ -211,16 +122,6 @@ def test_vllms_sides_answer_the_same_prompts_turn_about() -> None:
     assert vllm.table([one, two]).splitlines()[3].startswith("| contexts | two | 100 | 75% | ")
 
 
-def test_vllms_times_are_not_of_failures() -> None:
-    class Fails(FakeEngine):
-        def generate(self, requests: list[Any]) -> Iterator[Completion]:
-            yield Completion(requests[0].id, "", 0, 0, "error", "no room")
-
-    vllm = benchmark("vllm_engine")
-    with pytest.raises(AssertionError):
-        vllm.measure(Fails([], "", 0), vllm.prompts_of(vllm.Benchmark(prompts=1), 0))
-
-
 def test_backends_measures_what_came_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,18 +141,6 @@ def test_backends_measures_what_came_back(
     ideal = [float(row[4].rstrip("%")) for row in rows[2:]]
     assert all(0 <= share <= 100 for share in ideal)
     assert printed[-1].startswith("stream: 20 answers, ")
-
-
-def test_backends_counts_no_failed_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    backends = benchmark("backends")
-    monkeypatch.delenv("http_proxy", raising=False)
-    settings = backends.Benchmark(n=3, latency=0.01)
-    server = backends.LocalServer(["--answer=x", "--faults=400:1"])
-    try:
-        with pytest.raises(TablemendError, match=r"r0: .*status 400"):
-            backends.generate(backends.open_for(server.url, settings, concurrency=1), settings, 3)
-    finally:
-        server.close()
 
 
 def test_labels_of_user_texts_lie_on_their_words() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import runpy
 import sys
-from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +16,21 @@ from transformers import PreTrainedTokenizerFast  # noqa: E402
 
 from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
-from tablemend.datasets.tablehallu.small_world import ENGINE, Size, example  # noqa: E402
+from tablemend.datasets.tablehallu.small_world import ENGINE, example  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.runs import Run, read_jsonl, sole_writer  # noqa: E402
 from tablemend.tasks.tablehallu import messages, target  # noqa: E402
 from tablemend.training.precision import chosen  # noqa: E402
 from tiny_base import skills, training  # noqa: E402
-from tiny_base.config import Pretraining, Schedule, Shape  # noqa: E402
+from tiny_base.config import Pretraining, Shape  # noqa: E402
 from tiny_base.model import build_model  # noqa: E402
 from tiny_base.tokenizer import TEMPLATE  # noqa: E402
 from tiny_base.training import (  # noqa: E402
     Batch,
     Trainer,
     batches,
-    build_optimizers,
     build_tokenizer,
-    collate,
-    exact_match,
     full_size,
-    rate_at,
-    size_at,
 )
 
 BUILD = Path(__file__).parents[2] / "checkpoints" / "tiny-base" / "build"
@@ -88,18 +81,6 @@ def test_what_would_crash_mid_run_is_refused_before(override: str, key: str) -> 
         parse(Pretraining, [RECIPE, *TINY, override])
 
 
-def test_muon_takes_the_matrices_inside_the_layers_alone(
-    config: Pretraining, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    model = build_model(config.shape, tokenizer, config.context_length, seed=0)
-    muon, adamw = build_optimizers(model, config.schedule)
-    (matrices,), (rest,) = muon.param_groups, adamw.param_groups
-    inside = {weight for weight in model.model.layers.parameters() if weight.ndim == 2}
-    assert set(matrices["params"]) == inside
-    assert set(rest["params"]) == set(model.parameters()) - inside
-    assert (matrices["lr"], rest["lr"]) == (config.schedule.muon_lr, config.schedule.adam_lr)
-
-
 def test_first_layer_starts_by_looking_back(tokenizer: PreTrainedTokenizerFast) -> None:
     shape = Shape(hidden=128, layers=1, heads=4, intermediate=32)
     model = build_model(shape, tokenizer, 256, seed=1).eval()
@@ -110,14 +91,6 @@ def test_first_layer_starts_by_looking_back(tokenizer: PreTrainedTokenizerFast) 
         back = weights[:, head].diagonal(-(head + 1), 1, 2)[:, 3:]
         assert back.mean() > 0.7
     assert weights[:, 3].diagonal(-1, 1, 2).mean() < 0.3
-
-
-def test_examples_grow_from_smallest_to_full() -> None:
-    full = Size(rows=(2, 3), attributes=(2, 3), distractors=(3, 6))
-    assert size_at(0.0, full, 0.2).rows == (1, 1)
-    assert size_at(0.0, full, 0.2).distractors == (1, 1)
-    assert size_at(0.2, full, 0.2) == full
-    assert size_at(0.9, full, 0.2) == full
 
 
 def test_batches_weigh_targets_and_never_padding(
@@ -144,82 +117,6 @@ def test_the_run_ends_with_the_batch_that_reaches_the_tokens(
     sizes = [batch.ids.numel() for _, batch in stream]
     assert sum(sizes[:-1]) < tokens <= sum(sizes)
     assert all(0 <= progress < 1 for progress, _ in stream)
-
-
-def test_an_exercise_beyond_the_window_is_refused(config: Pretraining) -> None:
-    short = build_tokenizer(config.model_copy(update={"context_length": 100}))
-    with pytest.raises(TablemendError, match="context_length is 100"):
-        _stream(config, short)
-
-
-def test_the_rate_rises_stays_and_falls_to_zero(config: Pretraining) -> None:
-    schedule: Schedule = config.schedule.model_copy(update={"warmup": 0.1, "decay": 0.5})
-    assert rate_at(0.0, schedule) == pytest.approx(0.001)
-    assert rate_at(0.05, schedule) == pytest.approx(0.5)
-    assert rate_at(0.1, schedule) == rate_at(0.5, schedule) == 1.0
-    assert rate_at(0.75, schedule) == pytest.approx(0.5)
-    assert rate_at(1.0, schedule) == rate_at(1.1, schedule) == 0.0
-
-
-@torch.no_grad()
-def test_exact_match_is_what_greedy_decoding_writes(
-    config: Pretraining, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    model = build_model(config.shape, tokenizer, config.context_length, seed=3).eval()
-    prompt = tokenizer.encode("Context: In 2012, Bal Bek had 3 wells.")
-    written = list(prompt)
-    for _ in range(8):
-        written.append(int(model(torch.tensor([written])).logits[0, -1].argmax()))
-    target = written[len(prompt) :]
-    wrong = [*target[:-1], (target[-1] + 1) % len(tokenizer)]
-    batch = collate([(prompt, target, "right"), (prompt, wrong, "wrong")], 0.0)
-    assert exact_match(model, batch) == {"right": (1, 1), "wrong": (0, 1)}
-    longer = collate([(prompt, target, "one"), (prompt * 2, target, "two")], 0.1)  # padded
-    assert exact_match(model, longer)["one"] == (1, 1)
-
-
-def _through_a_file(state: dict[str, Any]) -> dict[str, Any]:
-    file = BytesIO()
-    torch.save(state, file)
-    file.seek(0)
-    return dict(torch.load(file, weights_only=True))
-
-
-def test_resumed_training_equals_uninterrupted(
-    config: Pretraining, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    whole = Trainer(config, tokenizer)
-    losses = list(whole.steps())
-    first = Trainer(config, tokenizer)
-    assert len(list(islice(first.steps(), 2))) == 2
-    second = Trainer(config, build_tokenizer(config))  # as another process would
-    second.load_state(_through_a_file(first.state()))
-    rest = list(second.steps())
-    assert len(rest) > 2
-    assert rest == pytest.approx(losses[2:], rel=1e-6)
-    for name, weight in whole.model.state_dict().items():
-        torch.testing.assert_close(second.model.state_dict()[name], weight)
-
-
-def test_divergence_stops_before_the_weights_are_spoilt(
-    config: Pretraining, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    trainer = Trainer(config, tokenizer)
-    with torch.no_grad():
-        trainer.model.model.norm.weight[0] = torch.inf
-    with pytest.raises(TablemendError, match=r"step 1: loss (nan|inf).* diverged"):
-        list(trainer.steps())
-    assert torch.isfinite(trainer.model.lm_head.weight).all()
-    assert trainer.step == 0
-
-
-def test_held_out_exercises_are_of_every_skill(
-    config: Pretraining, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(training, "TEST_EXERCISES", 64)
-    tested = Trainer(config, tokenizer).test([])
-    assert set(tested.exact) == set(skills.SKILLS)
-    assert tested.loss is None
 
 
 def test_saved_base_loads_and_ends_its_turn(

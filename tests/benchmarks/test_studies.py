@@ -99,33 +99,10 @@ def test_trainings_get_the_steps_that_the_budget_pays_for(
     assert asked["grpo"][-1] == f"train.max_steps={int(100_000 / mean / batch)}"
 
 
-def test_the_bases_answers_are_taken_from_another_seed(
-    seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(steps, "script", lambda path, overrides: asked.append(path))
-    made = Seed(seed.study, 0).run("comparison").path / "generations"
-    made.mkdir(parents=True)
-    for name in ("base.clean", "base+cave.clean", "sft.clean"):
-        (made / f"{name}.jsonl").write_text(name, encoding="utf-8")
-    running.compare(seed)
-    own = seed.run("comparison").path / "generations"
-    assert {path.name: path.read_text() for path in own.iterdir()} == {
-        "base.clean.jsonl": "base.clean",
-        "base+cave.clean.jsonl": "base+cave.clean",
-    }
-    assert asked == ["eval/compare.py"]
-
-
 def test_a_budget_that_pays_for_no_step_is_refused() -> None:
     assert steps.steps_within(1000, 4, 100.0) == 2
     with pytest.raises(TablemendError, match="tokens=1000 pay for no step of 16 rows with 90 "):
         steps.steps_within(1000, 16, 90.0)
-
-
-def test_a_step_that_fails_stops_the_study() -> None:
-    with pytest.raises(TablemendError, match="this step failed: false"):
-        steps.step("false")
 
 
 def write_comparison(run: Run, wrong: dict[str, set[str]], unscored: set[str]) -> None:

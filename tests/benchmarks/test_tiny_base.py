@@ -25,7 +25,6 @@ from tablemend.renderer import prompt_ids  # noqa: E402
 from tablemend.reports.tabulation import summarise  # noqa: E402
 from tablemend.tasks import tablehallu  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402
-from tiny_base.tokenizer import TEMPLATE  # noqa: E402
 from tiny_base.training import build_tokenizer  # noqa: E402
 
 BASE = Path(__file__).parents[2] / "checkpoints" / "tiny-base"
@@ -82,10 +81,6 @@ def test_its_tokenizer_is_what_the_recipe_trains(recipe: Pretraining) -> None:
     assert own.get_vocab() == again.get_vocab()
     texts = [example.adversarial_context for example in small_world.examples(HELD_OUT, 20)]
     assert [own.encode(text) for text in texts] == [again.encode(text) for text in texts]
-
-
-def test_it_speaks_in_qwen3s_chat_template() -> None:
-    assert AutoTokenizer.from_pretrained(BASE).chat_template == TEMPLATE.read_text()
 
 
 def test_names_years_and_values_are_one_token_each() -> None:

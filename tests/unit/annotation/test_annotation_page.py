@@ -204,25 +204,6 @@ def test_an_annotator_works_by_keys_alone_and_hands_in_a_file(fresh: Browser, da
     assert gather([file], data)
 
 
-def test_half_done_answers_are_there_after_a_reload_each_annotators_own(
-    fresh: Browser, page: Path
-) -> None:
-    begin(fresh, "Ann")
-    fresh.press("y")
-    fresh.press("Enter")
-    fresh.press("t")
-    fresh.type("half a thought")
-    fresh.open(page)
-    assert fresh.run("document.getElementById('name').value") == "Ann"
-    begin(fresh, "ANN")
-    assert text_of(fresh, "#count") == "1 of 9 answers, 0 of 3 examples"
-    assert text_of(fresh, ".ask h2") == GUIDES["table"].question  # the first open question
-    assert fresh.run("document.getElementById('note').value") == "half a thought"
-    fresh.open(page)
-    begin(fresh, "Bob")
-    assert text_of(fresh, "#count") == "0 of 9 answers, 0 of 3 examples"
-
-
 def test_hostile_texts_are_shown_as_they_are(fresh: Browser, data: Data) -> None:
     begin(fresh, HOSTILE)
     example = choose(data, 3, 0)[0]

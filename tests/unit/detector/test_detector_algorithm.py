@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,12 +13,10 @@ from tablemend.detector.algorithm import (
     detect_errors,
     detect_in_answer,
     detect_in_answers,
-    why_no_table,
 )
 from tablemend.detector.keys import primary_key
 from tablemend.detector.mentions import Context
 from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import LexicalSimilarity, Pair
 from tablemend.records import Judgement
 from tablemend.tables.read import FORMATS
 from tablemend.tables.table import Table
@@ -68,26 +66,6 @@ def test_an_empty_table_abstains_in_every_format() -> None:
             4,
             14,
         )
-
-
-def test_a_table_that_cannot_be_compared_says_why() -> None:
-    twice = "| Name | Year | Year |\n|---|---|---|\n| Alder | 1990 | 1991 |\n"
-    assert why_no_table(detect_in_answer(twice, GOLD, "")) == (
-        "a column stands more than once: 'Year'"
-    )
-    assert why_no_table(detect_in_answer("sorry", GOLD, "")).startswith("no readable table: ")
-    assert why_no_table(detect_in_answer("| Name |\n|---|\n| Elm |\n", GOLD, "")) == ""
-    assert why_no_table(detect_in_answer("[]", GOLD, "")) == ""
-
-
-def test_an_empty_table_abstains_and_is_no_success() -> None:
-    for rows in ([], [[None] * 4], [["-", "N/A", None, ""]] * 3):
-        judgement = detect_errors(Table.of(GOLD.columns, rows), GOLD, "", RULE)
-        assert judgement.abstained
-        assert found(judgement) == {}
-        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
-    other = detect_errors(Table.of(["Other"], []), GOLD, "")
-    assert other.abstained and found(other) == {"format_error": 1}
 
 
 def test_missing_rows_cost_recall_and_are_no_finding() -> None:
@@ -166,17 +144,6 @@ def test_the_context_does_not_name_what_is_not_there(key: str) -> None:
     assert not CONTEXT.mentions(key)
 
 
-class Recorder(LexicalSimilarity):
-    """The lexical similarity, with a record of what it was asked."""
-
-    def __init__(self) -> None:
-        self.calls: list[list[Pair]] = []
-
-    def score(self, pairs: Sequence[Pair]) -> list[float]:
-        self.calls.append(list(pairs))
-        return super().score(pairs)
-
-
 def submissions(count: int) -> Iterator[Submission]:
     for number in range(count):
         source = random.Random(number)
@@ -192,13 +159,6 @@ def test_a_stream_is_scored_as_its_answers_one_by_one() -> None:
     ]
     for chunk in (1, 7, 1000):
         assert list(detect_in_answers(submissions(60), chunk=chunk)) == alone
-
-
-def test_pairs_are_asked_once_for_many_answers() -> None:
-    similarity = Recorder()
-    same = [Submission(write_table(change(0, 2, "Osloh"), "markdown"), GOLD, "")] * 50
-    list(detect_in_answers(same, similarity))
-    assert similarity.calls == [[("oslo", "osloh")]]
 
 
 def test_an_endless_answer_is_scored_in_time() -> None:

@@ -38,16 +38,6 @@ def test_a_shortened_column_name_is_a_format_error_and_ends_the_checks() -> None
     )  # shared columns, deals wrong
 
 
-def test_columns_in_another_order_are_a_format_error_with_full_recall() -> None:
-    order = [1, 0, 2, 3, 4, 5]
-    answer = Table.of(
-        [FUNDS.columns[i] for i in order], [[row[i] for i in order] for row in FUNDS.rows]
-    )
-    judgement = detect_errors(answer, FUNDS, "")
-    assert found(judgement) == {"format_error": 1}
-    assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
-
-
 def test_a_table_of_years_has_the_year_as_key_and_blanks_before_attributes() -> None:
     gold = Table.of(
         ["Year", "Print Revenue (USD Billion)", "Video Revenue (USD Billion)", "Growth (%)"],
@@ -177,17 +167,6 @@ def test_a_wrong_sort_cell_is_an_attribute_and_no_order_error() -> None:
     rows[3][1] = None
     judgement = detect_errors(Table.of(TESTING.columns, rows), TESTING, "", BY_START)
     assert found(judgement) == {"attribute": 2}
-
-
-def test_an_extra_row_that_takes_a_missing_row_s_place_is_no_order_error() -> None:
-    """The rows are in order as they are written; which of its country the third is, is a guess."""
-    extra = ["United States", "2015", "30", "Osprey", "Permitted", "2013"]
-    rows = [*TESTING.rows[:3], extra, TESTING.rows[3]]
-    counts = found(detect_errors(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
-    assert counts == {"attribute": 4, "blank_filling": 1}
-    rows = [TESTING.rows[3], *TESTING.rows[:3], extra]
-    counts = found(detect_errors(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
-    assert counts["order_mismatch"] == 1
 
 
 class Counting:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.detector import similarity
 from tablemend.detector.similarity import (
     PAPER_MODEL,
     THRESHOLD,
@@ -135,25 +134,9 @@ def test_embeddings_are_made_once_a_text(fake_package: None) -> None:
     assert embedding.name == PAPER_MODEL
 
 
-def test_vectors_are_kept_up_to_a_limit(
-    fake_package: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(similarity, "CACHED_TEXTS", 3)
-    embedding = EmbeddingSimilarity()
-    for pair in (("gold", "a"), ("gold", "b"), ("gold", "c"), ("gold", "a")):
-        embedding.score([pair])
-    assert FakeModel.encoded == [["gold", "a"], ["b"], ["c"], ["a"]]
-
-
 def test_a_model_that_cannot_be_loaded_is_one_clear_line(fake_package: None) -> None:
     with pytest.raises(TablemendError, match=r"cannot load similarity model 'missing': .*folder$"):
         EmbeddingSimilarity("missing")
-
-
-def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(TablemendError, match=r"\[embed\]"):
-        load_similarity(PAPER_MODEL)
 
 
 @pytest.mark.parametrize("stem", ["{}", "{}s", "a{}"])

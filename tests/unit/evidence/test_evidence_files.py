@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -146,18 +145,6 @@ def test_nothing_of_real_documents_is_lost_but_identifiers_and_links(
     assert len(domains) == 3
 
 
-def test_real_sources_of_all_domains_are_read(
-    shared_data: Callable[[str], list[dict[str, Any]]],
-) -> None:
-    for record in shared_data("quintd"):
-        text = record["data"]
-        if record["domain"] in ("owid", "wikidata"):
-            (grid,) = read_source(text).grids
-            assert len(grid.lines) >= 2
-        else:
-            assert len(document_tables(ast.literal_eval(text))) >= 2
-
-
 def test_comment_lines_above_csv_state_title_and_unit() -> None:
     text = "# country: Denmark\n# title: Tests\n# unit: people\ndate,value\n2020-12-18,5\n"
     (table,) = read_source(text).tables
@@ -203,12 +190,6 @@ def test_files(tmp_path: Path, name: str, text: str, tables: int, prose: str) ->
     path.write_text(text, encoding="utf-8")
     source = load_source(path)
     assert (len(source.tables), source.text) == (tables, prose)
-
-
-def test_numbers_keep_their_spelling(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text('{"a": 1.50, "b": {"c": 10.0}}')
-    assert load_source(path).tables[0].rows == (("a", "1.50"), ("b c", "10.0"))
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,8 @@ import pytest
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.labels import (
     caption_unit,
-    is_unit_label,
     label_unit,
     names_total,
-    row_unit,
 )
 from tablemend.evidence.marks import plain_cell, read_cell
 from tablemend.tables.table import Table
@@ -231,18 +229,6 @@ def test_units_of_captions(caption: str, unit: Unit) -> None:
     assert caption_unit(caption) == unit
 
 
-def test_units_of_row_names_are_stated_not_guessed() -> None:
-    assert row_unit("Revenue, in millions").scale == MILLION
-    assert row_unit("Brown, S") == Unit()
-    assert row_unit("Smith (M)") == Unit()
-    assert row_unit("received in the birth year") == Unit()
-
-
-def test_unit_labels_are_units_and_nothing_else() -> None:
-    assert all(map(is_unit_label, ["percent", "(in millions)", "€m", "US$ million", "number"]))
-    assert not any(map(is_unit_label, ["rate", "share of men", "2019", "w", "", "goals"]))
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -396,13 +382,6 @@ def test_metrics_over_periods_are_transposed(periods: tuple[str, str]) -> None:
 def test_cross_tables_of_entities_by_attribute_are_not_transposed() -> None:
     rows = [["Team", "Points", "Goals"], ["Lions", "41", "60"], ["Bears", "38", "55"]]
     assert not grid_of(rows).transposed
-
-
-def test_all_names_of_a_row() -> None:
-    rows = [["date", "visitor", "home", "score"], ["May 1", "Detroit", "Dallas", "41"]]
-    rows += [["May 2", "Detroit", "Anaheim", "38"], ["May 3", "Dallas", "Detroit", "36"]]
-    grid = grid_of(rows)
-    assert set(grid.names(1)) == {"Detroit", "May 2", "Anaheim"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from tablemend.faithfulness.combined import CombinedVerifier
 from tablemend.faithfulness.llm import (
     LLMVerifier,
     ModelExtractor,
-    read_statements,
     read_verdict,
 )
 from tablemend.faithfulness.verifier import Usage
@@ -111,15 +110,6 @@ def test_a_server_that_is_gone_stops_the_run() -> None:
         LLMVerifier(CannedBackend(lambda _: ("", "error"))).verify([(many, SOURCE)])
 
 
-def test_a_prompt_that_does_not_fit_is_unscored_and_the_rest_goes_on() -> None:
-    long = claim("Alba has points. " * 200, 0)
-    document = Document("", (DOCUMENT.claims[0], long))
-    backend = CannedBackend(lambda _: says("supported"), window=3000)
-    ((verdicts, _),) = LLMVerifier(backend).verify([(document, SOURCE)])
-    assert [one.verdict for one in verdicts] == ["supported", "unscored"]
-    assert "does not fit into a window" in verdicts[1].reason
-
-
 def test_evidence_that_is_too_long_is_left_out_whole() -> None:
     long = Table.of(["Team", "Points"], [["Alba", "41 points " * 2000], ["Alba two", "points"]])
     shown = premise.gather(TEXT[:19], Source((long,)))
@@ -193,14 +183,6 @@ def test_claims_of_a_model_are_set_back_into_the_text() -> None:
         assert text[one.start : one.end] == one.text
         assert one.sentence is not None and one.start is not None
         assert one.sentence.start <= one.start < one.sentence.end
-
-
-def test_lines_of_claims_are_read_without_bullets() -> None:
-    answer = "Here are the facts:\n- Alba has 41 points.\n2. Vey came last.\n\n(3) It rained."
-    assert read_statements(answer) == ["Alba has 41 points.", "Vey came last.", "It rained."]
-    assert read_statements("NONE") == []
-    with pytest.raises(Unreadable):
-        read_statements("I'm sorry, I cannot do that.")
 
 
 def test_an_extractor_counts_and_says_what_it_dropped() -> None:

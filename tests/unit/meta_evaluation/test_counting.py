@@ -15,9 +15,9 @@ from tablemend.meta_evaluation.counting import (
 )
 from tablemend.meta_evaluation.injection import count_injected
 from tablemend.meta_evaluation.items import Item, Mark
-from tablemend.meta_evaluation.measures import COVERAGE, SPAN, TEXT, rates
+from tablemend.meta_evaluation.measures import COVERAGE, TEXT, rates
 from tablemend.meta_evaluation.metrics import score_items
-from tablemend.meta_evaluation.opinions import Opinion, about, by_person, by_verifier
+from tablemend.meta_evaluation.opinions import Opinion, by_person, by_verifier
 from tablemend.meta_evaluation.scoring import balanced_threshold
 from tablemend.programs.program import Amount, Count, Rows, Statement
 from tablemend.records import Claim, Verdict, VerdictName, Verification
@@ -77,11 +77,6 @@ def test_a_span_is_right_where_it_shares_a_character() -> None:
     assert (counts["marked"], counts["found"], counts["open"]) == (2, 1, 1)
     assert counts["characters_both"] == counts["characters_predicted"] == 2
     assert counts["characters_marked"] == len("12 in") + len("rained")
-
-
-def test_an_error_in_a_scored_claim_that_passed_is_missed_and_not_open() -> None:
-    counts = count_spans([mark("Alba")], by_verifier(ALL))
-    assert (counts["found"], counts["open"], counts["hits"]) == (0, 0, 0)
 
 
 def test_what_is_marked_for_something_else_counts_neither_way() -> None:
@@ -159,11 +154,6 @@ def test_unscored_counts_neither_as_right_nor_as_wrong() -> None:
     assert value["right_with_coin"] == pytest.approx(2 / 6 + 3 / 12)
 
 
-def test_rates_that_nothing_is_known_of_are_none() -> None:
-    found = rates([count_item(item(), verified())], ["1"], SPAN | TEXT)
-    assert {rate["rate"] for rate in found.values()} == {None}
-
-
 def test_intervals_draw_tables_and_not_texts() -> None:
     """A hundred texts of two tables are two observations."""
     right, wrong = (
@@ -230,13 +220,3 @@ def test_a_claim_is_rightly_found_wrong_where_a_name_before_it_makes_it_false() 
     assert (counts["rejected_right"], counts["detected"], counts["exact"]) == (1, 1, 0)
     other = count_injected([name], [fact("May")], opinion)
     assert (other["rejected_right"], other["detected"], other["open"]) == (0, 0, 1)
-
-
-def test_an_error_belongs_to_the_claim_that_turns_on_it() -> None:
-    """Two claims of one clause: the number's and the month's."""
-    place = span("Vey scored 12 in May")
-    claims = [Claim("", *place, "numeric", "", focus=span(words)) for words in ("12", "May")]
-    number, month = (Verdict(claim, "supported") for claim in claims)
-    assert about(span("12"), [number, month]) == [number]
-    assert about(span("Vey"), [number, month]) == [number, month]
-    assert about(span("rained"), [number, month]) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 
 import pytest
 
@@ -51,30 +50,6 @@ def test_what_parent_sees_and_what_it_does_not() -> None:
     assert 0.5 < f(TEXT.replace("1931", "1937"), TEXT) < f(TEXT, TEXT)
     assert parent.score([TEXT], [["Nothing of the kind", TEXT]], [TABLE])[0] == f(TEXT, TEXT)
     assert f("", TEXT) == 0.0
-
-
-def test_triples_count_head_and_tail() -> None:
-    triple = [["Oslo", "capital of", "Norway"]]
-    found = parent.parent(["Oslo Norway Oslo Norway"], [["It rains."]], [triple])[0]
-    assert found.precision == pytest.approx(1)
-    assert parent.overlap(["capital of"], [()], [triple]) == [0.0]
-
-
-def _longest(one: str, other: str) -> int:
-    """The length of the longest common subsequence, by trying everything."""
-    if not one or not other:
-        return 0
-    if one[0] == other[0]:
-        return 1 + _longest(one[1:], other[1:])
-    return max(_longest(one[1:], other), _longest(one, other[1:]))
-
-
-def test_common_subsequences_are_the_longest() -> None:
-    words = ["".join(letters) for size in (1, 3, 4) for letters in product("abc", repeat=size)]
-    for text in words[::7]:
-        for value in words[::5]:
-            share = parent._mentioned(tuple(text), [tuple(value)])
-            assert share * len(value) == pytest.approx(_longest(value, text))
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,6 @@ def test_loads_by_suffix_and_by_content(tmp_path: Path, format: Format) -> None:
         assert load_table(path, format) == GOLD
 
 
-def test_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_bytes(b"\xef\xbb\xbfName,Age\nAnn,26\n")
-    assert load_table(path).columns == ("Name", "Age")
-
-
 @pytest.mark.parametrize(
     ("data", "reason"),
     [

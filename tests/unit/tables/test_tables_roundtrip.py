@@ -86,13 +86,6 @@ def test_answers_are_extracted(format: Format, table: Table) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_very_long_cells(format: Format) -> None:
-    long = "x|\\ & $_{é}\n" * 2_000
-    table = Table.of(["a", "b"], [[long, None], [None, "word " * 10_000 + "."]])
-    assert read_table(write_table(table, format), format) == table
-
-
-@pytest.mark.parametrize("format", FORMATS)
 def test_format_is_detected(format: Format) -> None:
     table = Table.of(["Name", "Born"], [["Ann", "1950"], ["Bo", None]], "")
     written = write_table(table, format)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.values import is_numeric, parse_date, same_value, standardise
+from tablemend.values import parse_date, same_value, standardise
 from tablemend.values.dates import split_dates
 
 DAYS = st.dates(datetime.date(1800, 1, 1), datetime.date(2199, 12, 31))
@@ -103,12 +103,6 @@ def test_reads_partial_dates(text: str, readings: set[str]) -> None:
 )
 def test_other_texts_are_no_dates(text: str) -> None:
     assert parse_date(text) == ()
-
-
-def test_a_year_is_a_number_and_a_date_is_not() -> None:
-    assert is_numeric("2021")
-    assert not is_numeric("2021-03-04")
-    assert not is_numeric("2019-2021")
 
 
 def test_finds_dates_in_a_text() -> None:

@@ -84,12 +84,6 @@ def test_other_texts_are_no_numbers(text: str) -> None:
     assert not is_numeric(text)
 
 
-def test_states_decimals_and_percent() -> None:
-    number = parse_number("12.50 %")
-    assert number is not None
-    assert (number.value, number.decimals, number.percent) == (Decimal("12.5"), 2, True)
-
-
 @pytest.mark.parametrize(
     ("one", "other", "header"),
     [
