@@ -21,7 +21,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -83,16 +82,12 @@ def main() -> None:
     print(f"{config.kind}: {path}, {config.train.precision}, {where}; MiB at the peak")
     print("method  reference  checkpointing  passes  rows  tokens   planned  measured   error")
     errors = []
-    measurements = [(case, compare) for case in cases(config)]
-    if isinstance(config, GrpoExperiment):
-        measurements += [(case, compare_drawing) for case, _ in measurements]
-    for case, measure in measurements:
-        planned, measured = measure(case, on_gpu)
+    for case in cases(config):
+        planned, measured = compare(case, on_gpu)
         errors.append(planned / measured - 1)
         train = case.train
-        what = "draws" if measure is compare_drawing else train.method
         print(
-            f"{what:<6}  {reference_of(case):<9}  {train.gradient_checkpointing!s:<13}  "
+            f"{train.method:<6}  {reference_of(case):<9}  {train.gradient_checkpointing!s:<13}  "
             f"{train.global_batch // train.micro_batch:>6}  {train.micro_batch:>4}  "
             f"{case.longest_row:>6}  {planned / 2**20:8.1f}  {measured / 2**20:8.1f}  "
             f"{errors[-1]:+6.1%}",
@@ -152,9 +147,9 @@ def compare(config: Any, on_gpu: bool) -> tuple[int, int]:
     from tablemend.training import architectures, memory
     from tablemend.training.memory import STRATEGIES
 
-    plans = memory.Planner(architectures.config_of(config.model.path))
+    plans = memory.Planner(architectures.config_of(config.model.path), on_gpu)
     supervised = round(config.longest_row * config.supervised)
-    planned = plans.memory(config, STRATEGIES[0], on_gpu=on_gpu, supervised=supervised).total
+    planned = plans.memory(config, STRATEGIES[0], supervised).total
     weights = plans.counts(config).total_bytes * (
         1 + (memory.has_copy(config, STRATEGIES[0]) and isinstance(config, DpoExperiment))
     )
@@ -164,26 +159,6 @@ def compare(config: Any, on_gpu: bool) -> tuple[int, int]:
     del trainer
     gc.collect()
     return planned, measured
-
-
-def compare_drawing(config: Any, on_gpu: bool) -> tuple[int, int]:
-    """The same of drawing the answers of a step, and no more."""
-    from tablemend.training import architectures, memory
-    from tablemend.training.memory import STRATEGIES
-
-    plans = memory.Planner(architectures.config_of(config.model.path))
-    weights = plans.counts(config).total_bytes
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = build(config, config.grpo.max_new_tokens, folder)
-        trainer.model_wrapped = trainer.accelerator.prepare(trainer.model)
-        count = config.train.global_batch
-        prompts = [list(task.ids) for task in trainer.tasks[:2]] * (count // 2)
-        drawing = partial(trainer._generate_single_turn, prompts, None, {}, config.grpo.group)
-        measured = peak(drawing, on_gpu)
-    del trainer, drawing
-    gc.collect()
-    planned = memory.drawing_bytes(config, plans.architecture, STRATEGIES[0], on_gpu=on_gpu)
-    return planned + weights, measured + (0 if on_gpu else weights)
 
 
 def build(config: Any, supervised: int, folder: str) -> Any:

@@ -32,10 +32,8 @@ from trl import SFTTrainer
 from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
 from tablemend.training import architectures, grpo, memory, models, preference, sft
 from tablemend.training.arguments import sft_arguments
-from tablemend.training.budget import Budget
 from tablemend.training.data import Row
 from tablemend.training.memory import STRATEGIES
-from tablemend.training.pairs import PairRow
 from tablemend.training.trainer import Trainer
 
 FORMULA = (
@@ -70,10 +68,10 @@ def random_trainer(
     model = random_model(config)
     vocabulary = model.config.get_text_config().vocab_size
     rows = random_rows(lengths, scored, vocabulary, tokenizer.pad_token_id, config.seed)
-    arguments = _quiet(sft_arguments(config, folder, 1, validate=False))
+    arguments = _quiet(sft_arguments(config, folder, validate=False))
     options = _common(config, model, tokenizer)
     if plain:
-        del options["recipe"], options["budget"]
+        del options["recipe"]
         arguments.train_sampling_strategy = "random" if arguments.packing else "group_by_length"
     trainer = (SFTTrainer if plain else Trainer)(
         args=arguments, train_dataset=sft.as_dataset(rows), **options
@@ -98,10 +96,11 @@ def random_preference_trainer(
     """
     model = random_model(config)
     ids = _drawing(model, tokenizer, config.seed)
-    rows = [PairRow(ids(prompt), ids(one), ids(two)) for prompt, one, two in pairs]
+    drawn = [tuple(map(ids, lengths)) for lengths in pairs]
+    rows = [(Row(prompt, one), Row(prompt, two)) for prompt, one, two in drawn]
     trainer = preference.PreferenceTrainer(
         ref_model=random_model(config) if memory.has_copy(config, STRATEGIES[0]) else None,
-        args=_quiet(preference.dpo_arguments(config, folder, 1, validate=False)),
+        args=_quiet(preference.dpo_arguments(config, folder, validate=False)),
         train_dataset=preference.as_dataset(rows),
         **_common(config, model, tokenizer),
     )
@@ -140,10 +139,10 @@ def random_reward_trainer(
         for number, length in enumerate(prompts)
     ]
     trainer = _Drawn(
-        tasks=tasks,
+        asked=tasks,
         reward=grpo.reward_of(config),
         task=config.task_of(),
-        args=_quiet(grpo.grpo_arguments(config, folder, 1)),
+        args=_quiet(grpo.grpo_arguments(config, folder)),
         **_common(config, model, tokenizer),
     )
     trainer.remove_callback(PrinterCallback)
@@ -170,7 +169,6 @@ def _common(
     """What every trainer takes."""
     return {
         "recipe": config.train,
-        "budget": Budget(),
         "model": model,
         "processing_class": tokenizer,
         "peft_config": models.lora_config(config.train.lora, model) if config.train.lora else None,

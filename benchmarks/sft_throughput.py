@@ -112,10 +112,9 @@ def epoch(
 
     from tablemend.training import checkpoints, sft
     from tablemend.training.arguments import sft_arguments
-    from tablemend.training.budget import Budget
     from tablemend.training.trainer import Trainer
 
-    arguments = sft_arguments(config, folder, 1, validate=False)
+    arguments = sft_arguments(config, folder, validate=False)
     arguments.num_train_epochs, arguments.max_steps = 1, -1
     arguments.save_strategy, arguments.logging_strategy, arguments.disable_tqdm = "no", "no", True
     options = {
@@ -125,7 +124,7 @@ def epoch(
         "processing_class": tokenizer,
     }
     if order is None:
-        trainer = Trainer(recipe=config.train, budget=Budget(), **options)
+        trainer = Trainer(recipe=config.train, **options)
     else:
         arguments.train_sampling_strategy = order
         trainer = SFTTrainer(**options)

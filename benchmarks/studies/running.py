@@ -82,7 +82,7 @@ def pair_tokens(training: Training) -> tuple[int, float]:
 
     config = parse(DpoExperiment, list(training.overrides))
     built, _ = build_rows(config, load_tokenizer(config.model))
-    lengths = [sum(map(len, pair.rows)) for pair in built["train"]]
+    lengths = [sum(map(len, pair)) for pair in built["train"]]
     return config.train.global_batch, fmean(lengths)
 
 

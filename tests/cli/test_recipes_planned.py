@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import yaml
 from tablemend.config import parse
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand
 from tablemend.training import memory, plan
+from tablemend.training.activations import layer_kinds
 from tablemend.training.architectures import config_of, start_of
 from tablemend.training.memory import GIB, STRATEGIES, Memory
 from tests.unit.config.test_config import KINDS
@@ -55,9 +55,11 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(
     if config.evaluation.options.vllm.tensor_parallel > 1:  # no batch of ours fits on a GPU
         return
     answers = config.options_of(config.evaluation.systems["base"])
-    whole = copy.deepcopy(planner.architecture)  # its cache keeps every token of every layer
-    whole.get_text_config().sliding_window = None
-    cache = answers.batch_size * memory.cache_bytes(whole, config.model.context_length)
+    # its cache keeps every token of every layer
+    tokens = (
+        answers.batch_size * config.model.context_length * len(layer_kinds(planner.architecture))
+    )
+    cache = tokens * planner.token_bytes(2)
     assert answers.dtype == "bfloat16"
     assert Memory(2 * planner.counts(config).total, 0, 0, 0, cache).fits(card)
 

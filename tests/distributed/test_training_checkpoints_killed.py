@@ -230,8 +230,8 @@ def test_two_trainings_never_write_into_one_folder(
 
 def test_what_could_lose_every_checkpoint_is_refused(command: Callable[..., SftCommand]) -> None:
     with pytest.raises(TablemendError, match="before the next one is whole: give 2 or more"):
-        sft_arguments(command("one", "train.trl.save_total_limit=1"), "nowhere", 1, validate=False)
-    found = sft_arguments(command("three", "train.trl.save_total_limit=3"), "x", 1, validate=False)
+        sft_arguments(command("one", "train.trl.save_total_limit=1"), "nowhere", validate=False)
+    found = sft_arguments(command("three", "train.trl.save_total_limit=3"), "x", validate=False)
     assert found.save_total_limit == 3 and not found.save_only_model
     for name in ("save_only_model", "ignore_data_skip"):
         with pytest.raises(ConfigError, match=f"{name}: is set by overwrite"):

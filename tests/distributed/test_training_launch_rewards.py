@@ -49,7 +49,7 @@ def _train(config: GrpoCommand) -> dict[str, Any]:
     """In this process alone."""
     run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
     assert run_folder.begin(config, run, overwrite=False)
-    prepared = grpo.prepare(config, tokenizer)
+    prepared = grpo.prepare(config, run, tokenizer)
     return stage.train(grpo.build_trainer(config, run, tokenizer, prepared), config, run)
 
 

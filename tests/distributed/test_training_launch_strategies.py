@@ -98,7 +98,7 @@ def alone(make: Make) -> Callable[[str], Alone]:
             config = make("single", method)
             run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
             assert run_folder.begin(config, run, overwrite=False)
-            trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, tokenizer))
+            trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, run, tokenizer))
             facts = stage.train(trainer, config, run)
             weights = dict(trainer.model.named_parameters())
             known[method] = Alone(logged(facts, "loss"), facts["tokens"], weights)

@@ -34,11 +34,11 @@ def given(self: Any, prompts: Sequence[Sequence[int]], *options: Any, **named: A
     drawn, scores = _draw(self, prompts, *options, **named)
     self.max_completion_length = most
     assert len(drawn) == len(prompts) and all(drawn) and scores is None
-    tasks = {task.ids: task for task in self.tasks}
+    asked = {one.ids: one for one in self.asked}
     first = self.accelerator.process_index * len(prompts)
     answers = []
     for place, ids in enumerate(prompts, first):
-        choice = _variants(tasks[tuple(ids)].sample.gold_table)[place % self.num_generations]
+        choice = _variants(asked[tuple(ids)].sample.gold_table)[place % self.num_generations]
         answers.append([*self.processing_class.encode(choice), self.processing_class.eos_token_id])
     return answers, None
 

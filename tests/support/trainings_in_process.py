@@ -12,7 +12,6 @@ from tablemend.runs import Run
 from tablemend.tasks.table_reward import TableReward
 from tablemend.tasks.task import Score
 from tablemend.training import checkpoints, grpo, preference, run_folder, saving, sft, stage
-from tablemend.training.start import start_facts
 from tests.support.interruption import Interrupt, Stop
 
 METHODS = {"sft": sft.METHOD, "dpo": preference.METHOD, "grpo": grpo.METHOD}
@@ -42,16 +41,19 @@ def begin(config: Trained, overwrite: bool = False) -> tuple[Run, Any, Any, Any]
 def train(config: Trained) -> tuple[Run, dict[str, Any]]:
     """Train, or go on, and save; what the manifest says, and the saved model's first answer."""
     run, trainer, tokenizer, prepared = begin(config)
-    facts = {**prepared.facts, **start_facts(config), **stage.train(trainer, config, run)}
-    prompts = METHODS[config.stage].prompts(prepared)[:2]
-    facts["answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
+    facts = {
+        **prepared.facts,
+        **run_folder.start_facts(config),
+        **stage.train(trainer, config, run),
+    }
+    facts["answer"] = saving.save(trainer, config, run, tokenizer, prepared.prompts[:2], facts)
     return run, facts
 
 
 def interrupt(config: Trained, step: int) -> Run:
     """Train up to a step, as if it was killed there."""
     run, trainer, _, prepared = begin(config)
-    run_folder.record(run, config.stage, {**prepared.facts, **start_facts(config)})
+    run_folder.record(run, config.stage, {**prepared.facts, **run_folder.start_facts(config)})
     trainer.add_callback(Interrupt(step))
     with pytest.raises(Stop):
         stage.train(trainer, config, run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tablemend.backends.requests import Completion
@@ -27,7 +27,6 @@ NO_VERDICT = "no verdict"
 TWO_VERDICTS = "contradicting verdicts"
 NOT_PROSE = "not the text alone"
 
-_MAX_TRIES = 64
 _LONGEST_VERDICT = 80
 _FENCE = "```"
 _BRACE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
@@ -129,36 +128,23 @@ def one_object(text: str, required: Iterable[str]) -> dict[str, Any]:
     so that half an answer is never taken for a whole.
     """
     required = tuple(required)
-    checked(text)
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_unique_pairs, parse_float=str, parse_int=str, parse_constant=_no_constant
-    )
     found: list[dict[str, Any]] = []
     partial: list[str] = []
     failure: Unreadable | None = None
-    position = text.find("{")
-    for _ in range(_MAX_TRIES):
-        if position < 0:
-            break
+    for part in _objects(checked(text)):
         try:
-            data, end = decoder.raw_decode(text, position)
-        except json.JSONDecodeError as error:
-            failure = failure or _failure(error, text)
-            end = _end_of_object(text, position)
+            data = _unwrap(_DECODER.decode(part), required)
         except (ValueError, RecursionError) as error:
-            failure = failure or Unreadable(INVALID, f"The JSON cannot be read: {error}.")
-            end = _end_of_object(text, position)
-        else:
-            data = _unwrap(data, required)
-            missing = [name for name in required if name not in data]
-            if not missing:
-                found.append(data)
-            elif len(missing) < len(required) or len(required) == 1:
-                partial = partial or missing
-        position = text.find("{", end)
-    if len(found) > 1 and any(one != found[0] for one in found):
+            failure = failure or Unreadable(INVALID, f"The JSON cannot be read: {_why(error)}.")
+            continue
+        missing = [name for name in required if name not in data]
+        if not missing:
+            found.append(data)
+        elif len(missing) < len(required) or len(required) == 1:
+            partial = partial or missing
+    if any(one != found[0] for one in found):
         raise Unreadable(SEVERAL, "Give one JSON object only.")
-    if found and (failure is None or failure.problem.kind != TRUNCATED):
+    if found:
         _check_strings(found[0])
         return found[0]
     if failure is not None:
@@ -172,14 +158,29 @@ def one_object(text: str, required: Iterable[str]) -> dict[str, Any]:
     raise Unreadable(NO_JSON, "The answer must be one JSON object of the form asked for.")
 
 
-def _end_of_object(text: str, start: int) -> int:
-    """Behind the brace that closes what opens at ``start``; the end of the text without one."""
-    depth = 0
-    for mark in _BRACE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(mark[0], 0)
-        if depth == 0:
-            return mark.end()
-    return len(text)
+def _objects(text: str) -> Iterator[str]:
+    """What stands between outermost braces.
+
+    Raises:
+        Unreadable: the last one breaks off.
+    """
+    start = text.find("{")
+    while start >= 0:
+        depth = 0
+        for mark in _BRACE.finditer(text, start):
+            depth += {"{": 1, "}": -1}.get(mark[0], 0)
+            if depth == 0:
+                break
+        else:
+            raise Unreadable(TRUNCATED, "The JSON object breaks off before its end.")
+        yield text[start : mark.end()]
+        start = text.find("{", mark.end())
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} (line {error.lineno})"
+    return str(error)
 
 
 def _unwrap(data: dict[str, Any], required: tuple[str, ...]) -> dict[str, Any]:
@@ -191,12 +192,6 @@ def _unwrap(data: dict[str, Any], required: tuple[str, ...]) -> dict[str, Any]:
     return data
 
 
-def _failure(error: json.JSONDecodeError, text: str) -> Unreadable:
-    if error.msg.startswith("Unterminated string") or not text[error.pos :].strip(" \t\r\n`"):
-        return Unreadable(TRUNCATED, "The JSON object breaks off before its end.")
-    return Unreadable(INVALID, f"The JSON cannot be read: {error.msg} (line {error.lineno}).")
-
-
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
@@ -206,6 +201,11 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON value")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_pairs, parse_float=str, parse_int=str, parse_constant=_no_constant
+)
 
 
 def _check_strings(value: Any) -> None:

@@ -97,16 +97,17 @@ class Train(Section):
     def _known_to_trl(cls, trl: dict[str, Any]) -> dict[str, Any]:
         if cls.trl_config is None:  # read for a comparison alone
             return trl
-        owned, names = OWNED[cls.trl_config], trl_fields(cls.trl_config) if trl else frozenset()
+        owned = OWNED | ({"loss_type": "dpo.loss"} if cls.trl_config == "DPOConfig" else {})
+        names = trl_fields(cls.trl_config) if trl else frozenset()
         free = names - set(owned) - set(DEPRECATED)
         wrong = []
         for name, value in trl.items():
             if instead := DEPRECATED.get(name) or DEPRECATED.get(f"{name}: {value}"):
                 wrong.append((name, f"is deprecated in TRL: {instead}"))
-            elif name in owned:
-                wrong.append((name, f"is set by {owned[name]}"))
             elif names and name not in names:
                 wrong.append((name, f"is no field of trl.{cls.trl_config}{nearest(name, free)}"))
+            elif name in owned:
+                wrong.append((name, f"is set by {owned[name]}"))
         if wrong:
             raise UnknownNames(wrong)
         return trl

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 from peft import PeftModel, get_peft_model
-from torch import Tensor, nn
+from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, PretrainedConfig
@@ -170,8 +170,9 @@ def traced(step: Pass, kinds: Sequence[str]) -> Kept:
     config = with_layers(step.config, kinds)
     model = empty_model(config, step.dtype, step.lora, one_type=step.one_type)
     with FakeTensorMode(allow_non_fake_inputs=True):
-        _on_cpu(model)
         base = model.get_base_model() if isinstance(model, PeftModel) else model
+        model.to_empty(device="cpu")  # the device that is simulated
+        base.tie_weights()
         base.set_attn_implementation(step.attention)
         decoder = base.get_decoder().train()
         if step.checkpointing:
@@ -195,17 +196,3 @@ def traced(step: Pass, kinds: Sequence[str]) -> Kept:
             forward = alive.bytes
             last.backward(torch.zeros_like(last))
     return Kept(forward, alive.most)
-
-
-def _on_cpu(model: nn.Module) -> None:
-    """Turn meta tensors into ones of the device that is simulated; what is tied stays tied."""
-    made: dict[int, Any] = {}
-    for module in model.modules():
-        for name, weight in module._parameters.items():
-            if weight is not None and id(weight) not in made:
-                tensor = torch.empty(weight.shape, dtype=weight.dtype)
-                made[id(weight)] = nn.Parameter(tensor, requires_grad=weight.requires_grad)
-            module._parameters[name] = None if weight is None else made[id(weight)]
-        for name, buffer in module._buffers.items():
-            if buffer is not None:
-                module._buffers[name] = torch.empty(buffer.shape, dtype=buffer.dtype)

@@ -39,7 +39,6 @@ class Amount:
         sampled: rows that were looked at; 0 where there is no tokenizer: rows alone are counted
             then, and all are taken to fit.
         assumed: what was taken for something that is not there yet.
-        per_sequence: rows in a sequence of a batch; more than one where they are packed.
     """
 
     rows: int
@@ -48,7 +47,6 @@ class Amount:
     supervised: float = 0
     sampled: int = 0
     assumed: str = ""
-    per_sequence: float = 1.0
 
 
 class Item(NamedTuple):
@@ -84,15 +82,9 @@ def amount_of(config: Trained) -> Amount:
     count = round(total * len(fitting) / len(looked_at))
     supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
     tokens = fmean(sum(map(len, each)) for each in fitting)
-    return Amount(
-        rows=count,
-        dropped=total - count,
-        tokens=tokens - supervised if isinstance(config, GrpoExperiment) else tokens,
-        supervised=supervised,
-        sampled=len(looked_at),
-        assumed=assumed,
-        per_sequence=_per_sequence([row for each in fitting for row in each], config),
-    )
+    if isinstance(config, GrpoExperiment):
+        tokens -= supervised
+    return Amount(count, total - count, tokens, supervised, len(looked_at), assumed)
 
 
 def _tokenizer(model: Model) -> Tokenizer:
@@ -139,8 +131,7 @@ def _rows(config: Trained, tokenizer: Tokenizer, item: Item) -> Sequence[Row]:
     if isinstance(item.sample, Chat):
         return (render_chat(tokenizer, item.sample),)
     if item.pair is not None:
-        assert isinstance(config, DpoExperiment)
-        return render_pair(tokenizer, item.sample, item.pair, config).rows
+        return render_pair(tokenizer, item.sample, item.pair, config)
     if isinstance(config, GrpoExperiment) and config.thinking == "on":  # which no gold answer has
         config = config.model_copy(update={"thinking": "empty"})
     with suppress(NoTarget):
@@ -154,15 +145,3 @@ def _length(config: Trained, rows: Sequence[Row]) -> int:
     if isinstance(config, GrpoExperiment):
         return len(rows[0].prompt) + config.grpo.max_new_tokens
     return max(map(len, rows))
-
-
-def _per_sequence(rows: Sequence[Row], config: Trained) -> float:
-    """Rows in a packed one, as TRL packs them for the training."""
-    if not config.train.packing:
-        return 1.0
-    from datasets import Dataset, disable_progress_bars
-    from trl import pack_dataset
-
-    disable_progress_bars()
-    ids = Dataset.from_dict({"input_ids": [[0] * len(row) for row in rows]})
-    return len(rows) / len(pack_dataset(ids, config.longest_row, "bfd"))

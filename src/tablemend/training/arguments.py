@@ -23,7 +23,7 @@ CHECKPOINTING = (
 transformers that has the new one."""
 
 
-def options_of(config: Trained, folder: str, world_size: int, validate: bool) -> dict[str, Any]:
+def options_of(config: Trained, folder: str, validate: bool) -> dict[str, Any]:
     """The recipe as what all of TRL's configurations take.
 
     Raises:
@@ -52,7 +52,7 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
         "max_steps": train.max_steps or -1,
         "per_device_train_batch_size": train.micro_batch,
         "per_device_eval_batch_size": train.micro_batch,
-        "gradient_accumulation_steps": launch.accumulation(train, world_size),
+        "gradient_accumulation_steps": launch.accumulation(train, PartialState().num_processes),
         "learning_rate": train.learning_rate,
         "bf16": train.precision == "bfloat16",
         CHECKPOINTING: train.gradient_checkpointing,
@@ -86,14 +86,14 @@ def make_config(cls: type[ConfigT], options: dict[str, Any]) -> ConfigT:
     return arguments
 
 
-def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bool) -> SFTConfig:
+def sft_arguments(config: Experiment, folder: str, validate: bool) -> SFTConfig:
     """The recipe as the arguments of supervised fine-tuning.
 
     Raises:
         TablemendError: the batch does not divide over the devices, or TRL refuses a value.
     """
     train = config.train
-    options = options_of(config, folder, world_size, validate) | {
+    options = options_of(config, folder, validate) | {
         "packing": train.packing,
         "packing_strategy": "bfd",  # drops no token: every row fits, see build_rows
         "max_length": config.longest_row if train.packing else None,

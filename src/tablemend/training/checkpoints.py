@@ -14,7 +14,7 @@ from huggingface_hub import resolve_revision
 from huggingface_hub.errors import RevisionResolutionError
 from safetensors import SafetensorError, safe_open
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.core_model_loading import revert_weight_conversion
 
@@ -208,17 +208,22 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
         raise TablemendError(
             f"{config.path} lacks {len(wrong)} weights of its architecture, first {wrong[0]}"
         )
-    window = model.config.get_text_config().max_position_embeddings
-    if config.context_length > window:
-        raise TablemendError(
-            f"model.context_length={config.context_length} is longer than the window of "
-            f"{config.path}, {window} tokens: lower it"
-        )
+    check_window(config, model.config)
     # accelerate's FSDP refuses a name without a layer, of which Gemma 3's vision tower has two, as
     # Llama 4 (https://github.com/huggingface/transformers/issues/37672). Remove when fixed there.
     kinds = {type(module).__name__ for module in model.modules()}
     model._no_split_modules = kinds.intersection(model._no_split_modules or ())
     return model
+
+
+def check_window(config: Model, architecture: PretrainedConfig) -> None:
+    """Refuse a ``context_length`` that is longer than the model's window."""
+    window = architecture.get_text_config().max_position_embeddings
+    if config.context_length is not None and config.context_length > window:
+        raise TablemendError(
+            f"model.context_length={config.context_length} is longer than the window of "
+            f"{config.path}, {window} tokens: lower it"
+        )
 
 
 def cannot_load(path: str, error: Exception) -> str:

@@ -19,7 +19,8 @@ from tablemend.tasks.task import Sample
 IGNORED = -100
 """Label of a token that bears no loss."""
 
-Dropped = Counter[str]
+CHECKED = 32
+"""Rows, pairs or prompts that are verified before every training."""
 TRAINED, MASKED, PLAIN = "\033[32m", "\033[90m", "\033[0m"
 
 
@@ -56,28 +57,35 @@ class Rows:
     """
 
     rows: list[Row]
-    dropped: Dropped = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
     longest: int = 0
     longest_answer: int = 0
 
     def add(self, row: Row, limit: int) -> bool:
         """Take a row, or count why it is left out; nothing is ever cut."""
         self.longest = max(self.longest, len(row))
-        if len(row) > limit:
-            self.dropped[f"longer than {limit} tokens"] += 1
-        elif row.target.count(row.target[-1]) > 1:
-            self.dropped["an end of turn within the answer"] += 1
-        else:
-            self.rows.append(row)
-            return True
-        return False
+        if reason := why_dropped(row, limit):
+            self.dropped[reason] += 1
+            return False
+        self.rows.append(row)
+        return True
 
-    def content_hash(self) -> str:
-        """SHA-256 (16 hex digits) of every id and of where the loss begins."""
-        digest = hashlib.sha256()
-        for row in self.rows:
-            digest.update(f"{row.prompt}{row.target}".encode())
-        return digest.hexdigest()[:16]
+
+def why_dropped(row: Row, limit: int) -> str:
+    """Why a row cannot be trained on; empty where it can."""
+    if len(row) > limit:
+        return f"longer than {limit} tokens"
+    if row.target.count(row.target[-1]) > 1:
+        return "an end of turn within the answer"
+    return ""
+
+
+def content_hash(rows: Iterable[Row]) -> str:
+    """SHA-256 (16 hex digits) of every id and of where the loss begins."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(f"{row.prompt}{row.target}".encode())
+    return digest.hexdigest()[:16]
 
 
 def render(tokenizer: Tokenizer, sample: Sample, view: str, config: Trained) -> Row:

@@ -7,11 +7,11 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from datasets import Dataset
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -26,19 +26,17 @@ from tablemend.renderer import prompt_text
 from tablemend.runs import Run, hash_text, say
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Reward, Sample, Score, Submission, Task, TaskOptions
-from tablemend.training import adapters, engine
+from tablemend.training import engine
+from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config, options_of
-from tablemend.training.budget import Budget
-from tablemend.training.data import check_end_of_turn, check_prompt, read_validation
+from tablemend.training.data import CHECKED, check_end_of_turn, check_prompt, read_validation
 from tablemend.training.drawing import draw, drawing_model
-from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.models import trainer_parts
 from tablemend.training.order import PromptOrder
-from tablemend.training.phases import Method
-from tablemend.training.run_folder import checkpoints_of, once
+from tablemend.training.phases import Method, Prepared
+from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Paced
 
-CHECKED_PROMPTS = 32
-"""Prompts whose ids are compared with those of every system of the checkpoint."""
 EQUAL = 1e-6
 """Rewards nearer than this are equal: nothing tells the answers of such a group apart."""
 DIFFERENCE = "sampling/sampling_logp_difference/mean"
@@ -64,20 +62,7 @@ class Asked:
     ids: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """The prompts, verified.
-
-    Attributes:
-        tasks: in the order of the examples.
-        facts: what the manifest says of them.
-    """
-
-    tasks: Sequence[Asked]
-    facts: dict[str, Any]
-
-
-def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
+def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     """Read and render the prompts, and check that the reward pays for gold.
 
     Raises:
@@ -90,50 +75,38 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
     examples = task.samples(config.data.train)
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     read_validation(config, examples)  # has none; refuses tables of the test
-    payable, unpaid = _payable(examples, config)
-    tasks, dropped = _render(payable, config, tokenizer)
-    dropped += unpaid
+    payable, dropped = _payable(examples, config)
+    room = config.longest_row - config.grpo.max_new_tokens
+    asked: list[Asked] = []
+    for example, view in product(payable, config.shown):
+        chat = task.messages(example, view, config.train.prompt)
+        text = prompt_text(tokenizer, chat, config.thinking != "off")
+        ids = tuple(tokenizer.encode(text, add_special_tokens=False))
+        if len(ids) > room:
+            dropped[f"prompt longer than {room} tokens"] += 1
+        else:
+            asked.append(Asked(example, view, text, ids))
     needed = config.train.global_batch // config.grpo.group
-    if len(tasks) < needed:
+    if len(asked) < needed:
         raise TablemendError(
-            f"data.train gives {len(tasks)} prompts, one step takes {needed} "
+            f"data.train gives {len(asked)} prompts, one step takes {needed} "
             "(train.global_batch / grpo.group): give more examples, or lower train.global_batch"
         )
-    for asked in tasks[:CHECKED_PROMPTS]:
-        check_prompt(tokenizer, asked.sample, asked.view, asked.ids, config)
     digest = hashlib.sha256()
-    for asked in tasks:
-        digest.update(f"{asked.sample.id}{asked.view}{asked.ids}".encode())
+    for number, one in enumerate(asked):
+        if number < CHECKED:
+            check_prompt(tokenizer, one.sample, one.view, one.ids, config)
+        digest.update(f"{one.sample.id}{one.view}{one.ids}".encode())
     facts = {
         "examples": len(examples),
-        "rows": len(tasks),
+        "rows": len(asked),
         "dropped": dict(dropped),
         "rows_hash": digest.hexdigest()[:16],
         "template_hash": hash_text(str(tokenizer.chat_template)),
         **task.versions(),
         "reward": reward_of(config).name,
     }
-    return Prepared(tasks, facts)
-
-
-def _render(
-    examples: Iterable[Sample], config: GrpoExperiment, tokenizer: Tokenizer
-) -> tuple[list[Asked], Counter[str]]:
-    """Every prompt that leaves room for the longest answer; the others are counted."""
-    room = config.longest_row - config.grpo.max_new_tokens
-    task = config.task_of()
-    tasks: list[Asked] = []
-    dropped: Counter[str] = Counter()
-    for example in examples:
-        for view in config.shown:
-            chat = task.messages(example, view, config.train.prompt)
-            text = prompt_text(tokenizer, chat, config.thinking != "off")
-            ids = tuple(tokenizer.encode(text, add_special_tokens=False))
-            if len(ids) > room:
-                dropped[f"prompt longer than {room} tokens"] += 1
-            else:
-                tasks.append(Asked(example, view, text, ids))
-    return tasks, dropped
+    return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
 
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
@@ -186,14 +159,14 @@ def show(asked: Asked, config: GrpoExperiment) -> str:
     return f"{asked.prompt}{gold}\n{len(asked.ids)} tokens; reward {score.reward:g}: {parts}"
 
 
-def grpo_arguments(config: GrpoExperiment, folder: str, world_size: int) -> GRPOConfig:
+def grpo_arguments(config: GrpoExperiment, folder: str) -> GRPOConfig:
     """The recipe as the arguments of TRL's trainer.
 
     Raises:
         TablemendError: the batch does not divide over the devices, or TRL refuses a value.
     """
     grpo = config.grpo
-    options = options_of(config, folder, world_size, validate=False)
+    options = options_of(config, folder, validate=False)
     if grpo.engine != "transformers":
         options.setdefault("vllm_max_model_length", config.longest_row)
     if grpo.beta and config.train.lora is None:
@@ -218,20 +191,12 @@ def build_trainer(
     config: GrpoExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
 ) -> Trainer:
     """Load the model and put it, the prompts and the reward into a Trainer."""
-    folder = str(checkpoints_of(run, config.stage))
-    arguments = grpo_arguments(config, folder, PartialState().num_processes)
-    model = trainable_model(config)  # after the arguments: ZeRO-3 shares the weights out in loading
-    lora = config.train.lora
+    arguments = grpo_arguments(config, str(checkpoints_of(run, config.stage)))
     trainer = Trainer(
-        tasks=prepared.tasks,
+        asked=prepared.train,
         reward=reward_of(config),
         task=TASKS[config.task](TaskOptions(config.format)),  # scored by program at every step
-        recipe=config.train,
-        budget=Budget(config.train.minutes),
-        model=model,
-        args=arguments,
-        processing_class=tokenizer,
-        peft_config=lora_config(lora, model, config.model.revision) if lora else None,
+        **trainer_parts(config, tokenizer, arguments),
     )
     trainer.add_callback(_Watch(config.grpo.equal_groups))
     return trainer
@@ -245,20 +210,16 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
     """
 
     def __init__(
-        self, *, tasks: Sequence[Asked], reward: Reward[Any], task: Task[Any], **options: Any
+        self, *, asked: Sequence[Asked], reward: Reward[Any], task: Task[Any], **options: Any
     ) -> None:
-        self.tasks = tasks
+        self.asked = asked
         self.reward = reward
         self.task = task
-        numbers = list(range(len(tasks)))
+        columns = {"prompt": [one.prompt for one in asked], "number": list(range(len(asked)))}
         super().__init__(
-            reward_funcs=self.detector,
-            train_dataset=Dataset.from_dict(
-                {"prompt": [task.prompt for task in tasks], "task": numbers}
-            ),
-            **options,
+            reward_funcs=self.detector, train_dataset=Dataset.from_dict(columns), **options
         )
-        self._ids = {task.prompt: list(task.ids) for task in tasks}
+        self._ids = {one.prompt: list(one.ids) for one in asked}
         if self.use_vllm:
             # vLLM would end answers where the files of the checkpoint say; here as in training
             ends = {"stop_token_ids": list(self.eos_token_ids), "ignore_eos": True}
@@ -305,7 +266,7 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         self,
         *,
         completion_ids: Sequence[Sequence[int]],
-        task: Sequence[int],
+        number: Sequence[int],
         log_metric: Callable[[str, float], None],
         **_: Any,
     ) -> list[float]:
@@ -314,16 +275,16 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         Raises:
             TablemendError: an answer that could not be scored; that is no reward of 0.
         """
-        tasks = [self.tasks[number] for number in task]
+        asked = [self.asked[each] for each in number]
         texts = [self.text_of(ids) for ids in completion_ids]
-        scores = [self._score(text, one) for text, one in zip(texts, tasks, strict=True)]
+        scores = [self._score(text, one) for text, one in zip(texts, asked, strict=True)]
         parts = defaultdict(list)
         for score in scores:
             for name, part in score.parts.items():
                 parts[name].append(part)
         for name, found in parts.items():
             log_metric(f"parts/{name}", fmean(found))
-        log_metric("hallucinated", self._hallucinated(texts, tasks))
+        log_metric("hallucinated", self._hallucinated(texts, asked))
         return [score.reward for score in scores]
 
     def text_of(self, ids: Sequence[int]) -> str | None:
@@ -341,11 +302,11 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
                 f"({type(error).__name__}: {error}): training stops, as no reward would be true"
             ) from error
 
-    def _hallucinated(self, texts: Sequence[str | None], tasks: Sequence[Asked]) -> float:
+    def _hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
         """The scorer's rate: answers with a finding, and those that were cut, of those scored."""
         whole = [
-            Submission(asked.sample, asked.view, text)
-            for text, asked in zip(texts, tasks, strict=True)
+            Submission(one.sample, one.view, text)
+            for text, one in zip(texts, asked, strict=True)
             if text is not None
         ]
         with self.task.scorer() as scorer:
@@ -450,15 +411,14 @@ def _report(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _show(config: GrpoCommand, tokenizer: Tokenizer) -> Iterator[str]:
-    for asked in prepare(config, tokenizer).tasks[: config.show]:
-        yield show(asked, config)
+    for one in prepare(config, Run.of(config), tokenizer).train[: config.show]:
+        yield show(one, config)
 
 
 METHOD = Method(
-    prepare=lambda config, run, tokenizer: once(run, lambda: prepare(config, tokenizer)),
-    build_trainer=build_trainer,
-    prompts=lambda prepared: [asked.ids for asked in prepared.tasks[: adapters.PROMPTS]],
-    show=_show,
+    prepare,
+    build_trainer,
+    _show,
     check=lambda config: engine.refuse_engine(config),
     summarise=lambda facts: {"rewards": summary(facts["log"])},
     report=_report,

@@ -37,8 +37,6 @@ import torch
 from transformers import PretrainedConfig
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
-from tablemend.backends.hf import prefill_tokens
-from tablemend.backends.kv import SPARE
 from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
 from tablemend.training.attention import MASKED, is_plain, register
@@ -148,23 +146,14 @@ class Engine:
 
     Attributes:
         share: of the card, taken at the start (``vllm_gpu_memory_utilization``).
-        weights: bytes of its own copy.
-        row: bytes of cache for one row of the greatest length; with less it does not start.
+        needs: bytes of its weights and of one row of the greatest length: with less it does not
+            start.
         sleeps: it gives its memory back between its answers (``vllm_enable_sleep_mode``).
     """
 
     share: float
-    weights: int
-    row: int
+    needs: int
     sleeps: bool
-
-    def rows(self, card: int) -> int:
-        """Rows of the greatest length that it has cache for at a time; 0: it does not start."""
-        return max(0, self.taken(card) - self.weights) // self.row
-
-    def taken(self, card: int) -> int:
-        """Bytes that it takes of a card."""
-        return round(self.share * CARDS[card] * GIB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +172,7 @@ class Memory:
     gradients: int
     optimizer: int
     buffers: int
-    activations: int
+    activations: int = 0
     host: int = 0
     reference: int = 0
     generation: int = 0
@@ -216,16 +205,24 @@ class Memory:
         room = round((CARDS[card] * (1 - SLACK) - CONTEXT) * GIB)
         if self.engine is None:
             return self.total <= room
-        taken = self.engine.taken(card)
+        taken = round(self.engine.share * CARDS[card] * GIB)
         beside = self.step + (0 if self.engine.sleeps else taken)
-        return self.engine.rows(card) > 0 and max(beside, self.resting + taken) <= room
+        return taken >= self.engine.needs and max(beside, self.resting + taken) <= room
 
 
 class Planner:
-    """Memory of one architecture under many recipes and launches; nothing is traced twice."""
+    """Memory of one architecture under many recipes and launches; nothing is traced twice.
 
-    def __init__(self, architecture: PretrainedConfig) -> None:
+    Args:
+        architecture: of the model.
+        on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head and its
+            attention for short rows, and the fused head of the others scores every token.
+    """
+
+    def __init__(self, architecture: PretrainedConfig, on_gpu: bool = True) -> None:
         self.architecture = architecture
+        self.text = architecture.get_text_config()
+        self.on_gpu = on_gpu
         self._counts: dict[tuple[Any, ...], Counts] = {}
         self._kept: dict[tuple[Pass, int | None], Kept] = {}
 
@@ -236,27 +233,18 @@ class Planner:
             self._counts[key] = count(config, self.architecture)
         return self._counts[key]
 
-    def memory(
-        self,
-        config: Trained,
-        strategy: Strategy,
-        *,
-        on_gpu: bool = True,
-        supervised: int | None = None,
-    ) -> Memory:
+    def memory(self, config: Trained, strategy: Strategy, supervised: int | None = None) -> Memory:
         """What one GPU holds at the worst moment.
 
         Args:
             config: the recipe.
             strategy: the launch.
-            on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head and its
-                attention for short rows, and the fused head of the others scores every token.
             supervised: tokens a row that bear loss; all of them, and of GRPO's rows the longest
                 answer, where it is not known.
         """
         counts = self.counts(config)
         found = _states(config, counts, strategy)
-        activations, layer = self._activations(config, strategy, on_gpu, supervised)
+        activations, layer = self._activations(config, strategy, supervised)
         at_once = config.train.micro_batch * strategy.gpus
         if not strategy.shards and config.train.global_batch <= at_once:
             # gradients grow from nothing to all while activations go, but for the first layer's
@@ -267,38 +255,120 @@ class Planner:
             parts = strategy.gpus if "weights" in strategy.shards else 1
             found = replace(found, reference=math.ceil(copy / parts))
         if isinstance(config, GrpoExperiment):
-            found = self._with_answers(config, strategy, found, on_gpu)
+            found = replace(
+                found,
+                generation=self.drawing_bytes(config, strategy),
+                engine=self._engine(config),
+                keeps=bool(strategy.shards),
+            )
         return found
 
     def _activations(
-        self, config: Trained, strategy: Strategy, on_gpu: bool, supervised: int | None
+        self, config: Trained, strategy: Strategy, supervised: int | None
     ) -> tuple[int, int]:
         """The most that layers and head hold of a pass, and what one layer adds to what is kept."""
-        step = pass_of(config, self.architecture, strategy, on_gpu)
+        step = self.pass_of(config, strategy)
         layers = None
         if config.train.trl.get("activation_offloading"):
             layers = COPYING if step.checkpointing else 1  # of which each keeps many tensors
         if (step, layers) not in self._kept:
             self._kept[step, layers] = kept(step, layers)
         found = self._kept[step, layers]
-        head = _head_bytes(config, self.architecture, step, on_gpu, supervised)
+        head = self._head_bytes(config, step, supervised)
         return max(found.most, found.forward + head), found.most - found.forward
 
-    def _with_answers(
-        self, config: GrpoExperiment, strategy: Strategy, found: Memory, on_gpu: bool
-    ) -> Memory:
-        """With what draws the answers of a step."""
-        counts = self.counts(config)
-        generation = 0
-        if config.grpo.engine == "transformers":
-            generation = drawing_bytes(config, self.architecture, strategy, on_gpu=on_gpu)
-            if "weights" in strategy.shards:
-                generation += counts.total * _size(config)
-        return replace(
-            found,
-            generation=generation,
-            engine=engine_of(config, self.architecture, counts),
-            keeps=bool(strategy.shards),
+    def pass_of(self, config: Trained, strategy: Strategy) -> Pass:
+        """The forward and backward pass of a launch, with the longest rows."""
+        train = config.train
+        tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
+        half = train.precision == "bfloat16"
+        dtype = weight_type(config, self.architecture)
+        if strategy.shards:  # gathered in the type that is computed in, adapters too
+            dtype = torch.bfloat16 if half else torch.float32
+        attention = "eager" if config.model.attn == "eager" else "sdpa"
+        short = config.longest_row <= SHORT and is_plain(self.architecture) and not train.packing
+        if tuning and short and half and not self.on_gpu:
+            attention = register()
+        padded = not tuning or (self.on_gpu and train.micro_batch > 1)
+        if tuning and train.packing:
+            padded = config.model.attn in MASKED
+        return Pass(
+            config=self.architecture,
+            dtype=dtype,
+            lora=train.lora,
+            one_type=bool(strategy.shards) or train.method == "qlora",  # TRL makes them bfloat16
+            autocast=half and not strategy.deepspeed,
+            checkpointing=train.gradient_checkpointing,
+            attention=attention,
+            rows=train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1),
+            length=config.longest_row,
+            padded=padded,
+        )
+
+    def _head_bytes(self, config: Trained, step: Pass, supervised: int | None) -> int:
+        """Beside what the layers keep: logits and their gradients, and the gradient of the head.
+
+        TRL's fused head (1.16) makes logits in tiles, and the gradients of the last hidden states
+        and of the head's weights in float32. Without its kernels it holds five more tiles.
+        """
+        tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
+        if supervised is None or not (self.on_gpu or tuning):
+            supervised = step.length
+            if isinstance(config, GrpoExperiment) and self.on_gpu:
+                supervised = config.grpo.max_new_tokens
+        tokens, size = step.rows * supervised, _size(config)
+        vocabulary, width = int(self.text.vocab_size), int(self.text.hidden_size)
+        weights = vocabulary * width if config.train.method == "full" else 0
+        if not self.on_gpu and tuning:  # scores where a target is, their gradient, and softmax's
+            return 12 * tokens * vocabulary + 4 * weights
+        tile: int = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
+        if not self.on_gpu:
+            tile += 5 * 4 * min(tokens, TOKEN_CHUNK_SIZE) * min(vocabulary, HEAD_COLUMNS)
+        return tile + tokens * width * (4 + 2 * size) + 4 * weights
+
+    def token_bytes(self, size: int) -> int:
+        """Keys and values of one token in one layer, in numbers of so many bytes."""
+        width = getattr(self.text, "head_dim", None)
+        width = width or self.text.hidden_size // self.text.num_attention_heads
+        return 2 * int(self.text.num_key_value_heads) * int(width) * size
+
+    def row_bytes(self, length: int) -> int:
+        """Keys and values of a row of so many tokens in 16 bits; a window keeps no more than it."""
+        window = getattr(self.text, "sliding_window", None) or length
+        tokens = sum(
+            min(length, window) if kind == "sliding_attention" else length
+            for kind in layer_kinds(self.architecture)
+        )
+        return tokens * self.token_bytes(2)
+
+    def drawing_bytes(self, config: GrpoExperiment, strategy: Strategy) -> int:
+        """What drawing a step's answers by transformers holds with their last tokens.
+
+        The cache keeps every token in every layer, and one layer more while it grows; logits,
+        chances and their sums are in float32. Weights that are divided are gathered.
+        """
+        if config.grpo.engine != "transformers":
+            return 0
+        rows, layers = answers_at_once(config, strategy), len(layer_kinds(self.architecture)) + 1
+        size = _size(config)
+        if not strategy.shards:
+            size = max(size, weight_type(config, self.architecture).itemsize)
+        gathered = self.counts(config).total * size if "weights" in strategy.shards else 0
+        choosing = rows * int(self.text.vocab_size) * 4 * 3
+        return rows * config.longest_row * layers * self.token_bytes(size) + choosing + gathered
+
+    def _engine(self, config: GrpoExperiment) -> Engine | None:
+        """The vLLM in the training's process; TRL's own settings are in train.trl."""
+        if config.grpo.engine != "vllm-colocate":
+            return None
+        trl, counts = config.train.trl, self.counts(config)
+        longest = int(trl.get("vllm_max_model_length") or config.longest_row)
+        over = int(trl.get("vllm_tensor_parallel_size", 1))
+        weights = counts.loaded if counts.packed else counts.total * 2  # it computes in bfloat16
+        return Engine(
+            share=float(trl.get("vllm_gpu_memory_utilization", 0.3)),
+            needs=(weights + self.row_bytes(longest)) // over,
+            sleeps=bool(trl.get("vllm_enable_sleep_mode", False)),
         )
 
 
@@ -336,79 +406,19 @@ def _size(config: Trained) -> int:
     return 2 if config.train.precision == "bfloat16" else 4
 
 
-def pass_of(
-    config: Trained, architecture: PretrainedConfig, strategy: Strategy, on_gpu: bool
-) -> Pass:
-    """The forward and backward pass that a launch makes of a recipe, with its longest rows."""
-    train = config.train
-    tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
-    half = train.precision == "bfloat16"
-    dtype = weight_type(config, architecture)
-    if strategy.shards:  # gathered in the type that is computed in, adapters too
-        dtype = torch.bfloat16 if half else torch.float32
-    attention = "eager" if config.model.attn == "eager" else "sdpa"  # flash and flex keep as sdpa
-    short = config.longest_row <= SHORT and is_plain(architecture) and not train.packing
-    if tuning and short and half and not on_gpu:
-        attention = register()
-    padded = not tuning or (on_gpu and train.micro_batch > 1)
-    if tuning and train.packing:
-        padded = config.model.attn in MASKED
-    return Pass(
-        config=architecture,
-        dtype=dtype,
-        lora=train.lora,
-        one_type=bool(strategy.shards) or train.method == "qlora",  # TRL makes them bfloat16
-        autocast=half and not strategy.deepspeed,
-        checkpointing=train.gradient_checkpointing,
-        attention=attention,
-        rows=train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1),
-        length=config.longest_row,
-        padded=padded,
-    )
-
-
-def _head_bytes(
-    config: Trained,
-    architecture: PretrainedConfig,
-    step: Pass,
-    on_gpu: bool,
-    supervised: int | None,
-) -> int:
-    """Beside what the layers keep: logits and their gradients, and the gradient of the head.
-
-    TRL's fused head (1.16) makes logits in tiles, and the gradients of the last hidden states and
-    of the head's weights in float32. Without its kernels it holds five more tiles in float32.
-    """
-    text = architecture.get_text_config()
-    tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
-    if supervised is None or not (on_gpu or tuning):
-        supervised = step.length
-        if isinstance(config, GrpoExperiment) and on_gpu:
-            supervised = config.grpo.max_new_tokens
-    tokens, size = step.rows * supervised, _size(config)
-    vocabulary, width = int(text.vocab_size), int(text.hidden_size)
-    weights = vocabulary * width if config.train.method == "full" else 0
-    if not on_gpu and tuning:  # logits where a target is: scores, their gradient, and softmax's
-        return 12 * tokens * vocabulary + 4 * weights
-    tile: int = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
-    if not on_gpu:
-        tile += 5 * 4 * min(tokens, TOKEN_CHUNK_SIZE) * min(vocabulary, HEAD_COLUMNS)
-    return tile + tokens * width * (4 + 2 * size) + 4 * weights
-
-
 def _states(config: Trained, counts: Counts, strategy: Strategy) -> Memory:
     """Weights, gradients, optimizer and buffers, as the launch divides them."""
     unpacked = counts.largest * 2 if counts.packed else 0
     if not strategy.shards:
         gradients = counts.trained_bytes
         buffers = unpacked + (gradients if strategy.gpus > 1 else 0)
-        return Memory(counts.loaded, gradients, ADAMW * gradients, buffers, 0)
+        return Memory(counts.loaded, gradients, ADAMW * gradients, buffers)
     size, part = _size(config), math.ceil(counts.trained / strategy.gpus)
     if not strategy.deepspeed:
         frozen = counts.total_bytes - counts.trained_bytes
         weights = math.ceil(frozen / strategy.gpus) + part * 4
         gathered = (2 * counts.layer + counts.ends) * size
-        return Memory(weights, part * 4, part * 4 * ADAMW, gathered, 0)
+        return Memory(weights, part * 4, part * 4 * ADAMW, gathered)
     # DeepSpeed casts floating-point weights alone
     weights = (counts.total - counts.packed) * size + math.ceil(counts.packed * FOUR_BITS)
     buffers = REDUCE_BUCKET * size + unpacked
@@ -417,9 +427,9 @@ def _states(config: Trained, counts: Counts, strategy: Strategy) -> Memory:
         buffers += min(counts.total, MAX_LIVE) * size
     optimizer, gradients = part * 4 * (1 + ADAMW), part * 4
     if not strategy.offload:
-        return Memory(weights, gradients, optimizer, buffers, 0)
+        return Memory(weights, gradients, optimizer, buffers)
     on_host = (weights + optimizer + gradients) * strategy.gpus
-    return Memory(0, 0, 0, buffers, 0, host=math.ceil(on_host * HOST_FACTOR))
+    return Memory(0, 0, 0, buffers, host=math.ceil(on_host * HOST_FACTOR))
 
 
 def has_copy(config: Trained, strategy: Strategy) -> bool:
@@ -435,72 +445,3 @@ def has_copy(config: Trained, strategy: Strategy) -> bool:
 def answers_at_once(config: GrpoExperiment, strategy: Strategy) -> int:
     """How many answers a process draws for a step."""
     return math.ceil(config.train.global_batch / strategy.gpus)
-
-
-def cache_bytes(config: PretrainedConfig, length: int, sizes: int = 4) -> int:
-    """Keys and values of one row of so many tokens, ``sizes`` bytes for one number of each.
-
-    Args:
-        config: the architecture. Layers with a sliding window keep no more than that.
-        length: tokens.
-        sizes: of a key's number and a value's together.
-    """
-    text = config.get_text_config()
-    window = getattr(text, "sliding_window", None) or length
-    tokens = sum(
-        min(length, window) if kind == "sliding_attention" else length
-        for kind in layer_kinds(config)
-    )
-    return tokens * int(text.num_key_value_heads) * _head_width(text) * sizes
-
-
-def _head_width(text: PretrainedConfig) -> int:
-    """Numbers of a key."""
-    return int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
-
-
-def drawing_bytes(
-    config: GrpoExperiment,
-    architecture: PretrainedConfig,
-    strategy: Strategy,
-    *,
-    on_gpu: bool = True,
-) -> int:
-    """What drawing a step's answers by transformers holds beside the weights.
-
-    The most is held while the last prompts are read, or with the last tokens, when the cache is
-    full. The cache keeps every token in every layer and grows by :data:`~.kv.SPARE` columns, keys
-    in the type of the weights (rotary embeddings are computed in it), values in that computed in.
-    """
-    text = architecture.get_text_config()
-    rows, size = answers_at_once(config, strategy), _size(config)
-    stored = weight_type(config, architecture).itemsize if not strategy.shards else size
-    prompt = config.longest_row - config.grpo.max_new_tokens
-    layers = len(layer_kinds(architecture))
-    token = int(text.num_key_value_heads) * _head_width(text) * (stored + size)  # in a layer
-    heads = int(text.num_attention_heads) * _head_width(text) * (stored + size)  # for every head
-    passed = max(1, min(rows, prefill_tokens("cuda" if on_gpu else "cpu") // prompt)) * prompt
-    inside = 3 * (int(text.intermediate_size) + int(text.hidden_size))  # of a layer, for each token
-    reading = rows * prompt * token * layers + passed * inside * size
-    length = prompt + math.ceil(config.grpo.max_new_tokens / (SPARE + 1)) * (SPARE + 1)
-    choosing = rows * int(text.vocab_size) * 4 * 3  # logits, chances, and their sums
-    writing = rows * length * (token * (layers + 1)) + max(rows * length * heads, choosing)
-    return max(reading, writing)
-
-
-def engine_of(
-    config: GrpoExperiment, architecture: PretrainedConfig, counts: Counts
-) -> Engine | None:
-    """The vLLM in the training's process; TRL's own settings are in train.trl."""
-    if config.grpo.engine != "vllm-colocate":
-        return None
-    trl = config.train.trl
-    over = int(trl.get("vllm_tensor_parallel_size", 1))
-    longest = int(trl.get("vllm_max_model_length") or config.longest_row)
-    whole = counts.loaded if counts.packed else counts.total * 2  # vLLM computes in bfloat16
-    return Engine(
-        share=float(trl.get("vllm_gpu_memory_utilization", 0.3)),
-        weights=whole // over,
-        row=math.ceil(cache_bytes(architecture, longest) / over),
-        sleeps=bool(trl.get("vllm_enable_sleep_mode", False)),
-    )

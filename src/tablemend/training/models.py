@@ -9,7 +9,8 @@ import torch
 from accelerate import PartialState
 from peft import LoraConfig, get_peft_model_state_dict
 from torch import nn
-from transformers import BitsAndBytesConfig, PreTrainedModel
+from transformers import BitsAndBytesConfig, PreTrainedModel, TrainingArguments
+from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Lora
@@ -45,6 +46,24 @@ def trainable_model(config: Trained) -> PreTrainedModel:
             "nothing: set model.dtype=float32 (twice the memory), or train.method=lora"
         )
     return model
+
+
+def trainer_parts(
+    config: Trained, tokenizer: Tokenizer, arguments: TrainingArguments
+) -> dict[str, Any]:
+    """What every trainer is built from; the arguments come first: the model asks them for ZeRO-3.
+
+    Raises:
+        TablemendError: the weights cannot be loaded, or have no layer that an adapter names.
+    """
+    model, lora = trainable_model(config), config.train.lora
+    return {
+        "recipe": config.train,
+        "model": model,
+        "args": arguments,
+        "processing_class": tokenizer,
+        "peft_config": lora_config(lora, model, config.model.revision) if lora else None,
+    }
 
 
 def trained_shapes(model: PreTrainedModel, config: Trained) -> checkpoints.Shapes:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.generations import Scored
-from tablemend.recipe.experiment import DpoExperiment
+from tablemend.recipe.experiment import DpoExperiment, Trained
 from tablemend.records import ContextKind, Finding, Judgement
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.runs import hash_text, read_jsonl
@@ -100,31 +100,16 @@ def check_pairs(config: DpoExperiment) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """A pair as ids: the evaluation prompt, and two answers with one end of turn each."""
-
-    prompt: tuple[int, ...]
-    chosen: tuple[int, ...]
-    rejected: tuple[int, ...]
-
-    @property
-    def rows(self) -> tuple[Row, Row]:
-        """The two sequences: chosen, rejected."""
-        return Row(self.prompt, self.chosen), Row(self.prompt, self.rejected)
-
-    def __len__(self) -> int:
-        return max(map(len, self.rows))
+PairRows = tuple[Row, Row]
+"""A pair as ids: the rows of the chosen and of the rejected answer, with one prompt."""
 
 
-def render_pair(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: DpoExperiment) -> PairRow:
+def render_pair(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: Trained) -> PairRows:
     """One pair as ids; the prompt is that of evaluation, through the same function."""
     messages = config.task_of().messages(sample, pair.context, config.train.prompt)
-    return PairRow(
-        tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
-        tuple(target_ids(tokenizer, pair.chosen)),
-        tuple(target_ids(tokenizer, pair.rejected)),
-    )
+    prompt = tuple(prompt_ids(tokenizer, messages, config.thinking != "off"))
+    chosen, rejected = (tuple(target_ids(tokenizer, one)) for one in (pair.chosen, pair.rejected))
+    return Row(prompt, chosen), Row(prompt, rejected)
 
 
 class Prompt(NamedTuple):

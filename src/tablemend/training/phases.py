@@ -14,9 +14,26 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run
-from tablemend.training import adapters, checkpoints, requirements, run_folder, saving, stage, start
+from tablemend.training import adapters, checkpoints, requirements, run_folder, saving, stage
 
 Facts = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The data of a training as ids, verified.
+
+    Attributes:
+        train, validation: what the method's trainer is built with; ``validation`` is ``None``
+            where the recipe has none.
+        prompts: ids of prompts: logits are compared on them where an adapter is merged.
+        facts: what the manifest says of the data.
+    """
+
+    train: Any
+    validation: Any
+    prompts: Sequence[Sequence[int]]
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +41,16 @@ class Method:
     """What a training does that others do not.
 
     Attributes:
-        prepare: reads, renders and verifies the data: an object with ``facts`` for the manifest.
+        prepare: reads, renders and verifies the data, in the main process alone.
         build_trainer: puts the model, the data and the schedule into a trainer.
-        prompts: ids of prompts, from what was prepared: logits are compared on them where an
-            adapter is merged.
         show: the first rows as coloured text.
         check: refuses what cannot be trained here, before anything is written.
         summarise: facts of the finished training that only this method has.
         report: its last lines on the screen.
     """
 
-    prepare: Callable[[Any, Run, Tokenizer], Any]
-    build_trainer: Callable[[Any, Run, Tokenizer, Any], Any]
-    prompts: Callable[[Any], Sequence[Sequence[int]]]
+    prepare: Callable[[Any, Run, Tokenizer], Prepared]
+    build_trainer: Callable[[Any, Run, Tokenizer, Prepared], Any]
     show: Callable[[Any, Tokenizer], Iterator[str]]
     check: Callable[[Any], None] = lambda config: None
     summarise: Callable[[Facts], Mapping[str, Any]] = lambda facts: {}
@@ -69,12 +83,11 @@ def train(config: Any, method: Method) -> None:
 def _train(config: Trained, method: Method, run: Run) -> None:
     pinned = run_folder.pinned(config, run)
     tokenizer = checkpoints.load_tokenizer(pinned.model)
-    prepared = method.prepare(config, run, tokenizer)
+    prepared = run_folder.once(run, lambda: method.prepare(config, run, tokenizer))
     trainer = method.build_trainer(pinned, run, tokenizer, prepared)
-    facts = {**prepared.facts, **run_folder.once(run, lambda: start.start_facts(pinned))}
+    facts = {**prepared.facts, **run_folder.once(run, lambda: run_folder.start_facts(pinned))}
     run_folder.record(run, config.stage, facts)
     facts |= stage.train(trainer, config, run)
     facts |= method.summarise(facts)
-    prompts = method.prompts(prepared)[: adapters.PROMPTS]
-    saving.save(trainer, pinned, run, tokenizer, prompts, facts)
+    saving.save(trainer, pinned, run, tokenizer, prepared.prompts[: adapters.PROMPTS], facts)
     stage.report(run, facts, method.report(facts))

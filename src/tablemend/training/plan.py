@@ -13,6 +13,7 @@ from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, start_of
+from tablemend.training.checkpoints import check_window
 from tablemend.training.memory import (
     CARDS,
     GIB,
@@ -21,7 +22,6 @@ from tablemend.training.memory import (
     Planner,
     Strategy,
     answers_at_once,
-    cache_bytes,
     launches,
     weight_type,
 )
@@ -62,25 +62,16 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
         gpus: how many there are beside the plan for one; ``None``: 8, and 32 over four machines.
 
     Raises:
-        TablemendError: the architecture of model.path is not known here.
+        TablemendError: the architecture of model.path is not known here, or has a shorter window.
     """
     named, path = config.model.path, start_of(config.model.path)
     config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
     if config.train.precision == "auto":
         config = with_types(config, "bfloat16", config.model.dtype)  # as GPUs do
     architecture = config_of(path)
-    window = architecture.get_text_config().max_position_embeddings
-    if config.model.context_length > window:
-        raise TablemendError(
-            f"model.context_length={config.model.context_length} is longer than the window of "
-            f"{path}, {window} tokens: lower it"
-        )
+    check_window(config.model, architecture)
     planner = Planner(architecture)
     counts = planner.counts(config)
-    try:
-        amount, uncounted = amount_of(config), ""
-    except TablemendError as error:
-        amount, uncounted = None, str(error)
     yield f"plan: {_what(config, named)}"
     if path != named:
         yield f"{named} is not trained yet: planned with {path}, which its recipe starts from"
@@ -93,13 +84,13 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
             "on one GPU and under DDP all weights train in bfloat16, where small updates round to "
             "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
         )
-    yield from _data_lines(config, amount, uncounted)
+    yield from _data_lines(config)
+    if isinstance(config, GrpoExperiment):
+        yield _generation_line(config, planner)
     found = {
         each: None if advice.refused(config, each) else planner.memory(config, each)
         for each in launches(gpus)
     }
-    if isinstance(config, GrpoExperiment):
-        yield _generation_line(config, planner)
     yield from _table(config, found)
     yield from advice.lines(config, planner, found)
 
@@ -116,12 +107,14 @@ def _what(config: Trained, path: str) -> str:
     )
 
 
-def _data_lines(config: Trained, amount: Amount | None, uncounted: str) -> Iterator[str]:
+def _data_lines(config: Trained) -> Iterator[str]:
     """How much data there is, and how many steps are made of it."""
     train, (of, unit) = config.train, UNITS[config.kind]
     until = f", at most {train.minutes:g} minutes" if train.minutes else ""
-    if amount is None:
-        yield f"data: not counted: {uncounted}"
+    try:
+        amount = amount_of(config)
+    except TablemendError as error:
+        yield f"data: not counted: {error}"
         formula = f"{of} x {train.epochs:g} / {train.global_batch}," if train.epochs else ""
         yield f"steps: {train.max_steps or formula} of {train.global_batch} {unit}{until}"
         return
@@ -154,15 +147,17 @@ def steps_line(config: Trained, amount: Amount) -> str:
             f"{steps} of {batch} answers, {config.grpo.group} to a prompt, "
             f"{steps / pass_steps:.2g} passes over the prompts"
         )
-    if train.packing and not amount.sampled:
-        return f"{train.max_steps or 'not counted,'} of {batch} packed rows"
-    pass_steps = math.ceil(amount.rows / amount.per_sequence / batch)
-    steps = train.max_steps or math.ceil(pass_steps * (train.epochs or 0))
+    together = 1.0  # rows in a sequence of a batch
     if train.packing:
-        unit = f"packed rows (about {amount.per_sequence:.1f} rows in each)"
+        if not amount.sampled:
+            return f"{train.max_steps or 'not counted,'} of {batch} packed rows"
+        together = max(1.0, config.longest_row // amount.tokens)
+        unit = f"packed rows (about {together:.0f} rows in each)"
+    pass_steps = math.ceil(amount.rows / together / batch)
+    steps = train.max_steps or math.ceil(pass_steps * (train.epochs or 0))
     if not amount.sampled:
         return f"{steps} of {batch} {unit}"
-    tokens = steps * batch * amount.per_sequence * amount.tokens
+    tokens = steps * batch * together * amount.tokens
     return f"{steps} of {batch} {unit}, about {tokens / 1e6:.2f} M tokens"
 
 
@@ -184,7 +179,7 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
         if memory is None:
             yield f"{name}  refused: {advice.refused(config, strategy)}"
             continue
-        cells = (f"{getattr(memory, each) / GIB:>{len(each) + 2}.2f}" for each in columns)
+        cells = [f"{getattr(memory, each) / GIB:>{len(each) + 2}.2f}" for each in columns]
         where = f"{memory.card} GB" if memory.card else f"none up to {max(CARDS)} GB"
         host = f"; and {memory.host / GIB:.1f} GiB of the machine's memory" if memory.host else ""
         mend = advice.uneven(config, strategy)
@@ -194,21 +189,15 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
 
 def _generation_line(config: GrpoExperiment, planner: Planner) -> str:
     """What draws the answers, and what it needs."""
-    single = STRATEGIES[0]
     if config.grpo.engine == "transformers":
-        answers = answers_at_once(config, single)
+        answers = answers_at_once(config, STRATEGIES[0])
         return f"generation: one GPU draws {answers} answers at once; W GPUs share the answers"
-    engine = planner.memory(config, single).engine
-    if engine is None:
-        row = cache_bytes(planner.architecture, config.longest_row) / GIB
-        return (
-            f"generation: vLLM on GPUs of its own, not counted here: "
-            f"{planner.counts(config).total * 2 / GIB:.1f} GiB of weights, and {row:.2f} GiB of "
-            f"keys and values for each row of {config.longest_row} tokens"
-        )
-    starts = ", ".join(f"{n} on {card} GB" for card in CARDS if (n := engine.rows(card)))
-    return (
-        f"generation: vLLM takes {engine.share:g} of every card, for weights of "
-        f"{engine.weights / GIB:.2f} GiB and {engine.row / GIB:.2f} GiB for each row; rows at a "
-        f"time: {starts or 'none'}"
+    weights, row = planner.counts(config).total * 2, planner.row_bytes(config.longest_row)
+    needs = (
+        f"{weights / GIB:.1f} GiB of weights, and {row / GIB:.2f} GiB of keys and values for each "
+        f"row of {config.longest_row} tokens"
     )
+    if config.grpo.engine == "vllm-server":
+        return f"generation: vLLM on GPUs of its own, not counted here: {needs}"
+    share = config.train.trl.get("vllm_gpu_memory_utilization", 0.3)
+    return f"generation: vLLM takes {share:g} of every card, for {needs}"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import torch
-from accelerate import PartialState
 from datasets import Dataset, Features, List, Value, disable_progress_bars
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -22,60 +20,37 @@ from trl import DPOConfig, DPOTrainer
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment
 from tablemend.runs import Run, hash_file, hash_text, say, sync_all, write_json
-from tablemend.training import adapters, checkpoints, launch
+from tablemend.training import checkpoints, launch
+from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config, options_of
-from tablemend.training.budget import Budget
 from tablemend.training.data import (
+    CHECKED,
     check_end_of_turn,
     check_prompt,
     check_row,
+    content_hash,
     read_validation,
     show,
+    why_dropped,
 )
-from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.models import trainer_parts
 from tablemend.training.order import LengthGrouped
 from tablemend.training.pair_making import STAGE as PAIRS_STAGE
 from tablemend.training.pair_making import start_of
-from tablemend.training.pairs import FILE, PairRow, Split, read_pairs, render_pair
-from tablemend.training.phases import Method
-from tablemend.training.run_folder import checkpoints_of, once, refuse_changes
+from tablemend.training.pairs import FILE, PairRows, Split, read_pairs, render_pair
+from tablemend.training.phases import Method, Prepared
+from tablemend.training.run_folder import checkpoints_of, refuse_changes
 from tablemend.training.stage import refusals
 from tablemend.training.trainer import Paced
 
-CHECKED_ROWS = 32
-"""Pairs whose masks and prompts are verified before every training."""
 COLUMNS = ("prompt_ids", "chosen_ids", "rejected_ids")
 """What DPOTrainer's collator reads."""
 DRIFT = -10.0
 """Nats that the chosen answers may lose against the start before there is a warning."""
 
 
-Rows = dict[Split, list[PairRow]]
+Rows = dict[Split, list[PairRows]]
 """Pairs as ids by split, in the order of the pairs."""
-
-
-def content_hash(built: Rows) -> str:
-    """SHA-256 (16 hex digits) of every id, and of where each part begins."""
-    digest = hashlib.sha256()
-    for split, rows in built.items():
-        digest.update(split.encode())
-        for row in rows:
-            digest.update(f"{row.prompt}{row.chosen}{row.rejected}".encode())
-    return digest.hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """The pairs as ids on the disk, where all processes read them.
-
-    Attributes:
-        train, validation: ``validation`` is ``None`` where the recipe has none.
-        facts: what the manifest says of them.
-    """
-
-    train: Dataset
-    validation: Dataset | None
-    facts: dict[str, Any]
 
 
 def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[str, Any]]:
@@ -105,18 +80,18 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
                 "data.train and data.validation do not hold: make the pairs again "
                 "(data_gen/preference.py, overwrite=true)"
             )
-        row = render_pair(tokenizer, example, pair, config)
-        longest = max(longest, len(row))
-        reason = _why_dropped(row, config)
-        if reason:
-            dropped[reason] += 1
+        rows = chosen, rejected = render_pair(tokenizer, example, pair, config)
+        longest = max(longest, *map(len, rows))
+        reason = next(filter(None, (why_dropped(row, config.longest_row) for row in rows)), "")
+        if reason or chosen == rejected:
+            dropped[reason or "the two answers are the same ids"] += 1
             continue
-        if checked < CHECKED_ROWS:
-            for part, answer in zip(row.rows, (pair.chosen, pair.rejected), strict=True):
-                check_row(tokenizer, part, answer)
-            check_prompt(tokenizer, example, pair.context, row.prompt, config)
+        if checked < CHECKED:
+            for row, answer in zip(rows, (pair.chosen, pair.rejected), strict=True):
+                check_row(tokenizer, row, answer)
+            check_prompt(tokenizer, example, pair.context, chosen.prompt, config)
             checked += 1
-        built[pair.split].append(row)
+        built[pair.split].append(rows)
     if not built["train"]:
         raise TablemendError(
             f"no pair of {folder / FILE} can be trained on (the longest has {longest} tokens, "
@@ -128,7 +103,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
         "rows": len(built["train"]),
         "validation_rows": len(built["validation"]),
         "dropped": dict(dropped),
-        "rows_hash": content_hash(built),
+        "rows_hash": content_hash(chain.from_iterable(chain(built["train"], built["validation"]))),
         "pairs_hash": hash_file(folder / FILE),
         "pairs_made": {key: value for key, value in made.items() if key != "log"},
         "template_hash": hash_text(str(tokenizer.chat_template)),
@@ -137,19 +112,8 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
     return built, facts
 
 
-def _why_dropped(row: PairRow, config: DpoExperiment) -> str:
-    """Why a pair cannot be trained on; empty where it can."""
-    if len(row) > config.longest_row:
-        return f"longer than {config.longest_row} tokens"
-    if row.chosen == row.rejected:
-        return "the two answers are the same ids"
-    if any(part.target.count(part.target[-1]) > 1 for part in row.rows):
-        return "an end of turn within the answer"
-    return ""
-
-
 def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
-    """Render the pairs once for all processes, and read them back from the run folder.
+    """Render the pairs into the run folder, where all processes read them.
 
     They lie on the disk because TRL keeps the reference's scores beside them: a training that goes
     on after an interruption, and every process, has the same.
@@ -159,18 +123,6 @@ def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
             pairs.
     """
     disable_progress_bars()
-    folder = checkpoints_of(run, config.stage) / "pairs"
-    facts = once(run, lambda: _write(folder, config, tokenizer, run))
-    validation = folder / "validation"
-    return Prepared(
-        Dataset.load_from_disk(str(folder / "train")),
-        Dataset.load_from_disk(str(validation)) if validation.is_dir() else None,
-        facts,
-    )
-
-
-def _write(folder: Path, config: DpoExperiment, tokenizer: Tokenizer, run: Run) -> dict[str, Any]:
-    """Put the rows into the run folder, unless the same ones are there; ``facts.json`` is last."""
     built, facts = build_rows(config, tokenizer)
     drawn = facts["pairs_made"].get("model")
     if checkpoints.last_complete(checkpoints_of(run, config.stage)) is not None:
@@ -181,26 +133,28 @@ def _write(folder: Path, config: DpoExperiment, tokenizer: Tokenizer, run: Run) 
             "warning: the answers in the pairs were drawn from other weights than model.path: "
             "make the pairs again (data_gen/preference.py, overwrite=true)"
         )
-    there = folder / "facts.json"
-    if there.is_file() and json.loads(there.read_text("utf-8")) == facts:
-        return facts
-    shutil.rmtree(folder, ignore_errors=True)
-    with refusals(config.train, run):
-        for split, rows in built.items():
-            if rows:
-                as_dataset(rows).save_to_disk(str(folder / split))
-        sync_all(folder)
-    write_json(there, facts)
-    return facts
+    folder = checkpoints_of(run, config.stage) / "pairs"
+    last = folder / "facts.json"  # is written last
+    if not last.is_file() or json.loads(last.read_text("utf-8")) != facts:
+        shutil.rmtree(folder, ignore_errors=True)
+        with refusals(config.train, run):
+            for split, pairs in built.items():
+                if pairs:
+                    as_dataset(pairs).save_to_disk(str(folder / split))
+            sync_all(folder)
+        write_json(last, facts)
+    validation = str(folder / "validation") if built["validation"] else None
+    prompts = [chosen.prompt for chosen, _ in built["train"][:PROMPTS]]
+    return Prepared(str(folder / "train"), validation, prompts, facts)
 
 
-def as_dataset(rows: Sequence[PairRow]) -> Dataset:
+def as_dataset(pairs: Sequence[PairRows]) -> Dataset:
     """The columns that DPOTrainer's collator reads."""
-    ids = List(Value("int32"))
-    columns = [[list(part) for part in (row.prompt, row.chosen, row.rejected)] for row in rows]
+    rows = [(chosen.prompt, chosen.target, rejected.target) for chosen, rejected in pairs]
+    columns = [[list(ids) for ids in column] for column in zip(*rows, strict=True)]
     return Dataset.from_dict(
-        dict(zip(COLUMNS, map(list, zip(*columns, strict=True)), strict=True)),
-        features=Features(dict.fromkeys(COLUMNS, ids)),
+        dict(zip(COLUMNS, columns, strict=True)),
+        features=Features(dict.fromkeys(COLUMNS, List(Value("int32")))),
     )
 
 
@@ -284,7 +238,7 @@ class PreferenceTrainer(Paced, DPOTrainer):  # type: ignore[misc]
         super().log(logs, start_time)
 
 
-def dpo_arguments(config: DpoExperiment, folder: str, world_size: int, validate: bool) -> DPOConfig:
+def dpo_arguments(config: DpoExperiment, folder: str, validate: bool) -> DPOConfig:
     """The recipe as the arguments of preference training.
 
     Raises:
@@ -292,7 +246,7 @@ def dpo_arguments(config: DpoExperiment, folder: str, world_size: int, validate:
     """
     dpo = config.dpo
     losses = {dpo.loss: 1.0} | ({"sft": dpo.sft_weight} if dpo.sft_weight else {})
-    options = options_of(config, folder, world_size, validate) | {
+    options = options_of(config, folder, validate) | {
         "beta": dpo.beta,
         "loss_type": list(losses),
         "loss_weights": list(losses.values()),
@@ -311,27 +265,21 @@ def build_trainer(
     The reference is the start: with adapters the same weights without them, else, with
     ``precompute_reference``, the model before its first step, else a second copy.
     """
-    world_size = PartialState().num_processes
+    validation = Dataset.load_from_disk(prepared.validation) if prepared.validation else None
     folder = str(checkpoints_of(run, config.stage))
-    arguments = dpo_arguments(config, folder, world_size, prepared.validation is not None)
-    model = trainable_model(config)  # after the arguments: ZeRO-3 shares the weights out in loading
-    lora = config.train.lora
-    reference = None
-    if lora is None and (not config.dpo.precompute_reference or launch.keeps_state()):
+    arguments = dpo_arguments(config, folder, validate=validation is not None)
+    parts = trainer_parts(config, tokenizer, arguments)
+    reference, precomputed = None, config.dpo.precompute_reference
+    if config.train.lora is None and (not precomputed or launch.keeps_state()):
         reference = checkpoints.load_model(config.model)  # TRL would load it without its revision
-    if config.dpo.precompute_reference:
+    if precomputed:
         say("the reference scores the pairs, once")
     with refusals(config.train, run):
         return PreferenceTrainer(
-            recipe=config.train,
-            budget=Budget(config.train.minutes),
-            model=model,
             ref_model=reference,
-            args=arguments,
-            train_dataset=prepared.train,
-            eval_dataset=prepared.validation,
-            processing_class=tokenizer,
-            peft_config=lora_config(lora, model, config.model.revision) if lora else None,
+            train_dataset=Dataset.load_from_disk(prepared.train),
+            eval_dataset=validation,
+            **parts,
         )
 
 
@@ -356,14 +304,8 @@ def summary(facts: Mapping[str, Any]) -> Iterator[str]:
 def _show(config: DpoCommand, tokenizer: Tokenizer) -> Iterator[str]:
     built, _ = build_rows(config, tokenizer)
     for pair in built["train"][: config.show]:
-        for row in pair.rows:
+        for row in pair:
             yield show(tokenizer, row)
 
 
-METHOD = Method(
-    prepare=prepare,
-    build_trainer=build_trainer,
-    prompts=lambda prepared: prepared.train[: adapters.PROMPTS]["prompt_ids"],
-    show=_show,
-    report=summary,
-)
+METHOD = Method(prepare, build_trainer, _show, report=summary)

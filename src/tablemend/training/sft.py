@@ -5,12 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
 from unicodedata import is_normalized
 
-from accelerate import PartialState
 from datasets import Dataset, Features, List, Value
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
@@ -20,46 +17,29 @@ from tablemend.runs import Run, hash_text, say
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import read_training
 from tablemend.tasks.task import Sample
-from tablemend.training import adapters
+from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import sft_arguments
-from tablemend.training.budget import Budget
 from tablemend.training.data import (
+    CHECKED,
     Row,
-    Rows,
     build_mixture,
     build_rows,
     check_end_of_turn,
     check_prompt,
     check_row,
+    content_hash,
     read_validation,
     render,
     render_chat,
     show,
 )
-from tablemend.training.models import lora_config, trainable_model
-from tablemend.training.phases import Method
-from tablemend.training.run_folder import checkpoints_of, once
+from tablemend.training.models import trainer_parts
+from tablemend.training.phases import Method, Prepared
+from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Trainer
 
-CHECKED_ROWS = 32
-"""Rows whose masks and prefixes are verified before every training."""
 
-
-@dataclass(frozen=True)
-class Prepared:
-    """The training data as ids, verified.
-
-    Attributes:
-        train, validation: rows; validation is ``None`` where the recipe has none.
-        facts: what the manifest says of them.
-    """
-
-    train: Rows
-    validation: Rows | None
-    facts: dict[str, Any]
-
-
-def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
+def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     """Read, render and verify the data.
 
     Raises:
@@ -73,27 +53,28 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
     say(f"tokenising {len(items):,} rows")
     examples = [item for item in items if not isinstance(item, Chat)]
     validation = read_validation(config, examples)
-    _check_first(config, tokenizer, examples[:CHECKED_ROWS])
-    _check_chats(tokenizer, [item for item in items if isinstance(item, Chat)][:CHECKED_ROWS])
-    rows, parts = build_mixture(tokenizer, sources, config)
+    _check_first(config, tokenizer, examples[:CHECKED])
+    _check_chats(tokenizer, [item for item in items if isinstance(item, Chat)][:CHECKED])
+    built, parts = build_mixture(tokenizer, sources, config)
     held_out = build_rows(tokenizer, validation, config, "validation") if validation else None
     most = config.evaluation.max_new_tokens
-    if rows.longest_answer > most:
+    if built.longest_answer > most:
         warnings.warn(
-            f"the longest training target has {rows.longest_answer} tokens, "
+            f"the longest training target has {built.longest_answer} tokens, "
             f"evaluation.max_new_tokens is {most}: answers like it will be cut",
             stacklevel=2,
         )
     facts = {
         "examples": sum(part["used"] for part in parts.values()),
         **({"parts": parts} if isinstance(config.data.train, dict) else {}),
-        "rows": len(rows.rows),
-        "dropped": dict(rows.dropped),
-        "rows_hash": rows.content_hash(),
+        "rows": len(built.rows),
+        "dropped": dict(built.dropped),
+        "rows_hash": content_hash(built.rows),
         "template_hash": hash_text(str(tokenizer.chat_template)),
         **task.versions(),
     }
-    return Prepared(rows, held_out, facts)
+    prompts = [row.prompt for row in built.rows[:PROMPTS]]
+    return Prepared(built.rows, held_out.rows if held_out else None, prompts, facts)
 
 
 def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sample]) -> None:
@@ -117,21 +98,13 @@ def build_trainer(
     config: Experiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
 ) -> Trainer:
     """Load the model and put it, the rows and the schedule into a Trainer."""
-    state = PartialState()
+    validation = prepared.validation
     folder = str(checkpoints_of(run, config.stage))
-    validate = prepared.validation is not None
-    arguments = sft_arguments(config, folder, state.num_processes, validate)
-    model = trainable_model(config)  # behind the arguments, of which it learns of ZeRO-3
-    lora = config.train.lora
+    arguments = sft_arguments(config, folder, validate=validation is not None)
     return Trainer(
-        recipe=config.train,
-        budget=Budget(config.train.minutes),
-        model=model,
-        args=arguments,
-        train_dataset=as_dataset(prepared.train.rows),
-        eval_dataset=as_dataset(prepared.validation.rows) if prepared.validation else None,
-        processing_class=tokenizer,
-        peft_config=lora_config(lora, model, config.model.revision) if lora else None,
+        train_dataset=as_dataset(prepared.train),
+        eval_dataset=as_dataset(validation) if validation is not None else None,
+        **trainer_parts(config, tokenizer, arguments),
     )
 
 
@@ -145,13 +118,8 @@ def as_dataset(rows: Sequence[Row]) -> Dataset:
 
 
 def _show(config: SftCommand, tokenizer: Tokenizer) -> Iterator[str]:
-    for row in prepare(config, tokenizer).train.rows[: config.show]:
+    for row in prepare(config, Run.of(config), tokenizer).train[: config.show]:
         yield show(tokenizer, row)
 
 
-METHOD = Method(
-    prepare=lambda config, run, tokenizer: once(run, lambda: prepare(config, tokenizer)),
-    build_trainer=build_trainer,
-    prompts=lambda prepared: [row.prompt for row in prepared.train.rows[: adapters.PROMPTS]],
-    show=_show,
-)
+METHOD = Method(prepare, build_trainer, _show)

@@ -37,9 +37,9 @@ class Paced:
     state: Any
     control: Any
 
-    def __init__(self, *, recipe: Train, budget: Budget, **options: Any) -> None:
+    def __init__(self, *, recipe: Train, **options: Any) -> None:
         self.recipe = recipe
-        self.budget = budget
+        self.budget = budget = Budget(recipe.minutes)
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
         own = [budget, Passes(), Progress(budget)]

@@ -150,7 +150,7 @@ def test_what_does_not_fit_is_dropped_and_counted_never_cut(
     config = command("long")
     tokenizer = checkpoints.load_tokenizer(config.model)
     built, _ = preference.build_rows(config, tokenizer)
-    lengths = sorted(len(row) for row in built["train"])
+    lengths = sorted(max(map(len, pair)) for pair in built["train"])
     limit = lengths[len(lengths) // 2]
     built, facts = preference.build_rows(command("long", f"train.max_length={limit}"), tokenizer)
     fitting = sum(length <= limit for length in lengths)

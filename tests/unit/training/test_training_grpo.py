@@ -19,7 +19,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.recipe.reward import Reward
 from tablemend.renderer import prompt_ids
-from tablemend.runs import write_jsonl
+from tablemend.runs import Run, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.table_reward import TableReward
 from tablemend.training import checkpoints, grpo, stage
@@ -92,9 +92,9 @@ def test_the_prompts_are_those_of_the_evaluation(command: Callable[..., GrpoComm
         # a tokenizer that adds tokens of its own, as Llama's does
         trainer.processing_class.bos_token = tokenizer.eos_token
         trainer.processing_class.add_bos_token = True
-        assert len(prepared.tasks) == 24
-        ids, _, _ = trainer._tokenize_prompts([task.prompt for task in prepared.tasks])
-        for task, found in zip(prepared.tasks, ids, strict=True):
+        assert len(prepared.train) == 24
+        ids, _, _ = trainer._tokenize_prompts([task.prompt for task in prepared.train])
+        for task, found in zip(prepared.train, ids, strict=True):
             chat = tablehallu.messages(task.sample, task.view, "base", "markdown")
             assert found == prompt_ids(tokenizer, chat, thinking != "off") == list(task.ids)
 
@@ -137,18 +137,18 @@ def test_a_group_that_is_all_right_is_told_from_one_that_is_all_wrong(
     gold = {e.id: tablehallu.answer(e.gold_table) for e in small_world.examples(seed=1, n=12)}
     _, trainer, tokenizer, prepared = begin(command("right"))
     end = [tokenizer.eos_token_id]
-    right = [tokenizer.encode(gold[prepared.tasks[n].sample.id]) + end for n in (0, 1)]
+    right = [tokenizer.encode(gold[prepared.train[n].sample.id]) + end for n in (0, 1)]
     wrong = tokenizer.encode("No table.") + end
     answers = [*[right[0]] * 4, *[wrong] * 4]  # one group each
     rewards = trainer._calculate_rewards(
-        [{"prompt": "", "task": n} for n in (0, 0, 0, 0, 1, 1, 1, 1)], [""] * 8, [""] * 8, answers
+        [{"prompt": "", "number": n} for n in (0, 0, 0, 0, 1, 1, 1, 1)], [""] * 8, [""] * 8, answers
     )
     assert rewards[:, 0].tolist() == [1.0] * 4 + [0.0] * 4
     assert trainer._metrics["train"]["equal_groups"] == [1.0]
     assert trainer._metrics["train"]["equal_groups_right"] == [0.5]
     assert trainer._pending_metrics["hallucinated"] == [0.5]
     trainer._calculate_rewards(
-        [{"prompt": "", "task": 0}] * 8, [""] * 8, [""] * 8, [right[0], *[wrong] * 7]
+        [{"prompt": "", "number": 0}] * 8, [""] * 8, [""] * 8, [right[0], *[wrong] * 7]
     )
     assert trainer._metrics["train"]["equal_groups"][-1] == 0.5
 
@@ -190,7 +190,7 @@ def test_gold_that_does_not_earn_the_whole_reward_is_refused(
     write_jsonl(path, records)
     config = command("gold", f"data.train={{source: {path}, seed: 0, n: null}}")
     with pytest.raises(TablemendError, match="2 examples do not earn") as caught:
-        grpo.prepare(config, checkpoints.load_tokenizer(config.model))
+        grpo.prepare(config, Run.of(config), checkpoints.load_tokenizer(config.model))
     assert wrong["id"] in str(caught.value)
 
 
@@ -199,12 +199,14 @@ def test_prompts_without_room_for_an_answer_are_dropped_and_counted(
 ) -> None:
     config = command("long")
     tokenizer = checkpoints.load_tokenizer(config.model)
-    longest = sorted(len(task.ids) for task in grpo.prepare(config, tokenizer).tasks)[-2]
+    longest = sorted(
+        len(task.ids) for task in grpo.prepare(config, Run.of(config), tokenizer).train
+    )[-2]
     config = command("long", f"train.max_length={longest + 8}")
-    prepared = grpo.prepare(config, tokenizer)
+    prepared = grpo.prepare(config, Run.of(config), tokenizer)
     assert prepared.facts["dropped"] == {f"prompt longer than {longest} tokens": 1}
     with pytest.raises(TablemendError, match="gives 0 prompts, one step takes 2"):
-        grpo.prepare(command("long", "train.max_length=16"), tokenizer)
+        grpo.prepare(command("long", "train.max_length=16"), Run.of(config), tokenizer)
 
 
 def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
@@ -218,7 +220,7 @@ def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
         "train.trl.delta=1.5",
         "model.revision=abc",
     )
-    found = grpo.grpo_arguments(config, "out", 1)
+    found = grpo.grpo_arguments(config, "out")
     assert found.num_generations == 4 and found.generation_batch_size == 8
     assert found.steps_per_generation == found.gradient_accumulation_steps == 2
     assert (found.beta, found.epsilon, found.epsilon_high) == (0.04, 0.2, 0.3)

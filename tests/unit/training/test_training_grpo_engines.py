@@ -22,6 +22,7 @@ from tablemend.recipe.experiment import GrpoCommand
 from tablemend.renderer import prompt_ids
 from tablemend.tasks import tablehallu
 from tablemend.training import engine, grpo, models, stage
+from tablemend.training.phases import Prepared
 from tests.support.short_trainings import ROOT, short, small_data
 from tests.support.trainings_in_process import begin
 
@@ -100,11 +101,11 @@ def fake_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trl.trainer.grpo_trainer.VLLMGeneration", FakeVllm)
 
 
-def _gold_first(prepared: grpo.Prepared, tokenizer: Any, thinking: tablehallu.Thinking) -> None:
+def _gold_first(prepared: Prepared, tokenizer: Any, thinking: tablehallu.Thinking) -> None:
     """Gold, gold again, prose and a cut for each prompt."""
     end = [tokenizer.eos_token_id]
     FakeVllm.tasks = {}
-    for task in prepared.tasks:
+    for task in prepared.train:
         gold = tokenizer.encode(tablehallu.target(task.sample, task.view, thinking, "markdown"))
         FakeVllm.tasks[task.ids] = [gold + end, gold + end, gold[:5] + end, gold]
 
@@ -170,7 +171,7 @@ def test_vllm_is_asked_as_transformers_is(
     assert vllm.options["temperature"] == 0.7 and vllm.options["max_completion_length"] == 384
     _gold_first(prepared, tokenizer, thinking)
     facts = stage.train(trainer, config, run)
-    chats = [tablehallu.messages(t.sample, t.view, "base", "markdown") for t in prepared.tasks]
+    chats = [tablehallu.messages(t.sample, t.view, "base", "markdown") for t in prepared.train]
     known = [prompt_ids(tokenizer, chat, thinking != "off") for chat in chats]
     assert len(vllm.asked) == 16 and all(ids in known for ids in vllm.asked)
     assert len(vllm.synced) == 2 and not torch.equal(*vllm.synced)
@@ -223,7 +224,6 @@ def test_no_vllm_and_no_gpu_are_refused_before_anything_is_loaded(
     """By the command itself; showing prompts needs no engine."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(models, "trainable_model", lambda *_: pytest.fail("the model was loaded"))
-    monkeypatch.setattr(grpo, "trainable_model", lambda *_: pytest.fail("the model was loaded"))
     chosen = ["recipe=tiny-grpo", f"model.path={tiny_model}", f"run={tmp_path}/run"]
     chosen += [f"grpo.engine={name}"] + ([SERVER] if name == "vllm-server" else [])
     main = runpy.run_path(str(ROOT / "train" / "grpo.py"))["main"]

@@ -23,10 +23,18 @@ from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix, read_chats, read_examples, read_training
 from tablemend.training import plan, stage
 from tablemend.training.amounts import amount_of
-from tablemend.training.data import IGNORED, build_mixture, build_rows, check_row, render_chat
+from tablemend.training.data import (
+    IGNORED,
+    build_mixture,
+    build_rows,
+    check_row,
+    content_hash,
+    render_chat,
+)
 from tablemend.training.sft import build_trainer, prepare
 
 ROOT = Path(__file__).parents[3]
+RUN = Run(ROOT / "nowhere")
 TURNS = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "One and one?"},
@@ -121,7 +129,7 @@ def test_a_mixture_is_rendered_counted_and_the_same_every_time(
     assert sum(part["rows"] for part in facts.values()) == len(rows.rows) == 100
     assert sum(part["tokens"] for part in facts.values()) == sum(map(len, rows.rows))
     again, _ = build_mixture(tokenizer, read_training(config.data.train, read_examples), config)
-    assert again.content_hash() == rows.content_hash()
+    assert content_hash(again.rows) == content_hash(rows.rows)
     alone = build_rows(
         tokenizer, read_training(config.data.train, read_examples)["one"][:50], config
     )
@@ -134,7 +142,7 @@ def test_the_plan_of_a_mixture_is_what_the_training_has(
     tokenizer: Any, recipe: Recipe, tiny_model: Path, tmp_path: Path
 ) -> None:
     """Rows, what is dropped of them, steps and tokens: exactly, since nothing is sampled."""
-    longest = sorted(map(len, prepare(recipe(), tokenizer).train.rows))
+    longest = sorted(map(len, prepare(recipe(), RUN, tokenizer).train))
     given = {"epochs": 1, "global_batch": 8, "micro_batch": 4, "precision": "float32"}
     config = recipe(
         *(f"train.{key}={value}" for key, value in given.items()),
@@ -144,9 +152,10 @@ def test_the_plan_of_a_mixture_is_what_the_training_has(
         cls=SftCommand,
     )
     amount = amount_of(config)
-    run, prepared = Run.of(config), prepare(config, tokenizer)
-    rows = prepared.train.rows
-    assert (amount.rows, amount.dropped) == (len(rows), prepared.train.dropped.total())
+    run, prepared = Run.of(config), prepare(config, RUN, tokenizer)
+    rows = prepared.train
+    dropped = sum(prepared.facts["dropped"].values())
+    assert (amount.rows, amount.dropped) == (len(rows), dropped)
     assert amount.dropped >= 4 and amount.sampled == len(longest) == 100
     assert amount.supervised == pytest.approx(sum(len(row.target) for row in rows) / len(rows))
     facts = stage.train(build_trainer(config, run, tokenizer, prepared), config, run)
@@ -189,7 +198,7 @@ def test_tables_of_a_part_that_are_held_out_too_are_refused(
     path.write_text(json.dumps(shared.to_json()) + "\n")
     held_out = recipe(f"data.test.source={path}", "data.test.n=null", "data.test.seed=0")
     with pytest.raises(TablemendError, match=r"data\.test and data\.train share 1 tables"):
-        prepare(held_out, tokenizer)
+        prepare(held_out, RUN, tokenizer)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +259,7 @@ def test_records_that_are_no_chat_are_refused_by_number(
 def test_targets_longer_than_answers_may_be_are_warned_of(tokenizer: Any) -> None:
     tokens = ["recipe=tiny", "data.train.n=5", "data.test.n=5", "data.validation.n=5"]
     with pytest.warns(UserWarning, match=r"evaluation\.max_new_tokens is 16: answers like it"):
-        prepare(parse(Experiment, [*tokens, "evaluation.max_new_tokens=16"]), tokenizer)
+        prepare(parse(Experiment, [*tokens, "evaluation.max_new_tokens=16"]), RUN, tokenizer)
 
 
 def test_the_mixture_of_the_docs_is_one(recipe: Recipe) -> None:

@@ -13,7 +13,6 @@ from tablemend.publishing.command import MergeCommand
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run
 from tablemend.training import checkpoints, run_folder, saving, sft, stage
-from tablemend.training.start import start_facts
 from tests.support.finished_runs import spoil_merges
 from tests.support.short_trainings import ROOT, short, small_data
 
@@ -31,14 +30,13 @@ def test_a_merge_that_would_answer_otherwise_leaves_the_adapter(
     run = Run.of(config)
     assert run_folder.begin(config, run, overwrite=False)
     tokenizer = checkpoints.load_tokenizer(config.model)
-    prepared = sft.prepare(config, tokenizer)
+    prepared = sft.prepare(config, run, tokenizer)
     trainer = sft.build_trainer(config, run, tokenizer, prepared)
-    facts: dict[str, Any] = {**prepared.facts, **start_facts(config)}
+    facts: dict[str, Any] = {**prepared.facts, **run_folder.start_facts(config)}
     facts |= stage.train(trainer, config, run)
-    prompts = [row.prompt for row in prepared.train.rows[:2]]
     with monkeypatch.context() as patch:
         spoil_merges(patch)
-        saving.save(trainer, config, run, tokenizer, prompts, facts)
+        saving.save(trainer, config, run, tokenizer, prepared.prompts[:2], facts)
     assert "warning: merged weights would answer otherwise" in capsys.readouterr().out
     noted = run.recorded("sft")["merging"]
     assert noted["max_logit_difference"] > noted["tolerance"] == 1e-3
@@ -58,7 +56,7 @@ def test_nothing_trained_stays_on_the_device(
     config = short(SftCommand, tiny_model, tmp_path / "run", small_data(8), *given)
     run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
     assert run_folder.begin(config, run, overwrite=False)
-    trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, tokenizer))
+    trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, run, tokenizer))
     stage.train(trainer, config, run)
     inner = trainer.optimizer.optimizer
     alive = [weakref.ref(each) for each in (inner, *trainer.model.parameters())]

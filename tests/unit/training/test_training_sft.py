@@ -35,7 +35,6 @@ from tablemend.training import checkpoints, models, run_folder, stage
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.memory import Planner
 from tablemend.training.quiet import silence
-from tablemend.training.start import start_facts
 from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
 from tests.support.trainings_in_process import begin, interrupt, train
 
@@ -113,7 +112,7 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     shutil.copytree(tiny_model, base)
     config = command("moved", f"model.path={base}")
     run, _, _, prepared = begin(config)
-    facts = {**prepared.facts, **start_facts(config)}
+    facts = {**prepared.facts, **run_folder.start_facts(config)}
     interrupt(config, step=5)
     run_folder.record(run, "sft", facts)
     with pytest.raises(TablemendError, match=r"another rows_hash: data\.train has changed"):

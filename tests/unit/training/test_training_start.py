@@ -17,7 +17,7 @@ from tablemend.recipe.training import Lora
 from tablemend.runs import Run, write_json
 from tablemend.training import adapters, checkpoints, run_folder
 from tablemend.training.models import lora_config
-from tablemend.training.start import start_facts
+from tablemend.training.run_folder import start_facts
 from tests.support.short_trainings import RECIPES, short, small_data
 
 
