@@ -60,7 +60,7 @@ def document_tables(data: Any, title: str = "") -> tuple[Table, ...]:
         data = {"value": data}
     if isinstance(data, Mapping):
         title = title or _name_of(data)
-        reader.read_object({"": data} if _same_shape(data) else data, (), {})
+        reader.read_object({"": data} if _same_shape(data) else data)
     elif isinstance(data, list):
         reader.read_list(data, (), {})
     else:
@@ -79,22 +79,12 @@ class _Reader:
         self.lone: Record = {}
         self.lists: dict[Path, list[Record]] = {}
 
-    def read_object(self, item: Mapping[str, Any], path: Path, parent: Record) -> None:
+    def read_object(self, item: Mapping[str, Any]) -> None:
         """Put an object's values to the lone ones, and its lists to their tables."""
-        _refuse_depth(path)
-        for key, value in item.items():
-            place = (*path, key)
-            if isinstance(value, Mapping):
-                rows = _same_shape(value)
-                if rows:
-                    records = [{"": _spell((name,)), **row} for name, row in rows.items()]
-                    self.read_list(records, place, parent)
-                else:
-                    self.read_object(value, place, parent)
-            elif isinstance(value, list) and not _is_plain(value):
-                self.read_list(value, place, parent)
-            else:
-                self.lone.update(_cells(key, place, value))
+        inner: list[tuple[Path, list[Any]]] = []
+        _flatten(item, (), self.lone, inner, None)
+        for place, value in inner:
+            self.read_list(value, place, {})
 
     def read_list(self, items: Sequence[Any], path: Path, parent: Record) -> None:
         """Add one record an item to the table of this path."""
@@ -173,17 +163,23 @@ def _flatten(
     path: Path,
     record: Record,
     inner: list[tuple[Path, list[Any]]],
-    several: set[Path],
+    several: set[Path] | None,
 ) -> None:
-    """Put the values of an object and of the objects in it into a record, by their paths."""
+    """Put the values of an object and of the objects in it into a record, by their paths.
+
+    Lists of objects go to ``inner``. A list of one object is that object, but at the paths of
+    ``several``; of a document (``None``) it stays a list, and objects of one shape become one.
+    """
     _refuse_depth(path)
     for key, value in item.items():
         place = (*path, key)
-        if isinstance(value, list) and len(value) == 1 and place not in several:
-            value = value[0]
+        if several is None and isinstance(value, Mapping) and (rows := _same_shape(value)):
+            value = [{"": _spell((name,)), **row} for name, row in rows.items()]
+        elif several is not None and isinstance(value, list) and len(value) == 1:
+            value = value if place in several else value[0]
         if isinstance(value, Mapping):
             _flatten(value, place, record, inner, several)
-        elif isinstance(value, list) and value and not _is_plain(value):
+        elif isinstance(value, list) and not _is_plain(value):
             inner.append((place, value))
         else:
             record.update(_cells(key, place, value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
 
@@ -53,19 +53,21 @@ def find_totals(
         labels = [*path[len(part.sections) :], *cells]
         named = [label for label in labels if names_total(label)]
         flag = bool(named)
-        qualified = _QUALIFIED.match(named[0]) if named else None
-        if qualified:
+        if named:
+            first = _sum_of(numbers[place], _above(numbers, found, starts, place))
+            start = place if first is None else first
+        if named and (qualified := _QUALIFIED.match(named[0])):
             rest = named[0][qualified.end() :]
-            start = _sums_above(numbers, found, starts, place)
             section = part.sections[-1].strip(" :").casefold() if part.sections else ""
             flag = (
                 start < place
                 or rest.casefold() == section
-                or _sums_below(numbers, place)
+                or _sum_of(
+                    numbers[place], enumerate(numbers[place + 1 : place + 1 + _MOST_ADDENDS])
+                )
+                is not None
                 or (_is_class(key_header, named[0], rest) and not _below(numbers, place))
             )
-        elif flag:
-            start = _sums_above(numbers, found, starts, place)
         found.append(flag)
         starts.append(start)
     if len(body) > _ADDENDS and not any(found):
@@ -84,37 +86,25 @@ def _is_class(key_header: str, label: str, rest: str) -> bool:
     return label[0] in "tT" or any(akin(one, other) for one in rest.split() for other in header)
 
 
-def _sums_above(
+def _above(
     numbers: Sequence[Numbers], found: Sequence[bool], starts: Sequence[int], place: int
-) -> int:
-    """Where the rows begin that end above a row and add up to it; the row itself for none.
+) -> Iterator[tuple[int, Numbers]]:
+    """The rows above a row, the nearest first; a total stands for the rows that it adds up."""
+    while place > 0:
+        above = place - 1
+        place = starts[above] if found[above] else above
+        yield place, numbers[above]
 
-    A total above stands for the rows that it adds up itself.
-    """
-    own = numbers[place]
+
+def _sum_of(own: Numbers, rows: Iterable[tuple[int, Numbers]]) -> int | None:
+    """Where the rows end, two of them at least, that add up to a row; ``None`` for none."""
     sums: Numbers = {}
-    above = place - 1
-    for count in range(1, _MOST_ADDENDS + 1):
-        if above < 0:
-            break
-        first = starts[above] if found[above] else above
-        for column, value in numbers[above].items():
-            sums[column] = sums.get(column, Decimal(0)) + value
-        if count > 1 and _equal_somewhere(own, sums, count):
-            return first
-        above = first - 1
-    return place
-
-
-def _sums_below(numbers: Sequence[Numbers], place: int) -> bool:
-    """Whether rows directly below a row add up to it."""
-    sums: Numbers = {}
-    for count, row in enumerate(numbers[place + 1 : place + 1 + _MOST_ADDENDS], 1):
+    for count, (place, row) in enumerate(islice(rows, _MOST_ADDENDS), 1):
         for column, value in row.items():
             sums[column] = sums.get(column, Decimal(0)) + value
-        if count > 1 and _equal_somewhere(numbers[place], sums, count):
-            return True
-    return False
+        if count > 1 and _equal_somewhere(own, sums, count):
+            return place
+    return None
 
 
 def _equal_somewhere(total: Numbers, sums: Numbers, count: int) -> bool:

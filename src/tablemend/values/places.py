@@ -10,21 +10,14 @@ from functools import cached_property
 
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.dates import StatedDate, find_dates
+from tablemend.values.number_words import ORDINALS
 from tablemend.values.numbers import Number, Stated, find_quantities, find_spelled, same_number
 from tablemend.values.sentences import Span
 from tablemend.values.text import align, placed_tokens, tokens_of
 from tablemend.values.units import MEASURES, MILLION, ONE, PLAIN, Unit
 
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
-_ORDINALS = {
-    word: Decimal(value)
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-        "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth "
-        "twentieth".split(),
-        1,
-    )
-}
+_ORDINALS = {word: Decimal(value) for value, word in enumerate(ORDINALS, 1)}
 _ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINALS)})(?![\w-])")
 _ZERO = re.compile(r"(?<![\w-])(?:no|none|nil|zero|without)(?![\w-])")
 _MINUS = re.compile(
