@@ -18,14 +18,13 @@ from tests.support.made_up_sets import COUNT, write_sets
 pytest.importorskip("sacrebleu")
 pytest.importorskip("matplotlib")
 
-from tablemend.config import BackendOptions, ConfigError, parse
+from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
-from tablemend.meta_evaluation import verifying
 from tablemend.meta_evaluation.basketball import move_places
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.meta_evaluation.items import split_of
 from tablemend.meta_evaluation.page import SECTIONS, STUDY, fill_page, report, terminal
-from tablemend.meta_evaluation.run import PEOPLE, validate
+from tablemend.meta_evaluation.run import validate
 from tablemend.meta_evaluation.sets import SETS, draw, file_of, find_quote, read_meaning, read_set
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +53,6 @@ def test_every_set_has_figures_of_every_level_that_it_can_have(results: dict) ->
         assert ("span" in own) == bool(own["by_label"]) == (name in MARKED), name
         assert ("text" in own) == (name != "d2t_human_ratings"), name
         assert ("labels" in own) == (name in {"tabfact", "logicnlg", "infotabs", "scitab"}), name
-        assert (PEOPLE in figures["scorers"]) == (name == "d2t_span_annotation")
         with_references = name in {
             "scigen",
             "accuracy_shared_task",
@@ -66,13 +64,6 @@ def test_every_set_has_figures_of_every_level_that_it_can_have(results: dict) ->
 
 
 MARKED = {"quintd", "d2t_span_annotation", "scigen", "accuracy_shared_task"}
-
-
-def test_the_other_annotator_agrees_as_far_as_they_overlap(results: dict) -> None:
-    people = results["sets"]["d2t_span_annotation"]["scorers"][PEOPLE]
-    # both mark the 7; one of three errors that either marks has no counterpart
-    assert people["span"]["precision"]["rate"] == pytest.approx(2 / 3)
-    assert people["span"]["f1_all"]["rate"] == pytest.approx(2 / 3)
 
 
 def test_the_injection_study_injects_and_counts(results: dict) -> None:
@@ -208,14 +199,6 @@ def test_a_model_is_compared_beside_the_program(
     program, model, both = validate(command)[0]["sets"]["quintd"]["scorers"].values()
     assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
     assert both["coverage"]["rate"] >= program["coverage"]["rate"]
-
-
-def test_several_processes_say_the_same(data: Path) -> None:
-    items = read_set("logicnlg", data)[0]
-    one, two = (
-        verifying.verify_items(items, "program", BackendOptions(), workers) for workers in (1, 2)
-    )
-    assert one.verifications == two.verifications
 
 
 def test_places_move_to_another_spacing() -> None:

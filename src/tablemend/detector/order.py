@@ -82,10 +82,12 @@ def ordered_pairs(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder)
 
 def _usable(cells: Sequence[Cell]) -> Iterator[tuple[Rank, list[object | None]]]:
     """The ways of comparing that all filled cells of a column have; a blank has no rank."""
-    values = [read_value(cell) for cell in cells]
-    for rank in _RANKS:
-        ranks = [rank(value, cell or "") for value, cell in zip(values, cells, strict=True)]
-        if all(r is not None or value.blank for r, value in zip(ranks, values, strict=True)):
+    values = [(read_value(cell), cell or "") for cell in cells]
+    for rank in (*_TYPED, *_AS_TEXT):
+        ranks = [None if value.blank else rank(value, cell) for value, cell in values]
+        if all(
+            own is not None or value.blank for own, (value, _) in zip(ranks, values, strict=True)
+        ):
             yield rank, ranks
 
 
@@ -104,7 +106,7 @@ def is_sorted(cells: Sequence[Cell], order: SortOrder) -> bool:
     for rank, ranks in _usable(cells):
         if _follows(ranks, 1 if order == "ascending" else -1):
             return True
-        if rank in (_as_number, _as_date, _as_calendar):
+        if rank in _TYPED:
             return False
     return False
 
@@ -142,55 +144,23 @@ def _reversed(one: object, other: object, sign: int) -> bool:
     return bool(right < left)  # type: ignore[operator]
 
 
-def _as_number(value: Value, cell: str) -> object | None:
-    return value.number.value if value.number else None
-
-
-def _as_date(value: Value, cell: str) -> object | None:
-    return value.dates[0] if value.dates else year_of(value)
-
-
-def _as_calendar(value: Value, cell: str) -> object | None:
-    return _CALENDAR.get(value.text)
-
-
-def _as_parts(value: Value, cell: str) -> object | None:
+def _parts(text: str) -> tuple[tuple[int, Decimal, str], ...]:
     """Numbers inside a text by their size: ``Group 2`` before ``Group 10``."""
-    if value.blank:
-        return None
-    words = tokens_of(value.text).words
+    words = tokens_of(text).words
     return tuple((0, Decimal(w), "") if _NUMBER.fullmatch(w) else (1, Decimal(0), w) for w in words)
 
 
-def _as_words(value: Value, cell: str) -> object | None:
-    return None if value.blank else tokens_of(value.text).words
-
-
-def _as_titles(value: Value, cell: str) -> object | None:
-    return None if value.blank else _ARTICLE.sub("", strip_accents(fold(cell)))
-
-
-def _as_letters(value: Value, cell: str) -> object | None:
-    return None if value.blank else "".join(tokens_of(value.text).words)
-
-
-def _as_folded(value: Value, cell: str) -> object | None:
-    return None if value.blank else fold(cell)
-
-
-def _as_code_points(value: Value, cell: str) -> object | None:
-    return None if value.blank else cell
-
-
+_TYPED: tuple[Rank, ...] = (
+    lambda value, cell: value.number.value if value.number else None,
+    lambda value, cell: value.dates[0] if value.dates else year_of(value),
+    lambda value, cell: _CALENDAR.get(value.text),
+)
 # Text has no one order: with or without accents, spaces, articles, capitals before small letters.
-_RANKS: tuple[Rank, ...] = (
-    _as_number,
-    _as_date,
-    _as_calendar,
-    _as_parts,
-    _as_words,
-    _as_titles,
-    _as_letters,
-    _as_folded,
-    _as_code_points,
+_AS_TEXT: tuple[Rank, ...] = (
+    lambda value, cell: _parts(value.text),
+    lambda value, cell: tokens_of(value.text).words,
+    lambda value, cell: _ARTICLE.sub("", strip_accents(fold(cell))),
+    lambda value, cell: "".join(tokens_of(value.text).words),
+    lambda value, cell: fold(cell),
+    lambda value, cell: cell,
 )

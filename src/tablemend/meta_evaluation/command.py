@@ -40,8 +40,6 @@ class ValidateCommand(Section):
     without references has figures of overlap only."""
     options: BackendOptions = BackendOptions()
     """How language models are asked."""
-    workers: int = Field(default=1, ge=1)
-    """Processes of the program verifier."""
     run: RunFolder = "validation"
     """Run folder: a name below runs/, or a path where it contains a slash."""
     page: str | None = None

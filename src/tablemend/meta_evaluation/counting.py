@@ -6,11 +6,10 @@ What is unscored is counted apart: it is neither right nor wrong.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import permutations
+from collections.abc import Sequence
 
 from tablemend.meta_evaluation.items import Item, Mark, overlap
-from tablemend.meta_evaluation.opinions import Opinion, by_person, by_verifier
+from tablemend.meta_evaluation.opinions import Opinion, by_verifier
 from tablemend.records import Verification
 from tablemend.values.sentences import Span, sentence_spans
 
@@ -26,16 +25,6 @@ def count_item(item: Item, verification: Verification) -> Counts:
         counts[f"label {item.label} {verification.verdict}"] += 1
     for marks in item.marks:
         counts.update(count_spans(marks, opinion))
-    return counts
-
-
-def count_people(item: Item) -> Counts:
-    """Every annotator of a text against every other one, who takes the verifier's place."""
-    counts: Counts = Counter(texts=1)
-    for gold, other in permutations(item.marks, 2):
-        opinion = by_person(item.text, other)
-        counts.update(count_text(any(mark.error for mark in gold), opinion.wrong))
-        counts.update(count_spans(gold, opinion))
     return counts
 
 
@@ -81,7 +70,6 @@ def count_spans(marks: Sequence[Mark], opinion: Opinion) -> Counts:
         is_open = not found and not any(overlap(mark, span) for span in opinion.scored)
         counts.update(_labelled(mark, marked=1, found=found, open=is_open))
     counts.update(_count_one_to_one(errors, predicted))
-    counts.update(_count_characters(marks, predicted))
     return counts
 
 
@@ -108,19 +96,6 @@ def _count_one_to_one(errors: Sequence[Mark], predicted: Sequence[Span]) -> Coun
             free.remove(taken)
         counts.update(_labelled(mark, single_marked=1, single_found=taken is not None))
     return counts
-
-
-def _count_characters(marks: Sequence[Mark], predicted: Sequence[Span]) -> Counts:
-    def places(spans: Iterable[Span | Mark]) -> set[int]:
-        return {place for span in spans for place in range(span.start, span.end)}
-
-    wrong = places(mark for mark in marks if mark.error)
-    said = places(predicted) - (places(marks) - wrong)
-    return Counter(
-        characters_marked=len(wrong),
-        characters_predicted=len(said),
-        characters_both=len(wrong & said),
-    )
 
 
 def human_score(item: Item) -> float | None:

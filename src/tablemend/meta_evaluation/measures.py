@@ -94,8 +94,6 @@ SPAN = _with_f1(
         "open": ratio("open", "marked"),
         "precision_single": ratio("single_found", "single_predicted"),
         "recall_single": ratio("single_found", "single_marked"),
-        "precision_characters": ratio("characters_both", "characters_predicted"),
-        "recall_characters": ratio("characters_both", "characters_marked"),
     }
 )
 """Of words at fault."""

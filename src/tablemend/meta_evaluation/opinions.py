@@ -1,4 +1,4 @@
-"""What is wrong in a text, in the opinion of a verifier, a metric or a second annotator."""
+"""What is wrong in a text, in the opinion of a verifier or a metric."""
 
 from __future__ import annotations
 
@@ -43,12 +43,6 @@ def by_verifier(verification: Verification) -> Opinion:
     whole = verification.verdict
     wrong = None if whole == "unscored" else whole != "supported"
     return Opinion(wrong, tuple(sorted(faults.items())), tuple(scored))
-
-
-def by_person(text: str, marks: Sequence[Mark]) -> Opinion:
-    """An annotator's opinion; what is marked for something else than unfaithfulness is none."""
-    faults = {Span(mark.start, mark.end): mark.label for mark in marks if mark.error}
-    return Opinion(bool(faults), tuple(sorted(faults.items())), (Span(0, len(text)),))
 
 
 def by_score(score: float | None, threshold: float) -> Opinion:

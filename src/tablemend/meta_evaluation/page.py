@@ -18,7 +18,6 @@ SCORER_NAMES = {
     "bleu": "BLEU",
     "parent": "PARENT",
     "overlap": "PARENT, no reference",
-    "parent_own": "PARENT, original as reference",
     "STAF": "STAF, program",
 }
 MEASURES = {
@@ -33,8 +32,6 @@ MEASURES = {
     "right_with_coin": "a fair coin for what is unscored",
     "precision_single": "one to one: precision",
     "recall_single": "one to one: recall",
-    "precision_characters": "characters: precision",
-    "recall_characters": "characters: recall",
     "precision_words": "words: precision",
     "recall_words": "words: recall",
     "pearson": "Pearson r",
@@ -44,7 +41,6 @@ MEASURES = {
 _SPAN = ("span.precision", "span.recall", "span.f1", "span.open")
 _TEXT = ("text.precision", "text.recall", "text.f1", "text.balanced_accuracy", "text.accuracy")
 _SINGLE = ("span.precision_single", "span.recall_single")
-_CHARACTERS = ("span.precision_characters", "span.recall_characters")
 _OF_ALL = ("text.right", "text.wrong", "text.unscored")
 _CORRELATION = ("correlation.pearson", "correlation.spearman")
 _CLAIMS = ("coverage", "precision", "recall", "recall_all")
@@ -113,13 +109,13 @@ def summary(results: Figures, intervals: bool = True) -> str:
 
 
 def over_everything(results: Figures) -> str:
-    """What is unscored counts as not found here; characters, one to one."""
+    """What is unscored counts as not found here; one to one."""
     rows = (
         ((name, scorer_name(scorer)), own)
         for name, scorer, own in _scorers(results)
         if "text" in own
     )
-    places = ("span.recall_all", "span.f1_all", *_SINGLE, *_CHARACTERS, "text.recall_all", *_OF_ALL)
+    places = ("span.recall_all", "span.f1_all", *_SINGLE, "text.recall_all", *_OF_ALL)
     return _table(["set", "scorer"], places, rows)
 
 

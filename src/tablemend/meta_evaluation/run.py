@@ -16,13 +16,11 @@ from tablemend.meta_evaluation.items import Item, split_of
 from tablemend.meta_evaluation.metrics import bleu
 from tablemend.meta_evaluation.opinions import disagreements
 from tablemend.meta_evaluation.page import fill_page, read_page, report
-from tablemend.meta_evaluation.scoring import score_metric, score_people, score_verifier
+from tablemend.meta_evaluation.scoring import score_metric, score_verifier
 from tablemend.meta_evaluation.sets import draw, file_of, read_set
 from tablemend.meta_evaluation.study import study
 from tablemend.meta_evaluation.verifying import verify_items
 from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
-
-PEOPLE = "other annotator"
 
 
 def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
@@ -58,7 +56,7 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     files: list[str] = list(read)
     if INJECTION in command.sets:
         split = None if command.split == "all" else command.split
-        results[INJECTION], summaries = study(data, split, command.n, command.workers)
+        results[INJECTION], summaries = study(data, split, command.n)
         errors += [mistake for one in summaries for mistake in one.mistakes]
         files += SOURCES
     paths = {file_of(name): data / file_of(name) for name in files}
@@ -83,7 +81,7 @@ def _score_set(
 ) -> dict[str, Any]:
     scorers: dict[str, Any] = {}
     for verifier in command.verifiers:
-        scored = verify_items(items, verifier, command.options, command.workers)
+        scored = verify_items(items, verifier, command.options)
         scorers[verifier] = score_verifier(items, scored)
         if command.errors and verifier == PROGRAM:
             for item, verification in zip(items, scored.verifications, strict=True):
@@ -91,6 +89,5 @@ def _score_set(
     dev = [item for item in every if split_of(item.split_key) == "dev"]
     for metric in command.metrics:
         scorers[metric] = score_metric(items, items if command.split == "dev" else dev, metric)
-    scorers[PEOPLE] = score_people(items)
     known = {scorer: figures for scorer, figures in scorers.items() if figures is not None}
     return {"texts": len(items), "scorers": known}

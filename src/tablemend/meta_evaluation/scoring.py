@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 
 from tablemend.meta_evaluation.counting import (
     Counts,
-    clean_share,
     count_item,
-    count_people,
     count_texts,
     human_score,
 )
@@ -23,8 +21,6 @@ from tablemend.records import VERDICTS
 from tablemend.statistics import correlations
 
 LABELS = ("supported", "contradicted", "not_in_source")
-TWICE = "annotated twice"
-"""The texts of a set that two people annotated."""
 
 
 class Text(NamedTuple):
@@ -108,25 +104,6 @@ def balanced_threshold(pairs: Sequence[tuple[float, bool]]) -> float | None:
     return threshold
 
 
-def score_people(items: Sequence[Item]) -> dict[str, Any] | None:
-    """The other annotator as a scorer, both ways round; ``None`` where nobody annotated twice."""
-    twice = [item for item in items if len(item.marks) > 1]
-    if not twice:
-        return None
-    counts = [count_people(item) for item in twice]
-    keys = [item.split_key for item in twice]
-    shares = [[clean_share(item.text, marks) for marks in item.marks[:2]] for item in twice]
-    both_ways = [*shares, *(own[::-1] for own in shares)]
-    one, other = zip(*both_ways, strict=True)
-    return {
-        "texts": len(twice),
-        "correlation": correlations(one, other, keys * 2),
-        "text": rates(counts, keys, TEXT),
-        "span": rates(counts, keys, SPAN),
-        "groups": {},
-    }
-
-
 def _all_figures(texts: Sequence[Text]) -> dict[str, Any]:
     """The figures of a set, and below ``groups`` those of its parts."""
     return _figures(texts) | {"groups": {name: _figures(part) for name, part in _parts(texts)}}
@@ -136,8 +113,6 @@ def _parts(texts: Sequence[Text]) -> Iterator[tuple[str, list[Text]]]:
     groups = sorted({one.item.group for one in texts})
     for group in groups if len(groups) > 1 else ():
         yield group, [one for one in texts if one.item.group == group]
-    if twice := [one for one in texts if len(one.item.marks) > 1]:
-        yield TWICE, twice
 
 
 def _figures(texts: Sequence[Text]) -> dict[str, Any]:

@@ -36,25 +36,22 @@ CLAIM: dict[str, Formula] = {
 STAF = "STAF"
 
 
-def study(
-    data: Path, split: Split | None, n: int | None, workers: int
-) -> tuple[dict[str, Any], list[Summary]]:
+def study(data: Path, split: Split | None, n: int | None) -> tuple[dict[str, Any], list[Summary]]:
     """Run the study.
 
     Args:
         data: folder of the sets.
         split: whose tables are summarised; the metrics' thresholds are chosen on the dev split.
         n: at most so many tables of each source.
-        workers: processes.
 
     Returns:
         The figures, and every summary.
     """
     tables = [*read_tables(data, split, n), *synthetic_tables(n, split)]
-    summaries = others = summarise(tables, workers)
+    summaries = others = summarise(tables)
     if split != "dev":
         seen = [*read_tables(data, "dev", n), *synthetic_tables(n)]
-        others = summarise(seen, workers, verify=False)
+        others = summarise(seen, verify=False)
     thresholds = {
         metric: balanced_threshold([(one.scores[metric], bool(one.errors)) for one in others])
         for metric in METRICS

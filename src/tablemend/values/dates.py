@@ -16,7 +16,9 @@ WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 MONTH_NUMBERS = {form: n for n, name in enumerate(MONTHS, 1) for form in (name, name[:3])} | {
     "sept": 9
 }
-_MONTH = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+ANY_MONTH = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+"""A pattern: a month in full or in short, in small letters."""
+FULL_MONTH = "|".join(MONTHS)
 _QUARTER_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _LENGTHS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -34,13 +36,13 @@ _QUARTER_WORD = re.compile(
 )
 _NAMED = re.compile(
     rf"(?:the )?(?:(?P<first>'?\d{{1,4}})(?:st|nd|rd|th)?(?: day)?(?: of|,|\.)?[ -]?)?"
-    rf"\b(?P<month>{_MONTH})\b\.?,?"
+    rf"\b(?P<month>{ANY_MONTH})\b\.?,?"
     rf"(?:[ -]?(?:the )?(?P<second>'?\d{{1,4}})(?:st|nd|rd|th)?)?"
     rf"(?:(?:,| of|-| )[ ]?(?:in )?(?P<third>'?\d{{2,4}}))?$"
 )
 _NAMED_INSIDE = re.compile(
     rf"\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -])?"
-    rf"(?P<month>{_MONTH})\b\.?,?"
+    rf"(?P<month>{ANY_MONTH})\b\.?,?"
     rf"(?:[ -](?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:(?: ?,? |-)(?:of )?(?P<year>\d{{4}})\b)?"
 )
 _NUMERIC_INSIDE = re.compile(r"(?<![\w./-])\d{1,4}([-/.])\d{1,2}(?:\1\d{1,4})?(?![\w/-]|\.\d)")

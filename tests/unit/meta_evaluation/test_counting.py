@@ -9,7 +9,6 @@ from tablemend.evidence.source import Source
 from tablemend.meta_evaluation.counting import (
     clean_share,
     count_item,
-    count_people,
     count_spans,
     human_score,
 )
@@ -17,7 +16,7 @@ from tablemend.meta_evaluation.injection import count_injected
 from tablemend.meta_evaluation.items import Item, Mark
 from tablemend.meta_evaluation.measures import COVERAGE, TEXT, rates
 from tablemend.meta_evaluation.metrics import score_items
-from tablemend.meta_evaluation.opinions import Opinion, by_person, by_verifier
+from tablemend.meta_evaluation.opinions import Opinion, by_verifier
 from tablemend.meta_evaluation.scoring import balanced_threshold
 from tablemend.programs.program import Amount, Count, Rows, Statement
 from tablemend.records import Claim, Verdict, VerdictName, Verification
@@ -75,14 +74,12 @@ def test_a_span_is_right_where_it_shares_a_character() -> None:
     counts = count_spans([mark("12 in"), mark("rained")], by_verifier(ALL))
     assert (counts["predicted"], counts["hits"]) == (1, 1)
     assert (counts["marked"], counts["found"], counts["open"]) == (2, 1, 1)
-    assert counts["characters_both"] == counts["characters_predicted"] == 2
-    assert counts["characters_marked"] == len("12 in") + len("rained")
 
 
 def test_what_is_marked_for_something_else_counts_neither_way() -> None:
     other = mark("12 in May", "Repetitive", error=False)
     counts = count_spans([other], by_verifier(ALL))
-    assert counts["predicted"] == counts["marked"] == counts["characters_predicted"] == 0
+    assert counts["predicted"] == counts["marked"] == 0
     both = count_spans([other, mark("12")], by_verifier(ALL))
     assert (both["predicted"], both["hits"]) == (1, 1)
 
@@ -118,13 +115,6 @@ def test_a_text_of_two_annotators_counts_for_each() -> None:
     assert (counts["texts"], counts["claims"], counts["unscored_claims"]) == (1, 3, 1)
     assert (counts["bad_rejected"], counts["good_rejected"]) == (1, 1)
     assert (counts["predicted"], counts["hits"]) == (2, 1)
-
-
-def test_annotators_stand_for_the_verifier_both_ways_round() -> None:
-    counts = count_people(item(((mark("12"), mark("Alba")), (mark("12 in"),))))
-    assert (counts["marked"], counts["found"], counts["predicted"], counts["hits"]) == (3, 2, 3, 2)
-    assert counts["open"] == 0
-    assert by_person(TEXT_OF_THREE, [mark("May", error=False)]).wrong is False
 
 
 def test_people_score_a_text_by_rating_label_or_clean_sentences() -> None:
