@@ -132,11 +132,6 @@ def test_a_checkpoint_is_continued_only_by_a_launch_that_can_read_it(
             launch.check_checkpoint(tmp_path)
 
 
-def test_one_process_prepares_without_a_file(tmp_path: Path) -> None:
-    assert launch.once(tmp_path / "rows", lambda: [1, 2]) == [1, 2]
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_slurm_script_is_bash_and_names_configs_that_are_there() -> None:
     script = CONFIGS / "slurm.sbatch"
     assert subprocess.run(["bash", "-n", script], check=False).returncode == 0

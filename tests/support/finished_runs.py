@@ -87,7 +87,7 @@ def second_training(folder: Path, first: Run, stage: str) -> Run:
     }
     rewards = {
         "reward": "tablemend reward 9",
-        "rewards": {"mean": {"reward": 0.75, "equal_groups": 0.25}},
+        "rewards": {"mean": {"reward": 0.75, "frac_reward_zero_std": 0.25}},
     }
     facts = {**first.recorded("sft"), "model_revision": checkpoints.revision_of(str(first.model))}
     run.record(stage, facts | {"dpo": pairs, "grpo": rewards}[stage])

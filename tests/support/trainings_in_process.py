@@ -29,6 +29,11 @@ def pay_small_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
 
 
+def _start(config: Trained) -> dict[str, Any]:
+    model = config.model
+    return {"model_revision": checkpoints.revision_of(model.path, model.revision)}
+
+
 def begin(config: Trained, overwrite: bool = False) -> tuple[Run, Any, Any, Any]:
     """Run folder, trainer, tokenizer and what was prepared, before the first step."""
     run, method = Run.of(config), METHODS[config.stage]
@@ -43,7 +48,7 @@ def train(config: Trained) -> tuple[Run, dict[str, Any]]:
     run, trainer, tokenizer, prepared = begin(config)
     facts = {
         **prepared.facts,
-        **run_folder.start_facts(config),
+        **_start(config),
         **stage.train(trainer, config, run),
     }
     facts["answer"] = saving.save(trainer, config, run, tokenizer, prepared.prompts[:2], facts)
@@ -53,7 +58,7 @@ def train(config: Trained) -> tuple[Run, dict[str, Any]]:
 def interrupt(config: Trained, step: int) -> Run:
     """Train up to a step, as if it was killed there."""
     run, trainer, _, prepared = begin(config)
-    run_folder.record(run, config.stage, {**prepared.facts, **run_folder.start_facts(config)})
+    run_folder.record(run, config.stage, {**prepared.facts, **_start(config)})
     trainer.add_callback(Interrupt(step))
     with pytest.raises(Stop):
         stage.train(trainer, config, run)

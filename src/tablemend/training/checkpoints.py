@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, 
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.core_model_loading import revert_weight_conversion
 
-from tablemend.backends.checkpoints import local_folder
+from tablemend.backends.checkpoints import Checkpoint, local_folder
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model
 from tablemend.runs import hash_file, moved_beside, sync, sync_all, write_json, written_to
@@ -107,19 +107,17 @@ def check_model(path: str) -> None:
         TablemendError: no folder, no configuration, no tokenizer, no weights, or weights that
             are cut short or empty.
     """
+    try:
+        Checkpoint(path).check()
+    except TablemendError as error:
+        raise TablemendError(cannot_load(path, error)) from error
     folder = local_folder(path)
     if folder is None:
         return
-    if not folder.is_dir():
-        raise TablemendError(f"no model folder {folder}: set model.path to a checkpoint")
-    is_adapter = (folder / "adapter_config.json").is_file()
-    for name in ("adapter_config.json" if is_adapter else "config.json", "tokenizer_config.json"):
-        if not (folder / name).is_file():
-            raise TablemendError(f"{folder} has no {name}: it is not a whole checkpoint")
+    if not (folder / "tokenizer_config.json").is_file():
+        raise TablemendError(f"{folder} has no tokenizer_config.json: it is not a whole checkpoint")
     if not read_shapes(folder):
-        raise TablemendError(
-            f"{folder} has no weights (*.safetensors): fetch them, or train the checkpoint first"
-        )
+        raise TablemendError(f"{folder} has no weights in safetensors: save them as such")
 
 
 def read_shapes(folder: Path) -> Shapes:

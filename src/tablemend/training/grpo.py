@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from torch import Tensor
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
@@ -37,14 +36,13 @@ from tablemend.training.phases import Method, Prepared
 from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Paced
 
-EQUAL = 1e-6
-"""Rewards nearer than this are equal: nothing tells the answers of such a group apart."""
+EQUAL = "frac_reward_zero_std"
+"""TRL's: share of the groups whose answers all earn the same, which teach nothing."""
 DIFFERENCE = "sampling/sampling_logp_difference/mean"
 """TRL's: how far vLLM scores its answers from the model that trains, in nats a token."""
 WATCHED = (
     "reward",
-    "equal_groups",
-    "equal_groups_right",
+    EQUAL,
     "hallucinated",
     "completions/mean_length",
     DIFFERENCE,
@@ -314,16 +312,6 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         cut = len(texts) - len(whole)
         return (sum(one.hallucinated for one in scored) + cut) / max(1, len(scored) + cut)
 
-    def _calculate_rewards(self, *args: Any) -> Tensor:
-        """The rewards of all processes; notes how many groups have nothing to compare."""
-        rewards: Tensor = super()._calculate_rewards(*args)
-        groups = rewards[:, 0].view(-1, self.num_generations)
-        equal = groups.amax(dim=1) - groups.amin(dim=1) < EQUAL
-        right = equal & (groups.amin(dim=1) > 1 - EQUAL)
-        self._metrics["train"]["equal_groups"].append(equal.float().mean().item())
-        self._metrics["train"]["equal_groups_right"].append(right.float().mean().item())
-        return rewards
-
 
 class Agreement:
     """Whether vLLM scores its answers as the model that trains does, step after step.
@@ -375,23 +363,22 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         found = logs or {}
         if DIFFERENCE in found:
             self.agreement.check(found[DIFFERENCE])
-        share = found.get("equal_groups", 0.0)
+        share = found.get(EQUAL, 0.0)
         if share <= self.limit or self.warned or not state.is_world_process_zero:
             return
         self.warned = True
         warnings.warn(
-            f"step {state.global_step}: all answers earn the same in {share:.0%} of the groups "
-            f"({found['equal_groups_right']:.0%} of the groups are all right), above "
-            f"grpo.equal_groups={self.limit:g}: these teach nothing. Where most are right take "
-            "harder examples, elsewhere a better start; a larger grpo.group or a higher "
-            "grpo.temperature helps both",
+            f"step {state.global_step}: all answers earn the same in {share:.0%} of the groups, "
+            f"above grpo.equal_groups={self.limit:g}: these teach nothing. The mean reward is "
+            f"{found['reward']:.2f}: where it is high take harder examples, else a better start; a "
+            "larger grpo.group or a higher grpo.temperature helps both",
             stacklevel=2,
         )
 
 
 def summary(log: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the manifest says of the rewards: the mean over all steps, and the last entry."""
-    steps = [entry for entry in log if "equal_groups" in entry]
+    steps = [entry for entry in log if EQUAL in entry]
     names = [name for name in steps[-1] if name in WATCHED or name.startswith("parts/")]
     names.append("completions/clipped_ratio")
     return {
@@ -406,7 +393,7 @@ def _report(facts: Mapping[str, Any]) -> Iterator[str]:
     mean, last = (facts["rewards"][name] for name in ("mean", "last"))
     yield (
         f"mean reward {mean['reward']:.3f}, last {last['reward']:.3f}, "
-        f"{mean['equal_groups']:.0%} of the groups equal"
+        f"{mean[EQUAL]:.0%} of the groups equal"
     )
 
 

@@ -15,9 +15,6 @@ import psutil
 import torch
 from accelerate import PartialState
 from accelerate.utils import DistributedType, parse_flag_from_env
-from torch import nn
-from torch.distributed.fsdp import FSDPModule
-from torch.nn.parallel import DistributedDataParallel
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.training import Train
@@ -186,18 +183,6 @@ def check_checkpoint(folder: Path) -> bool:
     return here.strategy.startswith("zero")
 
 
-def strategy_of(model: nn.Module) -> str:
-    """The strategy that a prepared model is trained with, from what it is made of."""
-    if isinstance(model, DistributedDataParallel):
-        return "ddp"
-    if isinstance(model, FSDPModule):
-        return "fsdp2"
-    engine: Any = model
-    if hasattr(engine, "zero_optimization_stage"):  # DeepSpeed's, which may not be installed
-        return f"zero{engine.zero_optimization_stage()}"
-    return "single"
-
-
 def whole_weights(trainer: Any) -> dict[str, torch.Tensor] | None:
     """The weights of a sharded model, gathered; all processes call it.
 
@@ -205,7 +190,7 @@ def whole_weights(trainer: Any) -> dict[str, torch.Tensor] | None:
         by name, a tied one once, on the CPU of the main process; ``None`` where every process
         holds whole weights, of which ``save_pretrained`` knows best.
     """
-    if strategy_of(trainer.model_wrapped) not in SHARDED:
+    if from_environment(os.environ).strategy not in SHARDED:
         return None
     whole: dict[str, torch.Tensor] = trainer.accelerator.get_state_dict(trainer.model_wrapped)
     named = {name for name, _ in trainer.model.named_parameters()}

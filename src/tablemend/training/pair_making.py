@@ -52,8 +52,11 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             _clear(run)
         run.begin(STAGE, config, FIXED, MEND)
         say(f"reading {config.data.train.source}")
-        examples = _read(config)
-        inputs = _inputs(examples, config.task_of().versions(), start)
+        task, validation = config.task_of(), config.data.validation
+        examples: Examples = {"train": task.samples(config.data.train)}
+        if validation is not None:
+            examples["validation"] = task.samples(validation)
+        inputs = _inputs(examples, task.versions(), start)
         noted = _take_up(run, inputs)
         path = run.path / FILE
         if path.is_file() and noted.get("pairs_hash") == hash_file(path):
@@ -62,11 +65,11 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
         sampling = sampling_config(config)
         systems = plan_systems(sampling, run) if asked else []
-        with config.task_of().scorer() as scorer:
+        with task.scorer() as scorer:
             answers: ScoredSystems = {}
             if asked:
                 generate(systems, asked, sampling, run)
-                answers = score(asked, sampling, run, {config.task_of().format: scorer})
+                answers = score(asked, sampling, run, {task.format: scorer})
             maker = PairMaker(config, scorer)
             say(f"making the pairs of {inputs['examples']:,} examples")
             pairs = maker.make(_prompts(examples, config, answers))
@@ -105,15 +108,6 @@ def _clear(run: Run) -> None:
         path.unlink(missing_ok=True)
     shutil.rmtree(run.path / "generations", ignore_errors=True)
     (run.path / f"{STAGE}.yaml").unlink(missing_ok=True)  # last: it says whose folder this is
-
-
-def _read(config: DpoExperiment) -> Examples:
-    """The examples of each split."""
-    read = config.task_of().samples
-    found: Examples = {"train": read(config.data.train)}
-    if config.data.validation is not None:
-        found["validation"] = read(config.data.validation)
-    return found
 
 
 def _inputs(examples: Examples, versions: Mapping[str, str], start: str | None) -> dict[str, Any]:

@@ -155,41 +155,39 @@ class PairMaker:
         if judgement.findings:
             self.dropped[f"the chosen answer has a finding: {judgement.findings[0].type}"] += 1
             return None
-        make = self._injected_pair if prompt.answers is None else self._sampled_pair
-        pair = make(gold, prompt)
-        if pair is None:
+        sides = (
+            self._injected(gold, prompt) if prompt.answers is None else self._sampled(gold, prompt)
+        )
+        if sides is None:
             kind = "edit" if prompt.answers is None else "answer of the model"
             self.dropped[f"no {kind} with a finding"] += 1
-        return pair
-
-    def _sampled_pair(self, gold: str, prompt: Prompt) -> Pair | None:
-        """Of the model's answers the first with a finding, beside gold or its best."""
-        rejected: Scored | None = None
-        best: Scored | None = None
-        for one in prompt.answers or ():
-            reason = why_no_rejected(one)
-            if reason:
-                self.passed_over[f"sampled: {reason}"] += 1
-            if not reason and rejected is None:
-                rejected = one
-            if best is None and _is_flawless(one):
-                best = one
-        if rejected is None:
             return None
-        own = best if self.config.dpo.pairs.chosen == "best" else None
-        return Pair(
-            prompt.example.id,
-            prompt.context,
-            prompt.split,
-            gold if own is None else own.stored.answer.text,
-            rejected.stored.answer.text,
-            "gold" if own is None else "sampled",
-            "sampled",
-            None,
-            rejected.judgement.findings,
-        )
+        return Pair(example.id, context, prompt.split, **sides)
 
-    def _injected_pair(self, gold: str, prompt: Prompt) -> Pair | None:
+    def _sampled(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
+        """Of the model's answers the first with a finding, beside gold or its best."""
+        rejected: list[Scored] = []
+        flawless: list[str] = []
+        for one in prompt.answers or ():
+            if reason := why_no_rejected(one):
+                self.passed_over[f"sampled: {reason}"] += 1
+            else:
+                rejected.append(one)
+            if _is_flawless(one):
+                flawless.append(one.stored.answer.text)
+        if not rejected:
+            return None
+        own = flawless[:1] if self.config.dpo.pairs.chosen == "best" else []
+        return {
+            "chosen": own[0] if own else gold,
+            "chosen_source": "sampled" if own else "gold",
+            "rejected": rejected[0].stored.answer.text,
+            "rejected_source": "sampled",
+            "edit": None,
+            "findings": rejected[0].judgement.findings,
+        }
+
+    def _injected(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
         """Gold beside itself with one error, which the scorer finds and calls by its type."""
         sample, view, task = prompt.example, prompt.context, self.config.task_of()
         rng = random.Random(f"{self.config.seed}/plant/{sample.id}/{view}")
@@ -198,20 +196,16 @@ class PairMaker:
         rng.shuffle(types)
         for one in task.corruptions(sample, view, gold, types, rng):
             findings = self._score(one.text, prompt).findings
-            if one.type not in {finding.type for finding in findings}:
-                self.passed_over[f"injected: {one.name} is no finding"] += 1
-                continue
-            return Pair(
-                sample.id,
-                view,
-                prompt.split,
-                gold,
-                one.text,
-                "gold",
-                "injected",
-                one.name,
-                findings,
-            )
+            if one.type in {finding.type for finding in findings}:
+                return {
+                    "chosen": gold,
+                    "chosen_source": "gold",
+                    "rejected": one.text,
+                    "rejected_source": "injected",
+                    "edit": one.name,
+                    "findings": findings,
+                }
+            self.passed_over[f"injected: {one.name} is no finding"] += 1
         return None
 
     def _score(self, text: str, prompt: Prompt) -> Judgement:
@@ -223,10 +217,10 @@ def why_no_rejected(one: Scored) -> str:
     """Why a sampled answer cannot be a rejected one; empty where it can."""
     if one.stored.failed:
         return "the request failed"
-    if one.stored.answer.finish_reason == "length":
-        return "cut at the token limit"  # with an end of turn it would be another answer
-    if one.stored.answer.finish_reason == "refusal":
-        return "the model declined"
+    # with an end of turn an answer that was cut would be another
+    unfit = {"length": "cut at the token limit", "refusal": "the model declined"}
+    if reason := unfit.get(one.stored.answer.finish_reason):
+        return reason
     if one.judgement.unscored:
         return "unscored"
     return "" if one.judgement.findings else "without a finding"

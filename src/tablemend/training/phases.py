@@ -85,7 +85,9 @@ def _train(config: Trained, method: Method, run: Run) -> None:
     tokenizer = checkpoints.load_tokenizer(pinned.model)
     prepared = run_folder.once(run, lambda: method.prepare(config, run, tokenizer))
     trainer = method.build_trainer(pinned, run, tokenizer, prepared)
-    facts = {**prepared.facts, **run_folder.once(run, lambda: run_folder.start_facts(pinned))}
+    model = pinned.model
+    revision = run_folder.once(run, lambda: checkpoints.revision_of(model.path, model.revision))
+    facts = {**prepared.facts, "model_revision": revision}
     run_folder.record(run, config.stage, facts)
     facts |= stage.train(trainer, config, run)
     facts |= method.summarise(facts)

@@ -21,8 +21,6 @@ C = TypeVar("C", bound=Trained)
 T = TypeVar("T")
 FIXED = ("seed", "task", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
 """What must not change between an interruption and the resumption."""
-MAKERS = (*STAGES.values(), "merge")
-"""Stages of a run that make weights."""
 HANDED_OVER = ".prepared.pickle"
 """File of the run folder through which the main process hands the data over."""
 REPLACED = ".replaced"
@@ -184,33 +182,3 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
                 refuse_changes(run, stage, {name: facts[name]}, where)
         run.record(stage, facts)
         shutil.rmtree(run.path / REPLACED, ignore_errors=True)
-
-
-def start_facts(config: Trained) -> dict[str, Any]:
-    """What the manifest says of the start: which weights, and by what stages they were made.
-
-    Args:
-        config: the recipe, with the commit of a name on the Hub (``run_folder.pinned``).
-
-    Returns:
-        ``model_revision``, and ``start``: what the run that made the weights recorded, by stage;
-        empty for weights from elsewhere.
-    """
-    path = config.model.path
-    revision = checkpoints.revision_of(path, config.model.revision)
-    return {"model_revision": revision, "start": _recorded_before(path)}
-
-
-def _recorded_before(path: str) -> dict[str, Any]:
-    folder = local_folder(path)
-    if folder is None:
-        return {}
-    run = Run(folder.parent)
-    if not any((run.path / f"{stage}.yaml").is_file() for stage in STAGES.values()):
-        return {}  # no run of ours: another's manifest.json may hold anything
-    made = {stage: run.recorded(stage) for stage in MAKERS}
-    return {
-        stage: {name: fact for name, fact in facts.items() if name != "log"}  # too long to repeat
-        for stage, facts in made.items()
-        if facts
-    }

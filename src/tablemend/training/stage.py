@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -77,7 +78,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     return {
         "device": precision.device_name(),
         **precision.facts(config, trainer.args.device.type),
-        "strategy": launch.strategy_of(trainer.model_wrapped),
+        "strategy": launch.from_environment(os.environ).strategy,
         "steps": state.global_step,
         "planned_steps": state.max_steps,
         "ended_early": early,

@@ -8,8 +8,7 @@ import psutil
 import pytest
 import torch
 
-from tablemend.backends import hf, precision
-from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends import precision
 from tablemend.config import parse
 from tablemend.recipe.experiment import SftCommand
 from tablemend.training import launch as launching
@@ -39,11 +38,6 @@ def test_auto_is_bfloat16_where_the_device_has_it(native: bool) -> None:
     assert adapters.model.dtype == ("auto" if native else "float32")
     asked = ("train.precision=bfloat16", "model.dtype=bfloat16")
     assert settling.settle(recipe(*asked), "cpu") == recipe(*asked)
-
-
-def test_a_stored_bfloat16_is_loaded_as_float32_where_it_would_be_emulated(native: bool) -> None:
-    model = hf.load_model(Checkpoint(str(ROOT / "checkpoints/tiny-base")))
-    assert str(model.model.dtype) == ("torch.bfloat16" if native else "torch.float32")
 
 
 def test_asking_for_what_is_emulated_is_a_warning(native: bool) -> None:

@@ -42,9 +42,9 @@ def _index(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (shutil.rmtree, "no model folder"),
-        (lambda folder: (folder / "model.safetensors").unlink(), "has no weights"),
-        (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
+        (shutil.rmtree, "no checkpoint folder"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "but no weights"),
+        (lambda folder: (folder / "config.json").unlink(), "it has no config.json"),
         (lambda folder: (folder / "tokenizer_config.json").unlink(), "no tokenizer_config.json"),
         (_cut, "is not readable"),
         (_empty, "norm.weight is empty"),

@@ -23,9 +23,7 @@ from tablemend.tasks.sources import read_examples
 from tablemend.training.data import (
     IGNORED,
     build_rows,
-    check_end_of_turn,
     check_row,
-    refuse_shared_tables,
     render,
     show,
 )
@@ -47,8 +45,7 @@ def recipe(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Experiment]:
 
 
 @pytest.mark.parametrize("output", ["markdown", "json", "latex"])
-@pytest.mark.parametrize("kind", ["clean", "adversarial"])
-@pytest.mark.parametrize("thinking", ["off", "quote"])
+@pytest.mark.parametrize(("kind", "thinking"), [("clean", "off"), ("adversarial", "quote")])
 def test_supervised_ids_decode_to_the_target_and_one_end_of_turn(
     tokenizer: Any, recipe: Callable[..., Experiment], output: str, kind: Any, thinking: str
 ) -> None:
@@ -67,34 +64,6 @@ def test_supervised_ids_decode_to_the_target_and_one_end_of_turn(
         check_row(tokenizer, row, target)
         with pytest.raises(TablemendError, match="supervised ids decode to"):
             check_row(tokenizer, row, f"{target}!")
-
-
-def test_what_does_not_fit_is_dropped_and_counted(
-    tokenizer: Any, recipe: Callable[..., Experiment]
-) -> None:
-    config = recipe()
-    lengths = sorted(len(render(tokenizer, e, "adversarial", config)) for e in EXAMPLES)
-    limit = lengths[len(lengths) // 2]
-    built = build_rows(tokenizer, EXAMPLES, recipe(f"train.max_length={limit}"))
-    kept = [length for length in lengths if length <= limit]
-    assert sorted(map(len, built.rows)) == kept
-    assert built.dropped == {f"longer than {limit} tokens": len(lengths) - len(kept)}
-    with pytest.raises(TablemendError, match=rf"no training example fits.*{lengths[-1]}"):
-        build_rows(tokenizer, EXAMPLES, recipe("train.max_length=20"))
-
-
-def test_a_tokenizer_that_would_never_stop_is_refused(tiny_model: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(tiny_model)
-    check_end_of_turn(tokenizer)
-    tokenizer.eos_token = "<|endoftext|>"
-    with pytest.raises(TablemendError, match="does not end the assistant's turn"):
-        check_end_of_turn(tokenizer)
-
-
-def test_shared_tables_are_refused() -> None:
-    refuse_shared_tables(EXAMPLES[:6], EXAMPLES[6:], "test")
-    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 1 tables"):
-        refuse_shared_tables(EXAMPLES[:6], EXAMPLES[5:], "test")
 
 
 def test_length_groups_are_a_permutation_without_padding_that_changes_by_epoch() -> None:

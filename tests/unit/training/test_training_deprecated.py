@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer, PreTrainedModel
+from transformers import AutoTokenizer
 
 import random_training
-from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
-from tablemend.training import models
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, Trained
 from tests.support.short_trainings import RECIPES, short, small_data
 
 STEP = ("train.epochs=null", "train.max_steps=1")
@@ -39,25 +38,3 @@ def test_a_step_of_each_training_draws_no_warning_of_what_will_be_gone(
         trainer = _trainer(config, tiny_model, tmp_path)
         trainer.train()
     assert trainer.state.global_step == 1
-
-
-@pytest.mark.parametrize("adapters", [False, True])
-def test_kernels_are_put_in_again_where_the_model_trains(
-    adapters: bool, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Loaded on the CPU, where there are none, a model would train without them on the GPU."""
-    training: list[bool] = []
-
-    def put_in(model: PreTrainedModel, wanted: bool, *_: Any, **__: Any) -> None:
-        model._use_kernels = wanted
-        if wanted:
-            training.append(model.training)
-
-    monkeypatch.setattr(PreTrainedModel, "set_use_kernels", put_in)
-    monkeypatch.setattr(random_training, "random_model", models.trainable_model)
-    more = (*STEP, "model.kernels=true", *(ADAPTERS if adapters else ()))
-    config = short(SftCommand, tiny_model, tmp_path, small_data(8), *more)
-    trainer = _trainer(config, tiny_model, tmp_path)
-    assert training == [False]
-    trainer.train()
-    assert training == [False, True]

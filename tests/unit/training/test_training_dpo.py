@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.backends.checkpoints import Checkpoint
 from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand
 from tablemend.renderer import prompt_ids
-from tablemend.runs import Run, write_json, write_jsonl
+from tablemend.runs import write_json, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training import checkpoints, preference
@@ -171,24 +170,6 @@ def test_what_does_not_fit_is_dropped_and_counted_never_cut(
     }
 
 
-def test_pairs_that_other_weights_answered_are_warned_of(
-    command: Callable[..., DpoCommand],
-    pairs: Path,
-    tiny_model: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    own = tmp_path / "own"
-    shutil.copytree(pairs, own)
-    config = command("drawn", f"dpo.pairs.path={own}")
-    tokenizer = checkpoints.load_tokenizer(config.model)
-    for drawn, warns in (("elsewhere", True), (Checkpoint(str(tiny_model)).fingerprint(), False)):
-        made = Run(own).recorded("preference")
-        Run(own).record("preference", {**made, "model": drawn})
-        preference.prepare(config, Run.of(config), tokenizer)
-        assert ("were drawn from other weights" in capsys.readouterr().out) == warns
-
-
 def test_pairs_of_other_examples_are_refused(
     command: Callable[..., DpoCommand], pairs: Path
 ) -> None:
@@ -222,7 +203,6 @@ def test_the_script_trains_and_records_the_start(
     out = capsys.readouterr().out
     assert f"{tmp_path}/second/model: 2 steps" in out and "the right way round" in out
     facts = json.loads((tmp_path / "second" / "manifest.json").read_text())["dpo"]
-    assert facts["start"] == {"sft": {"rows_hash": "abc"}}
     assert facts["rows"] == facts["pairs"] == 16 and facts["pairs_made"]["rejected"]
     assert facts["model_revision"].startswith("sha256:")
     _main([f"recipe={recipe}"], monkeypatch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -52,21 +51,12 @@ def _greedy(model: Any, prompt: list[int]) -> list[int]:
     return found[0, len(prompt) :].tolist()
 
 
-def test_torchs_generator_alone_decides(tiny_model: Path) -> None:
-    model = _model(tiny_model)
-    first = _draw(model, 1.0)
-    assert first == _draw(model, 1.0) != _draw(model, 1.0, seed=1)
-    assert first[0] != first[3]  # one prompt, two answers
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_nothing_is_dropped_while_answers_are_drawn(tiny_model: Path, training: bool) -> None:
+def test_nothing_is_dropped_while_answers_are_drawn(tiny_model: Path) -> None:
     plain = _model(tiny_model)
     lora = LoraConfig(r=4, lora_dropout=0.9, target_modules="all-linear", init_lora_weights=False)
-    torch.manual_seed(3)
     adapted = get_peft_model(plain.model, lora)
     answers = []
-    for mode in (training, False):
+    for mode in (True, False):
         adapted.train(mode)
         answers.append(_draw(HFModel(adapted, plain.tokenizer, frozenset()), 1e-6))
         assert adapted.training is mode

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +19,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.renderer import prompt_ids
 from tablemend.tasks import tablehallu
-from tablemend.training import engine, grpo, models, stage
+from tablemend.training import engine, grpo, stage
 from tablemend.training.phases import Prepared
 from tests.support.short_trainings import ROOT, short, small_data
 from tests.support.trainings_in_process import begin
@@ -175,7 +173,7 @@ def test_vllm_is_asked_as_transformers_is(
     known = [prompt_ids(tokenizer, chat, thinking != "off") for chat in chats]
     assert len(vllm.asked) == 16 and all(ids in known for ids in vllm.asked)
     assert len(vllm.synced) == 2 and not torch.equal(*vllm.synced)
-    steps = [entry for entry in facts["log"] if "equal_groups" in entry]
+    steps = [entry for entry in facts["log"] if grpo.EQUAL in entry]
     assert [entry["reward"] for entry in steps] == [0.5, 0.5]  # one that is cut earns nothing
     assert [entry["completions/clipped_ratio"] for entry in steps] == [0.25, 0.25]
     noted = grpo.summary(facts["log"])["mean"]
@@ -212,30 +210,15 @@ def test_an_engine_that_cannot_work_is_no_recipe(
     assert any(key in found and message in found for found in caught.value.problems)
 
 
-@pytest.mark.parametrize("name", ["vllm-colocate", "vllm-server"])
-def test_no_vllm_and_no_gpu_are_refused_before_anything_is_loaded(
-    name: str,
-    command: Callable[..., GrpoCommand],
-    tiny_model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_no_vllm_and_no_gpu_are_refused(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the command itself; showing prompts needs no engine."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(models, "trainable_model", lambda *_: pytest.fail("the model was loaded"))
-    chosen = ["recipe=tiny-grpo", f"model.path={tiny_model}", f"run={tmp_path}/run"]
-    chosen += [f"grpo.engine={name}"] + ([SERVER] if name == "vllm-server" else [])
-    main = runpy.run_path(str(ROOT / "train" / "grpo.py"))["main"]
+    config = command("grpo.engine=vllm-colocate")
     for there, message in ((False, "needs vllm, which is not installed"), (True, "needs a CUDA")):
         monkeypatch.setattr(engine, "find_spec", lambda _, there=there: there or None)
-        monkeypatch.setattr(sys, "argv", ["train/grpo.py", *chosen])
-        with pytest.raises(TablemendError, match=message) as caught:
-            main()
-        assert "\n" not in str(caught.value) and not (tmp_path / "run").exists()
-    monkeypatch.setattr(sys, "argv", ["train/grpo.py", *chosen, "show=1", "data.train.n=9"])
-    main()
-    assert "reward 1" in capsys.readouterr().out
+        with pytest.raises(TablemendError, match=message):
+            engine.refuse_engine(config)
 
 
 def test_layers_other_than_attention_are_refused_before_anything_is_loaded(
@@ -288,10 +271,8 @@ def _started(**changes: Any) -> dict[str, Any]:
     ("answers", "message"),
     [
         ({}, "answers 404 to /health"),
-        ({"/health": None}, "does not describe itself as a vLLM server"),
         (GOOD | {"/v1/models": b"<html>"}, "does not describe itself as a vLLM server"),
         (_started(weight_transfer_config=None), "takes no weights over NCCL"),
-        (_started(weight_transfer_config={"backend": "ipc"}), "takes no weights over NCCL"),
         (_started(model_config={"logprobs_mode": "raw_logprobs"}), "gives raw_logprobs"),
         (_started(device_config={"device": "cpu"}), "computes on a CPU"),
         (

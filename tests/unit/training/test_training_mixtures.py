@@ -16,7 +16,6 @@ from transformers import AutoTokenizer
 from tablemend.config import ConfigError, Part, parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment, SftCommand
-from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run
 from tablemend.tasks.chats import Chat
@@ -186,19 +185,6 @@ def test_a_part_of_which_nothing_is_left_is_named(tokenizer: Any, recipe: Recipe
     config = recipe("train.max_length=100")
     with pytest.raises(TablemendError, match=r"^data\.train\.one: no training example fits 100"):
         build_mixture(tokenizer, read_training(config.data.train, read_examples), config)
-
-
-def test_tables_of_a_part_that_are_held_out_too_are_refused(
-    tokenizer: Any, recipe: Recipe, tmp_path: Path
-) -> None:
-    config = recipe()
-    shared = read_training(config.data.train, read_examples)["two"][3]
-    assert isinstance(shared, Example)
-    path = tmp_path / "test.jsonl"
-    path.write_text(json.dumps(shared.to_json()) + "\n")
-    held_out = recipe(f"data.test.source={path}", "data.test.n=null", "data.test.seed=0")
-    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 1 tables"):
-        prepare(held_out, RUN, tokenizer)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ def test_a_merge_that_would_answer_otherwise_leaves_the_adapter(
     tokenizer = checkpoints.load_tokenizer(config.model)
     prepared = sft.prepare(config, run, tokenizer)
     trainer = sft.build_trainer(config, run, tokenizer, prepared)
-    facts: dict[str, Any] = {**prepared.facts, **run_folder.start_facts(config)}
+    revision = checkpoints.revision_of(str(tiny_model))
+    facts: dict[str, Any] = {**prepared.facts, "model_revision": revision}
     facts |= stage.train(trainer, config, run)
     with monkeypatch.context() as patch:
         spoil_merges(patch)

@@ -14,31 +14,14 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model, SftCommand, Trained
 from tablemend.recipe.training import Lora
-from tablemend.runs import Run, write_json
+from tablemend.runs import Run
 from tablemend.training import adapters, checkpoints, run_folder
 from tablemend.training.models import lora_config
-from tablemend.training.run_folder import start_facts
 from tests.support.short_trainings import RECIPES, short, small_data
 
 
 def _config(path: object, run: Path, *overrides: str) -> SftCommand:
     return short(SftCommand, Path(str(path)), run, small_data(8), "train.epochs=1", *overrides)
-
-
-@pytest.mark.parametrize("folder", ["model", "merged"])
-def test_the_stages_that_made_the_weights_are_repeated_without_their_log(
-    folder: str, tmp_path: Path
-) -> None:
-    first = Run(tmp_path / "first")
-    config = _config(first.path / folder, tmp_path / "run")
-    nothing = {"model_revision": "sha256:", "start": {}}
-    assert start_facts(config) == nothing
-    made = {"sft": {"rows_hash": "abc", "log": [1]}, "merge": {"base": "x"}, "compare": {"n": 1}}
-    write_json(first.manifest, made)
-    assert start_facts(config) == nothing  # another program's manifest
-    (first.path / "sft.yaml").touch()
-    found = start_facts(config)["start"]
-    assert found == {"sft": {"rows_hash": "abc"}, "merge": {"base": "x"}}
 
 
 @pytest.mark.parametrize("kind", RECIPES)
@@ -99,7 +82,7 @@ def test_a_name_on_the_hub_is_one_commit_for_the_whole_training(
     run = Run.of(config)
     assert run_folder.begin(config, run, overwrite=False)
     pinned = run_folder.pinned(config, run)
-    assert start_facts(pinned)["model_revision"] == pinned.model.revision == SHA
+    assert pinned.model.revision == checkpoints.revision_of("owner/base", SHA) == SHA
     _on_the_hub(cache, tiny_model, MOVED)  # while it trains
     (cache / "models--owner--base" / "snapshots" / MOVED / "model.safetensors").unlink()
     assert checkpoints.load_tokenizer(pinned.model) and checkpoints.load_model(pinned.model)
