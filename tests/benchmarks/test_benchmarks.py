@@ -6,15 +6,12 @@ import gc
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from tablemend.backends.requests import Completion
 from tablemend.config import ConfigError, load
 from tablemend.records.claims import CLAIM_ERRORS
 
@@ -73,53 +70,6 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     config = load(throughput.Benchmark)
     packed = throughput.sides_of(config, [10, 20, 30])["TRL, packed"][0].train
     assert (packed.max_length, packed.micro_batch, packed.global_batch) == (80, 1, 2)
-
-
-class FakeEngine:
-    """Answers with the prompt's id, having read ``share`` of it before."""
-
-    def __init__(self, log: list[str], name: str, share: float) -> None:
-        self.log, self.name, self.share = log, name, share
-
-    def load(self) -> None:
-        self.log.append(f"load {self.name}")
-
-    def close(self) -> None:
-        self.log.append(f"close {self.name}")
-
-    def generate(self, requests: list[Any]) -> Iterator[Completion]:
-        self.log.append(f"{self.name} {len(requests)}")
-        for request in requests:
-            cached = int(100 * self.share)
-            yield Completion(request.id, request.id, 100, 10, "stop", cached_tokens=cached)
-
-
-def test_vllms_systems_ask_about_the_same_contexts() -> None:
-    vllm = benchmark("vllm_engine")
-    requests = vllm.systems_of(vllm.Benchmark(contexts=3), 0)
-    assert len(requests) == len({request.id for request in requests}) == 15
-    contexts = {request.messages[0]["content"].partition("\n\nQuery")[0] for request in requests}
-    assert len(contexts) == 3
-    prompts = {(request.messages[0]["content"], request.thinking) for request in requests}
-    assert len(prompts) == 15
-    other = vllm.systems_of(vllm.Benchmark(contexts=3), 1)
-    assert not prompts & {(request.messages[0]["content"], request.thinking) for request in other}
-
-
-def test_vllms_sides_answer_the_same_prompts_turn_about() -> None:
-    vllm = benchmark("vllm_engine")
-    settings = vllm.Benchmark(prompts=4)
-    rounds = [vllm.prompts_of(settings, number) for number in range(2)]
-    log: list[str] = []
-    sides = {"one": FakeEngine(log, "one", 0), "two": FakeEngine(log, "two", 0.75)}
-    measured = vllm.compare(sides, rounds)
-    assert log[:4] == ["load one", "one 1", "load two", "two 1"]
-    assert log[4:] == ["one 4", "two 4", "two 4", "one 4", "close one", "close two"]
-    one, two = vllm.summarise("contexts", measured)
-    assert (one["computed"], two["computed"]) == (400, 100)
-    assert (one["times_fewer_computed"], two["times_fewer_computed"]) == (1, 4)
-    assert two["equal_answers"] == 1 and two["times_as_fast"] > 0
-    assert vllm.table([one, two]).splitlines()[3].startswith("| contexts | two | 100 | 75% | ")
 
 
 def test_backends_measures_what_came_back(

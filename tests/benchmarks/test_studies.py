@@ -14,7 +14,7 @@ from studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed
 from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
-from tablemend.reports.page_markers import fill_page, read_page
+from tablemend.reports.page_markers import fill_page
 from tablemend.runs import Run, Store, write_json, write_jsonl
 
 ROOT = Path(__file__).parents[2]
@@ -222,27 +222,6 @@ def test_the_tables_say_what_was_found(tmp_path: Path, monkeypatch: pytest.Monke
     assert base.split("|")[2].strip() == "100.0 / 100.0" and base.split("|")[-2].strip() == "0"
     training = tables.training_table(results)
     assert "GRPO from the start" in training and "1,280" in training
-
-
-def test_the_page_has_a_place_for_each_table_and_keeps_its_prose(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    results = running.collect(*write_study(tmp_path / "study"))
-    page = tmp_path / "page.md"
-    page.write_text((ROOT / "results" / "equal-budget.md").read_text("utf-8"), encoding="utf-8")
-    text = read_page(page, tables.PLACES)
-    assert [name for name in tables.PLACES if f"<!-- figures: {name} -->" not in text] == []
-    fill_page(page, tables.places(results), tables.PLACES)
-    filled = page.read_text("utf-8")
-    assert "Seeds 0, 1;" in filled and "| SFT, then GRPO" in filled
-    fill_page(page, tables.places(results), tables.PLACES)
-    assert page.read_text("utf-8") == filled
-    with pytest.raises(TablemendError, match="no page"):
-        running.run_study(EqualBudget(page=str(tmp_path / "nowhere.md")))
-    page.write_text("<!-- figures: all alms -->\n<!-- end -->\n", encoding="utf-8")
-    with pytest.raises(TablemendError, match="no figures are called 'all alms'"):
-        running.run_study(EqualBudget(page=str(page)))
 
 
 def test_the_pages_show_the_committed_figures(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ pytest.importorskip("matplotlib")
 
 from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
-from tablemend.meta_evaluation.basketball import move_places
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.meta_evaluation.items import split_of
 from tablemend.meta_evaluation.page import SECTIONS, STUDY, fill_page, report, terminal
@@ -199,13 +198,6 @@ def test_a_model_is_compared_beside_the_program(
     program, model, both = validate(command)[0]["sets"]["quintd"]["scorers"].values()
     assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
     assert both["coverage"]["rate"] >= program["coverage"]["rate"]
-
-
-def test_places_move_to_another_spacing() -> None:
-    one, other = "won 101 - 93 , and", "won 101-93, and"
-    places = move_places(one, other)
-    start, end = one.index("101"), one.index(" ,")
-    assert other[places[start] : places[end - 1] + 1] == "101-93"
 
 
 def test_quotes_are_found_with_a_slip() -> None:

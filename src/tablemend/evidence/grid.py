@@ -88,7 +88,6 @@ class Line:
         total: whether it adds up or averages other rows, so that no count or maximum includes it.
         name: its cell in the key column, from above where that is merged.
         unit: what its name or its section states: ``Revenue ($ millions)``.
-        sections: the section headings alone.
     """
 
     index: int
@@ -97,7 +96,6 @@ class Line:
     total: bool
     name: str = ""
     unit: Unit = PLAIN
-    sections: tuple[str, ...] = ()
 
 
 class Grid:
@@ -176,7 +174,7 @@ class Grid:
         for part, name, levels, total in zip(body, names, paths, totals, strict=True):
             unit = merge_units(row_unit(name), *map(row_unit, reversed(part.sections)))
             header = ", ".join(levels)
-            lines.append(Line(part.row, header, levels, total, name, unit, part.sections))
+            lines.append(Line(part.row, header, levels, total, name, unit))
         return tuple(lines)
 
     @cached_property

@@ -423,16 +423,16 @@ def test_random_tables_keep_their_places() -> None:
                 assert grid.unit(line.index, column.index).scale >= 1
 
 
-def test_ten_thousand_rows_and_cells_of_ten_thousand_characters_are_bounded() -> None:
-    long = Grid(Table.of(["n", "x", "y"], [[f"row {i}", str(i), f"{i}%"] for i in range(10_000)]))
-    wide = Grid(Table.of(["n", "x"], [["word " * 2_000, "5 " * 5_000] for _ in range(200)]))
+def test_many_rows_and_cells_of_ten_thousand_characters_are_bounded() -> None:
+    long = Grid(Table.of(["n", "x", "y"], [[f"row {i}", str(i), f"{i}%"] for i in range(3_000)]))
+    wide = Grid(Table.of(["n", "x"], [["word " * 2_000, "5 " * 5_000] for _ in range(60)]))
     started = time.process_time()
     for grid in (long, wide):
         for line in grid.lines:
             grid.value(line.index, 1)
             grid.unit(line.index, 1)
         assert grid.evidence(grid.lines[-1].index, 1).text
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 3
 
 
 def test_real_hierarchical_tables_keep_every_filled_cell_and_name_every_linked_one(

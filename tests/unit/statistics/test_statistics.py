@@ -55,20 +55,6 @@ def test_mean_interval_contains_the_mean(values: list[float]) -> None:
 # ---- clusters ----
 
 
-def test_one_example_a_table_is_as_without_tables() -> None:
-    generator = np.random.default_rng(3)
-    values = generator.choice([0.0, 0.5, 1.0], size=(50, 2))
-    pairs = [tuple(row) for row in values.tolist()]
-    events = [(a > 0, b > 0) for a, b in pairs]
-    tables = [f"t{index}" for index in range(50)]
-    assert design_effect([a for a, _ in pairs], tables) == 1.0
-    assert mean_interval([a for a, _ in pairs], clusters=tables) == mean_interval(
-        [a for a, _ in pairs]
-    )
-    assert compare_shares(pairs, tables) == compare_shares(pairs)
-    assert compare_events(events, tables) == compare_events(events)
-
-
 @pytest.mark.parametrize("copies", [2, 5])
 def test_copies_of_an_example_say_nothing_new(copies: int) -> None:
     """Every table asked about several times, always with the same outcome: as if asked once."""

@@ -14,7 +14,7 @@ from tablemend.tables.write import write_table
 
 GOLD = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
 DRAFT = Table.of(["Draft"], [["x"]])
-SIZE = 150_000
+SIZE = 50_000
 
 
 def both(format: Format) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def test_long_answers_take_linear_time(head: str, text: str) -> None:
     answer = head + text * (SIZE // len(text))
     start = time.process_time()
     found = extract_table(answer)
-    assert time.process_time() - start < 8  # quadratic time would be minutes
+    assert time.process_time() - start < 5  # a step for each pair would be hours
     assert found.table is not None or 0 < len(found.reason) < 200
 
 
