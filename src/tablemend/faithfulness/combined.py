@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifier import Usage, Verifier
-from tablemend.records import Document, Verdict
+from tablemend.faithfulness.verifier import Verifier
+from tablemend.records import Document, Usage, Verdict
 
 
 class CombinedVerifier:

@@ -18,7 +18,7 @@ from tablemend.faithfulness.options import (
     refuse_unread,
 )
 from tablemend.faithfulness.staf import verify_documents
-from tablemend.records import VERDICTS, Verdict, VerdictName, Verification
+from tablemend.records import VERDICTS, Usage, Verdict, VerdictName, Verification
 from tablemend.statistics import mean_interval
 from tablemend.values.text import on_one_line
 
@@ -147,18 +147,10 @@ def _counts(counts: dict[VerdictName, int] | Counter[VerdictName]) -> str:
 def _verifier_lines(found: Sequence[Verification]) -> str:
     names = list(dict.fromkeys(one.verifier for one in found))
     lines = [f"{'verifier':<16}{name}" for name in names]
-    lines += asked(
-        sum(one.calls for one in found),
-        sum(one.prompt_tokens for one in found),
-        sum(one.completion_tokens for one in found),
-    )
-    return "\n".join(lines)
+    return "\n".join([*lines, *asked(sum((one.usage for one in found), Usage()))])
 
 
-def asked(calls: int, prompt_tokens: int, completion_tokens: int) -> list[str]:
+def asked(usage: Usage) -> list[str]:
     """The line on what models were asked; none without a call."""
-    if not calls:
-        return []
-    return [
-        f"{'asked':<16}{calls} calls, {prompt_tokens} tokens in, {completion_tokens} tokens out"
-    ]
+    tokens = f"{usage.prompt_tokens} tokens in, {usage.completion_tokens} tokens out"
+    return [f"{'asked':<16}{usage.calls} calls, {tokens}"] if usage.calls else []

@@ -18,7 +18,7 @@ from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
 from tablemend.prompting.replies import REQUEST_FAILED
-from tablemend.records import Verification
+from tablemend.records import Usage, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import answer_format, load_text
 from tablemend.tables.table import Table, TableError
@@ -232,9 +232,9 @@ def why_nothing(given: Input, found: Verification, verifier: str) -> str:
 
 def why_failed(found: Sequence[Verification]) -> str:
     """Why every request to a model has failed; empty where one has not, or none was sent."""
-    calls = sum(one.calls for one in found)
-    if not calls or sum(one.failed for one in found) < calls:
+    usage = sum((one.usage for one in found), Usage())
+    if not usage.calls or usage.failed < usage.calls:
         return ""
     said = (text for one in found for text in (*(v.reason for v in one.verdicts), *one.notes))
     _, _, why = next((one for one in said if REQUEST_FAILED in one), "").partition(REQUEST_FAILED)
-    return f"every request to a model failed ({calls} in all){why}"
+    return f"every request to a model failed ({usage.calls} in all){why}"

@@ -21,7 +21,7 @@ from tablemend.faithfulness.premise import (
     unscored,
     whole_tables,
 )
-from tablemend.faithfulness.verifier import Extraction, Usage
+from tablemend.faithfulness.verifier import Extraction
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import (
     WRONG_FIELD,
@@ -30,7 +30,7 @@ from tablemend.prompting.replies import (
     prose,
     why_no_answer,
 )
-from tablemend.records import NO_CLAIMS, VERDICTS, Claim, Document, Verdict, VerdictName
+from tablemend.records import NO_CLAIMS, VERDICTS, Claim, Document, Usage, Verdict, VerdictName
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 EXTRACT, VERIFY = "extract", "verify"

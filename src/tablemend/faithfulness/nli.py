@@ -17,8 +17,7 @@ from tablemend.backends.loading import load, read_config
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.labels import read_labels
 from tablemend.faithfulness.premise import gather, premise, scored, unscored
-from tablemend.faithfulness.verifier import Usage
-from tablemend.records import Claim, Document, Evidence, Verdict
+from tablemend.records import Claim, Document, Evidence, Usage, Verdict
 
 DEFAULT = "cross-encoder/nli-deberta-v3-base"
 """Contradiction, entailment, neutral; 184 million weights."""

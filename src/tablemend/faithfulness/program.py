@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tablemend.claims.extract import VERSION as EXTRACTOR_VERSION
 from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifier import Extraction, Usage
-from tablemend.records import Document, Verdict
+from tablemend.faithfulness.verifier import Extraction
+from tablemend.records import Document, Usage, Verdict
 from tablemend.verifier.program import VERSION, verify_document
 
 

@@ -142,22 +142,12 @@ def verify_documents(
         scored = verifying.verify(list(zip(documents, sources, strict=True)))
     found = []
     for extraction, source, (verdicts, usage) in zip(extractions, sources, scored, strict=True):
-        spent, name, notes = extraction.usage + usage, verifying.name, extraction.notes
+        name, notes = verifying.name, extraction.notes
         if extraction.document.table is None:
             name = f"{name}; claims: {extracting.name}"
         elif isinstance(verifying, ProgramVerifier):  # a model reads the whole query
             notes = answer_notes(extraction.document.table, source.query)
-        found.append(
-            Verification(
-                verdicts,
-                name,
-                spent.calls,
-                spent.prompt_tokens,
-                spent.completion_tokens,
-                notes,
-                spent.failed,
-            )
-        )
+        found.append(Verification(verdicts, name, extraction.usage + usage, notes))
     return found
 
 

@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from tablemend.evidence.source import Source
-from tablemend.records import Document, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What models were asked: requests, tokens, and requests that failed; nothing for a program."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    failed: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.failed + other.failed,
-        )
-
-
-NOTHING = Usage()
+from tablemend.records import NOTHING, Document, Usage, Verdict
 
 
 class Verifier(Protocol):

@@ -38,7 +38,7 @@ def score_verifier(items: Sequence[Item], scored: Scored) -> dict[str, Any]:
     total = sum((one.counts for one in texts), start=Counts())
     figures = _all_figures(texts) | {
         "verifier": scored.verifier,
-        "calls": sum(one.calls for one in scored.verifications),
+        "calls": sum(one.usage.calls for one in scored.verifications),
         "by_label": _by_label(total),
     }
     if scored.seconds:

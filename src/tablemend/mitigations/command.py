@@ -23,6 +23,7 @@ from tablemend.faithfulness.options import (
     refuse_unread,
 )
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
+from tablemend.records import Usage
 from tablemend.values.text import on_one_line
 
 if TYPE_CHECKING:
@@ -96,11 +97,11 @@ def _why_failed(name: str, found: Sequence[Mended]) -> str:
     """Why every request failed, to verify or to rewrite; empty where one did not, or none was."""
     if why := inputs.why_failed([one.before for one in found if one.before is not None]):
         return f"{name}: {why}"
-    calls = sum(one.usage.calls for one in found)
-    if not calls or sum(one.usage.failed for one in found) < calls:
+    usage = sum((one.usage for one in found), Usage())
+    if not usage.calls or usage.failed < usage.calls:
         return ""
     why = next((edit.reason for one in found for edit in one.undone), "")
-    return f"{name}: every request to a model failed ({calls} in all): {why}"
+    return f"{name}: every request to a model failed ({usage.calls} in all): {why}"
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -149,8 +150,7 @@ def describe(found: Mended) -> str:
         lines += ["", f"{'STAF':<16}{_staf(found.before)} before, {_staf(found.after)} after"]
         shares = f"{found.before.unscored:.3f} before, {found.after.unscored:.3f} after"
         lines.append(f"{'unscored':<16}{shares}")
-    usage = found.usage
-    lines += asked(usage.calls, usage.prompt_tokens, usage.completion_tokens)
+    lines += asked(found.usage)
     return "\n".join(lines)
 
 

@@ -17,10 +17,9 @@ from tablemend.claims.cues import find_cues
 from tablemend.evidence.marks import read_cell
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
-from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Edit, Mended, apply_edits, narrowed
 from tablemend.mitigations.spelling import Bound, spell_alike
-from tablemend.records import Evidence, Verdict, Verification
+from tablemend.records import NOTHING, Evidence, Verdict, Verification
 from tablemend.values.cells import same_value
 from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
@@ -80,7 +79,7 @@ def repair_text(text: str, source: Source, verify: Verify = verify_text) -> Mend
         return spent[-1]
 
     kept, after = _keep_better(before, edits, verify_edited)
-    usage = sum((Usage(v.calls, v.prompt_tokens, v.completion_tokens) for v in spent), NOTHING)
+    usage = sum((one.usage for one in spent), NOTHING)
     undone = tuple(edit for edit in edits if edit not in kept)
     return Mended(apply_edits(text, kept), tuple(kept), undone, before, after, usage, 1)
 

@@ -14,12 +14,11 @@ from tablemend.backends.asking import ask
 from tablemend.backends.requests import Completion, Message, Request, Sampling
 from tablemend.faithfulness.llm import usage_of
 from tablemend.faithfulness.staf import verify_documents
-from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY
 from tablemend.prompting.files import after_rejection
 from tablemend.prompting.replies import Unreadable, why_no_answer
-from tablemend.records import Verdict, Verification
+from tablemend.records import NOTHING, Verdict, Verification
 from tablemend.tables.table import Cell, Table
 
 PASSES = 2
@@ -195,10 +194,5 @@ def _verify(works: Sequence[Rewriting[Any]], tools: Tools) -> list[Verification]
     documents = [(work.document(work.wanted), work.draft.evidence) for work in works]
     found = verify_documents(documents, tools.verifier, tools.extractor)
     for work, one in zip(works, found, strict=True):
-        work.usage += spent(one)
+        work.usage += one.usage
     return found
-
-
-def spent(found: Verification) -> Usage:
-    """What a verification took."""
-    return Usage(found.calls, found.prompt_tokens, found.completion_tokens, found.failed)

@@ -159,24 +159,41 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What models were asked: requests, tokens, and requests that failed; nothing for a program."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failed: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.failed + other.failed,
+        )
+
+
+NOTHING = Usage()
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """All verdicts on one document (TabFaith, section 4).
 
     Attributes:
         verdicts: one a claim, in the document's order.
         verifier: verifier and extractor with their versions.
-        calls, prompt_tokens, completion_tokens: what models were asked for it; 0 for a program.
+        usage: what models were asked for it.
         notes: what a reader must know beside, such as claims of a model that were dropped.
-        failed: calls that failed for good.
     """
 
     verdicts: tuple[Verdict, ...]
     verifier: str
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    usage: Usage = NOTHING
     notes: tuple[str, ...] = ()
-    failed: int = 0
 
     @property
     def counts(self) -> dict[VerdictName, int]:
@@ -226,8 +243,8 @@ class Verification:
             "counts": dict(self.counts),
             "claims": [verdict.to_json() for verdict in self.verdicts],
             "verifier": self.verifier,
-            "calls": self.calls,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
+            "calls": self.usage.calls,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
             "notes": list(self.notes),
         }

@@ -17,9 +17,8 @@ from tablemend.faithfulness.llm import (
     ModelExtractor,
     read_verdict,
 )
-from tablemend.faithfulness.verifier import Usage
 from tablemend.prompting.replies import Unreadable
-from tablemend.records import Claim, ClaimKind, Document, Verdict
+from tablemend.records import Claim, ClaimKind, Document, Usage, Verdict
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.values.sentences import Span
@@ -212,8 +211,6 @@ def test_an_open_verifier_stays_open_and_usage_is_added_up() -> None:
         [(TEXT, SOURCE), (TEXT, SOURCE)], LLMVerifier(backend), ModelExtractor(extracting)
     )
     assert [one.staf for one in found] == [1.0, 1.0]
-    assert [(one.calls, one.prompt_tokens, one.completion_tokens) for one in found] == [
-        (3, 30, 9)
-    ] * 2
+    assert [one.usage for one in found] == [Usage(3, 30, 9)] * 2
     assert not backend.closed and not extracting.closed
     assert found[0].verifier == "llm:hf:canned, verify/2; claims: llm:hf:canned, extract/1"

@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifier import Usage
 from tablemend.mitigations.edits import Draft, Mended
 from tablemend.mitigations.mend import mend as mend_drafts
-from tablemend.records import Document, Verdict
+from tablemend.records import Document, Usage, Verdict
 from tablemend.tables.extract import extract_table
 from tests.support.faithfulness_models import Answer, CannedBackend
 
