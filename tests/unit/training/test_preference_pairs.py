@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment, PairsCommand
 from tablemend.records import Answer, Example, FinishReason
-from tablemend.runs import write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.training.pair_making import make_pairs
 from tablemend.training.pairs import FILE, Pair, PairMaker, Prompt, read_pairs
@@ -202,23 +200,6 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(TablemendError, match="holds other files than pairs"):
             make_pairs(command(tmp_path, "dpo.pairs.sampled=0", *more))
     assert {path.name for path in tmp_path.iterdir()} == {"generations", "manifest.json"}
-
-
-def test_no_pair_at_all_is_refused_with_the_reasons(tmp_path: Path) -> None:
-    table = EXAMPLES[0].gold_table.filled("7")
-    example = replace(EXAMPLES[0], gold_table=table, id="")  # no blank to fill
-    examples = tmp_path / "one.jsonl"
-    write_jsonl(examples, [example.to_json()])
-    config = command(
-        tmp_path / "pairs",
-        f"data.train={{source: {examples}, n: null, seed: 0}}",
-        "data.validation=null",
-        "dpo.pairs.sampled=0",
-        "dpo.pairs.errors=[blank_filling]",
-    )
-    with pytest.raises(TablemendError, match="no pair came of 1 examples: 1 x no edit with a find"):
-        make_pairs(config)
-    assert not (tmp_path / "pairs" / FILE).exists()
 
 
 @pytest.mark.parametrize(

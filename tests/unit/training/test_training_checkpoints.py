@@ -122,24 +122,3 @@ def test_an_untrained_adapter_is_refused(tmp_path: Path) -> None:
     tensors = {name: torch.zeros(4, 2), other: torch.ones(4, 2)}
     save_file(tensors, tmp_path / "adapter_model.safetensors")
     checkpoints.check_weights(tmp_path, {**shapes, other: (4, 2)})
-
-
-@pytest.mark.parametrize("field", ["eos_token_id", "pad_token_id"])
-def test_a_generation_that_would_not_stop_is_refused(copy: Path, field: str) -> None:
-    tokenizer = checkpoints.load_tokenizer(Model(path=str(copy), context_length=128))
-    checkpoints.check_generation(copy, tokenizer)
-    path = copy / "generation_config.json"
-    settings = json.loads(path.read_text())
-    del settings[field]
-    path.write_text(json.dumps(settings))
-    with pytest.raises(TablemendError, match="generation would not stop"):
-        checkpoints.check_generation(copy, tokenizer)
-
-
-def test_the_revision_of_local_weights_is_their_hash(copy: Path, tiny_model: Path) -> None:
-    one = checkpoints.revision_of(str(copy))
-    assert one == checkpoints.revision_of(str(tiny_model))
-    tensors = load_file(copy / "model.safetensors")
-    tensors["model.norm.weight"] += 1
-    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
-    assert checkpoints.revision_of(str(copy)) != one

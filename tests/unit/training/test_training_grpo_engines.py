@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
+import httpx
 import pytest
 import torch
 from transformers import GenerationConfig, Qwen3NextConfig
@@ -234,32 +233,24 @@ def test_layers_other_than_attention_are_refused_before_anything_is_loaded(
     assert "\n" not in str(caught.value)
 
 
+Serve = Callable[[dict[str, Any]], str]
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[..., str]]:
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """A server that answers some paths, and 404 to all others."""
-    servers = []
 
     def start(answers: dict[str, Any]) -> str:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
-                self.send_response(200 if path in answers else 404)
-                self.end_headers()
-                body = answers.get(path)
-                self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+        def get(url: str, timeout: float) -> httpx.Response:
+            path, body = httpx.URL(url).path, answers.get(httpx.URL(url).path)
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+            code = 200 if path in answers else 404
+            return httpx.Response(code, content=content, request=httpx.Request("GET", url))
 
-            def log_message(self, *_: Any) -> None:
-                pass
+        monkeypatch.setattr(engine.httpx, "get", get)
+        return "http://localhost:8000"
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        servers.append(server)
-        Thread(target=server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    return start
 
 
 def _started(**changes: Any) -> dict[str, Any]:
@@ -284,7 +275,7 @@ def _started(**changes: Any) -> dict[str, Any]:
 def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
     answers: dict[str, Any],
     message: str,
-    serve: Callable[..., str],
+    serve: Serve,
     command: Callable[..., GrpoCommand],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -306,17 +297,16 @@ def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
 
 
 def test_a_server_is_waited_for_only_where_the_recipe_says_so(
-    serve: Callable[..., str],
-    command: Callable[..., GrpoCommand],
-    monkeypatch: pytest.MonkeyPatch,
+    serve: Serve, command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with monkeypatch.context() as patch:
+        pauses: list[float] = []
+        patch.setattr(engine.time, "sleep", pauses.append)
+        closed = "http://127.0.0.1:9"  # the discard port: nothing listens
+        with pytest.raises(TablemendError, match=r"cannot be reached .*vllm_server_timeout"):
+            engine.check_server(closed, command())
+        assert not pauses
+        with pytest.raises(TablemendError, match="cannot be reached"):
+            engine.check_server(closed, command("train.trl.vllm_server_timeout=0.2"))
+        assert set(pauses) == {engine.PAUSE}
     engine.check_server(serve(GOOD), command())
-    closed = "http://127.0.0.1:9"  # the discard port: nothing listens
-    with pytest.raises(TablemendError, match=r"cannot be reached .*vllm_server_timeout") as caught:
-        engine.check_server(closed, command())
-    assert "\n" not in str(caught.value)
-    pauses: list[float] = []
-    monkeypatch.setattr(engine.time, "sleep", pauses.append)
-    with pytest.raises(TablemendError, match="cannot be reached"):
-        engine.check_server(closed, command("train.trl.vllm_server_timeout=0.2"))
-    assert set(pauses) == {engine.PAUSE}

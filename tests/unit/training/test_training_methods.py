@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from transformers import AutoTokenizer
 
+import random_training
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.runs import Run, write_jsonl
 from tablemend.training import checkpoints, run_folder
 from tests.support.short_trainings import (
+    RECIPES,
     ROOT,
     injected_pairs,
     logged,
@@ -95,3 +100,28 @@ def test_tables_of_the_test_are_not_trained_on(method: str, make: Make, tmp_path
     tokenizer = checkpoints.load_tokenizer(config.model)
     with pytest.raises(TablemendError, match=r"data\.test and data\.train share 2 tables"):
         METHODS[config.stage].prepare(config, Run.of(config), tokenizer)
+
+
+def _trainer(config: Any, model: Path, folder: Path) -> Any:
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    if isinstance(config, DpoCommand):
+        pairs = [(20, 10, 12)] * 8
+        return random_training.random_preference_trainer(config, tokenizer, pairs, str(folder))
+    if isinstance(config, GrpoCommand):
+        return random_training.random_reward_trainer(config, tokenizer, [20] * 8, str(folder))
+    return random_training.random_trainer(config, tokenizer, [30] * 8, [10] * 8, str(folder))
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_a_step_of_each_training_draws_no_warning_of_what_will_be_gone(
+    kind: type[Trained], tiny_model: Path, tmp_path: Path
+) -> None:
+    config = short(
+        kind, tiny_model, tmp_path, small_data(8), "train.epochs=null", "train.max_steps=1"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        warnings.simplefilter("error", DeprecationWarning)
+        trainer = _trainer(config, tiny_model, tmp_path)
+        trainer.train()
+    assert trainer.state.global_step == 1

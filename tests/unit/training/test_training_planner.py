@@ -32,9 +32,8 @@ from tablemend.training.memory import GIB, STRATEGIES, Engine, Memory, Strategy
 ROOT = Path(__file__).parents[3]
 LAUNCHES = {each.config: each for each in STRATEGIES}
 SINGLE = LAUNCHES["single-gpu"]
-SMALL = "Qwen/Qwen3-0.6B"
-WEIGHTS = 596_049_920
-SHAPE = (f"model.path={SMALL}", "model.context_length=32768", "train.max_length=512")
+SMALL = "checkpoints/tiny-base"
+SHAPE = (f"model.path={SMALL}", "train.max_length=512")
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +99,7 @@ def test_rewards_take_the_memory_that_is_planned(benchmark: ModuleType, tiny_mod
     assert planned == pytest.approx(measured, rel=0.2)
 
 
-def step_of(name: str = SMALL, **changes: Any) -> activations.Pass:
+def step_of(name: str = "Qwen/Qwen3-0.6B", **changes: Any) -> activations.Pass:
     options: dict[str, Any] = {
         "config": config_of(name),
         "dtype": torch.bfloat16,
@@ -146,7 +145,7 @@ def test_what_a_text_never_passes_through_is_not_trained() -> None:
 
 def test_each_launch_divides_what_it_says() -> None:
     config = recipe("qwen3-0.6b", *SHAPE, "train.global_batch=64", "train.micro_batch=1")
-    n = WEIGHTS
+    n = planner().counts(config).total
     found = {name: planner().memory(config, launch) for name, launch in LAUNCHES.items()}
     single, ddp, zero2 = found["single-gpu"], found["ddp"], found["zero2"]
     assert (single.weights, single.gradients, single.optimizer) == (4 * n, 4 * n, 8 * n)
@@ -161,11 +160,11 @@ def test_four_bits_take_less_and_are_not_divided() -> None:
     config = recipe("qwen3-8b", *SHAPE, "train.method=qlora")
     found, zero2 = (planner().memory(config, LAUNCHES[name]) for name in ("single-gpu", "zero2"))
     counts = planner().counts(config)
-    assert counts.packed == 440_401_920  # the layers' matrices in half a byte, the rest in two
+    assert counts.packed > counts.total / 3  # the layers' matrices in half a byte
     rest = counts.total_bytes - 2 * counts.packed
     assert 0.5 * counts.packed < found.weights - rest < 0.55 * counts.packed
     # DeepSpeed casts floating-point weights, and the packed ones are bytes
-    assert zero2.weights == pytest.approx(found.weights, rel=0.1)
+    assert zero2.weights == found.weights - 2 * counts.trained  # adapters as well
     bucket = memory.REDUCE_BUCKET * 2
     assert zero2.buffers - bucket == found.buffers > 0  # one unpacked matrix
     assert "keeps whole weights" in advice.refused(config, LAUNCHES["zero3"])
@@ -175,18 +174,19 @@ def test_four_bits_take_less_and_are_not_divided() -> None:
 def test_a_pair_takes_two_rows_and_a_reference_that_scores_in_every_pass_a_second_model() -> None:
     full = ("train.method=full", "train.lora=null", "model.dtype=float32")
     config = dpo(*SHAPE, *full)
-    step = planner().pass_of(config, SINGLE)
+    step, n = planner().pass_of(config, SINGLE), planner().counts(config).total
     assert (step.rows, step.padded) == (2 * config.train.micro_batch, True)
     assert planner().memory(config, SINGLE).reference == 0
-    assert planner().memory(config, LAUNCHES["fsdp2"]).reference == 4 * WEIGHTS // 8
+    assert planner().memory(config, LAUNCHES["fsdp2"]).reference == 4 * n // 8
     each = dpo(*SHAPE, *full, "dpo.precompute_reference=false")
-    assert planner().memory(each, SINGLE).reference == 4 * WEIGHTS
+    assert planner().memory(each, SINGLE).reference == 4 * n
     assert not memory.has_copy(dpo("dpo.precompute_reference=false"), SINGLE)  # adapters
 
 
 def test_vllm_takes_its_share_and_needs_weights_and_a_row() -> None:
     found = planner().memory(grpo(*SHAPE, "grpo.max_new_tokens=64"), SINGLE)
-    row = 512 * 28 * 2 * 8 * 128 * 2
+    text = planner().architecture
+    row = 512 * text.num_hidden_layers * 2 * text.num_key_value_heads * text.head_dim * 2
     assert found.engine is not None and found.engine.sleeps and found.generation == 0
     weights = 2 * planner().counts(grpo()).total
     assert found.engine.needs == weights + row

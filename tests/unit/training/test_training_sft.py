@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import warnings
+import weakref
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from peft import PeftModel, get_peft_model
+from peft import PeftModel
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import (
@@ -27,13 +27,14 @@ from trl import SFTTrainer
 from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation import results
+from tablemend.publishing import merging
+from tablemend.publishing.command import MergeCommand
 from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Train
 from tablemend.runs import Run
-from tablemend.training import checkpoints, models, run_folder, stage
+from tablemend.training import checkpoints, run_folder, saving, stage
 from tablemend.training.budget import Budget, rate_factor
-from tablemend.training.memory import Planner
-from tablemend.training.quiet import silence
+from tests.support.finished_runs import spoil_merges
 from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
 from tests.support.trainings_in_process import begin, interrupt, train
 
@@ -187,7 +188,6 @@ def test_adapters_on_experts_train_and_are_merged(
     assert lora is not None
     given = ("train.method=lora", f"train.lora={lora.model_dump_json()}", "train.epochs=1")
     tuning = command("moe", *given, f"model.path={base}", "train.learning_rate=1e-2")
-    counts = Planner(config).counts(tuning)
     run, facts = train(tuning)
     assert _losses(facts)[-1] < _losses(facts)[0] and facts["answer"]
     compared = run.recorded("sft")["merging"]
@@ -199,12 +199,6 @@ def test_adapters_on_experts_train_and_are_merged(
         name.split(".", 3)[-1].replace("mlp.experts", "experts").removesuffix(".weight")
         for name in changed
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        silence()  # PEFT says that experts have no rank of their own, and they have
-        adapters = get_peft_model(model, models.lora_config(lora, model))
-    assert counts.total == sum(weight.numel() for weight in adapters.parameters())
-    assert counts.trained == sum(w.numel() for w in adapters.parameters() if w.requires_grad)
 
 
 def test_the_time_budget_ends_the_training_and_says_so(
@@ -280,3 +274,36 @@ def test_a_full_disk_is_an_oserror(tmp_path: Path, command: Callable[..., SftCom
         raise torch.OutOfMemoryError
     with pytest.raises(RuntimeError, match="a defect"), stage.refusals(train, run):
         raise RuntimeError("a defect")
+
+
+def test_a_merge_that_would_answer_otherwise_leaves_the_adapter(
+    command: Callable[..., SftCommand],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with monkeypatch.context() as patch:
+        spoil_merges(patch)
+        run, _ = train(command("adapter", *LORA, "train.epochs=1"))
+    assert "warning: merged weights would answer otherwise" in capsys.readouterr().out
+    noted = run.recorded("sft")["merging"]
+    assert noted["max_logit_difference"] > noted["tolerance"] == 1e-3
+    assert checkpoints.is_complete(run.model) and (run.model / "adapter_config.json").is_file()
+    assert not list(run.path.glob(".*partial")) and not (run.model / "model.safetensors").exists()
+    done = merging.merge_run(MergeCommand(run=str(run.path), prompts=1))  # as the line says
+    assert done is not None and done.accepted
+
+
+@pytest.mark.parametrize("method", [(), LORA])
+def test_nothing_trained_stays_on_the_device(
+    method: tuple[str, ...], command: Callable[..., SftCommand]
+) -> None:
+    """The saved model is loaded beside it."""
+    config = command("run", "train.epochs=null", "train.max_steps=1", *method)
+    run, trainer, _, _ = begin(config)
+    stage.train(trainer, config, run)
+    inner = trainer.optimizer.optimizer
+    alive = [weakref.ref(each) for each in (inner, *trainer.model.parameters())]
+    alive += [weakref.ref(moments["exp_avg"]) for moments in inner.state.values()]
+    del inner
+    saving._release(trainer)
+    assert len(alive) > 10 and not [ref for ref in alive if ref() is not None]
