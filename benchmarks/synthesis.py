@@ -20,9 +20,9 @@ from pydantic import Field
 
 from tablemend.config import Section, load
 from tablemend.datasets.tablehallu.engine import Maker, open_maker
-from tablemend.datasets.tablehallu.files import encode
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
+from tablemend.runs import to_line
 from tablemend.script import run_script
 
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikitablequestions"
@@ -54,7 +54,7 @@ def measure(engine: Maker, start: int, n: int, write: bool) -> tuple[float, floa
             if example is not None:
                 good += 1
                 if write:
-                    encode(example)
+                    to_line(example.to_json())
         seconds = max(time.process_time() - begun, 1e-9)  # a coarse clock may stand still
         total += seconds
         made += good

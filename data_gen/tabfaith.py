@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tqdm import tqdm
 
+from tablemend.datasets.build import describe
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.settings import read_settings
 from tablemend.script import run_script
@@ -22,19 +23,11 @@ def main() -> None:
     settings = read_settings()
     with tqdm(total=settings.sizes.total, unit="example", disable=None) as bar:
         counts = make_dataset(settings, bar.update)
-    examples, found = counts["examples"], counts["counts"]
-    print(f"{examples['made']} of {examples['asked']} examples in {settings.out}")
-    for name in ("split", "label", "type"):
-        parts = {key: n for key, n in found.items() if key.startswith(f"{name} ")}
-        if parts:
-            said = ", ".join(f"{key.partition(' ')[2]} {n}" for key, n in sorted(parts.items()))
-            print(f"{name}: {said}")
-    for title in ("dropped", "notes"):
-        for reason, count in counts[title].items():
-            print(f"  {title}: {count} x {reason}")
-    for domain, reasons in counts["skipped"].items():
-        for reason, count in reasons.items():
-            print(f"  {domain}, tables left out: {count} x {reason}")
+    for line in describe(counts, settings.out, settings.shares):
+        print(line)
+    for name in ("label", "type"):
+        found = {key: n for key, n in counts["counts"].items() if key.startswith(f"{name} ")}
+        print(", ".join(f"{key} {n}" for key, n in sorted(found.items())))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from tqdm import tqdm
 
+from tablemend.datasets.build import describe
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis, read_settings
@@ -32,17 +33,8 @@ def make_with_program(settings: Synthesis) -> None:
     """Make the data set, print what came of it."""
     with tqdm(total=settings.n, unit="example", disable=None) as bar:
         counts = make_dataset(settings, bar.update)
-    examples, tables = counts["examples"], counts["tables"]
-    splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
-    print(f"{examples['made']} of {examples['asked']} examples in {settings.out} ({splits})")
-    for split, share in settings.shares.model_dump().items():
-        if share and split not in counts["splits"]:
-            print(f"note: no table fell into {split}: give more tables, or other shares")
-    if tables["usable"]:
-        print(f"source tables: {tables['usable']} usable, {tables['skipped']} skipped")
-    for title in ("skipped", "rejected"):
-        for reason, count in counts[title].items():
-            print(f"  {title}: {count} x {reason}")
+    for line in describe(counts, settings.out, settings.shares):
+        print(line)
 
 
 if __name__ == "__main__":

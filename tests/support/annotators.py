@@ -14,8 +14,9 @@ from tablemend.annotation.report import make_report
 from tablemend.annotation.sample import Data, read_data
 from tablemend.annotation.steps import STEPS
 from tablemend.cli import main
-from tablemend.datasets.tablehallu.files import encode, example_file
+from tablemend.datasets.build import lines_file
 from tablemend.records import Example
+from tablemend.runs import to_line
 
 Choices = dict[str, dict[str, str | None]]
 """example -> step -> answer"""
@@ -24,9 +25,9 @@ SEVERAL = 40
 
 def write_data(folder: Path, examples: Iterable[Example]) -> Path:
     folder.mkdir(parents=True)
-    with example_file(folder / "test.jsonl") as write:
+    with lines_file(folder / "test.jsonl") as write:
         for example in examples:
-            write(encode(example))
+            write(to_line(example.to_json()))
     return folder
 
 

@@ -13,12 +13,13 @@ from typing import Any
 from tablemend.annotation.report import alpha_notes, results_table
 from tablemend.annotation.sample import Data
 from tablemend.config import EXAMPLE_FILES, HUB
+from tablemend.datasets.build import lines_file
 from tablemend.datasets.card import write_card
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tablehallu.files import EXAMPLE, encode, example_file
 from tablemend.errors import TablemendError
+from tablemend.records import Example
 from tablemend.reports.rendering import render
-from tablemend.runs import read_jsonl, sync, sync_all, write_jsonl, write_text
+from tablemend.runs import read_jsonl, sync, sync_all, to_line, write_jsonl, write_text
 
 CARD = "README.md"
 VERDICTS = "verification.jsonl"
@@ -121,10 +122,10 @@ def _files(data: Data, everything: bool) -> list[Path]:
 
 
 def _write_split(folder: Path, name: str, data: Data, failed: set[str]) -> None:
-    with example_file(folder / name) as write:
+    with lines_file(folder / name) as write:
         for example in data.examples.values():
             if example.id not in failed:
-                write(encode(example))
+                write(to_line(example.to_json()))
 
 
 def _write_verdicts(folder: Path, data: Data, report: dict[str, Any]) -> None:
@@ -169,7 +170,7 @@ def _new_card(folder: Path) -> str:
         if path.suffix in EXAMPLE_FILES and path.name != VERDICTS
     }
     title = "# Query-driven table generation"
-    return write_card([title], categories=["text-generation"], tags=[], files=files, fields=EXAMPLE)
+    return write_card([title], categories=["text-generation"], tags=[], files=files, record=Example)
 
 
 def heading(data: Data) -> str:

@@ -1,26 +1,166 @@
-"""Making a data set: its examples by number, by any number of processes, resumable.
+"""A data set in a folder: made by number, by any number of processes, resumable.
 
-While it is being made, what came of each number lies in a store; the files of the splits, the card
-and last of all the counts are written when every number is there.
+While it is being made, what came of each number lies in a store; the files of the splits, what was
+left out, the card and last of all the counts are written when every number is there. Splits are
+made by the content hash of the table, so no table is in two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
+from tablemend.datasets.splits import SPLITS, Shares, Split
 from tablemend.errors import TablemendError
-from tablemend.runs import MOVE_AWAY, Store, read_object, refuse_other, write_json
-from tablemend.workers import map_in_workers
+from tablemend.runs import (
+    MOVE_AWAY,
+    Store,
+    read_object,
+    refuse_other,
+    replace_file,
+    write_json,
+    write_jsonl,
+    write_text,
+)
 
 COUNTS = "counts.json"
 SETTINGS = "settings.json"
+SKIPPED = "skipped.jsonl"
 MADE = "examples.store"
 """What came of each number, until the data set is finished; no suffix that ``datasets`` reads."""
 
 _TABLES = "tables"
+T = TypeVar("T")
+Record = dict[str, Any]
+"""What came of a number: ``line``, ``split`` and ``counts`` of its example, or why it was
+``dropped``; and ``notes``: what was drawn in vain, by reason."""
+
+
+class Skipped(NamedTuple):
+    """A place without a usable table, and why."""
+
+    where: str
+    reason: str
+
+
+class Opened(NamedTuple):
+    """The source of a data set.
+
+    Attributes:
+        tables: what examples are made from, as their maker takes it.
+        digest: hash of those of a user.
+        usable: how many those are.
+        skipped: the others.
+    """
+
+    tables: Any
+    digest: str
+    usable: int
+    skipped: Sequence[Skipped]
+
+
+def make_by_number(
+    out: Path,
+    noted: dict[str, Any],
+    total: int,
+    open_source: Callable[[], Opened],
+    make: Callable[[Any, Sequence[int]], Iterator[Record]],
+    card: Callable[[dict[str, Any]], str],
+    progress: Callable[[int], object],
+) -> dict[str, Any]:
+    """Make a data set, or go on with it, or find it finished.
+
+    Args:
+        out: its folder.
+        noted: all that its files depend on.
+        total: numbers from 0 on.
+        open_source: reads the source.
+        make: gives the records of these numbers, in their order.
+        card: its README, by the counts.
+        progress: called with the number of examples that are newly done.
+
+    Returns:
+        The counts, as in ``counts.json``.
+
+    Raises:
+        TablemendError: the source changed or has no usable table, no example could be made, or the
+            folder holds another data set or is being written.
+    """
+
+    def make_files(store: Store) -> dict[str, Any]:
+        source = open_source()
+        _note_tables(store, source.digest)
+        missing = [number for number in range(total) if number not in store]
+        progress(total - len(missing))
+        for record in make(source.tables, missing):
+            store.put(record)
+            progress(1)
+        counts = _join(out, store, total, source)
+        write_jsonl(out / SKIPPED, [entry._asdict() for entry in source.skipped])
+        write_text(out / "README.md", card(counts))
+        return counts
+
+    return build(out, noted, make_files)
+
+
+def _join(out: Path, store: Store, total: int, source: Opened) -> dict[str, Any]:
+    """Write the splits; the counts.
+
+    Raises:
+        TablemendError: there is no example.
+    """
+    counts, splits = Counter[str](), Counter[Split]()
+    dropped, notes = Counter[str](), Counter[str]()
+    with split_files(out) as write:
+        for number in range(total):
+            record = store[number]
+            notes.update(record["notes"])
+            if "dropped" in record:
+                dropped[record["dropped"]] += 1
+                continue
+            write(record["line"], record["split"])
+            splits[record["split"]] += 1
+            counts.update(record["counts"])
+    if not splits:
+        reasons = "; ".join(f"{n} x {reason}" for reason, n in ranked(dropped + notes, 3).items())
+        raise TablemendError(
+            f"none of {total} examples could be made ({reasons}); give other sources or settings, "
+            f"and another out= or delete {out}"
+        )
+    skipped = Counter(re.sub(r"\d+", "#", entry.reason)[:80] for entry in source.skipped)
+    return {
+        "examples": {"asked": total, "made": splits.total()},
+        "splits": {split: splits[split] for split in SPLITS if splits[split]},
+        "counts": ranked(counts),
+        "dropped": ranked(dropped),
+        "notes": ranked(notes),
+        "tables": {"usable": source.usable, "skipped": skipped.total()},
+        "skipped": ranked(skipped),
+    }
+
+
+def describe(counts: Mapping[str, Any], out: str, shares: Shares) -> Iterator[str]:
+    """What came of a data set, in lines for a person."""
+    examples, tables = counts["examples"], counts["tables"]
+    splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
+    yield f"{examples['made']} of {examples['asked']} examples in {out} ({splits})"
+    for split, share in shares.model_dump().items():
+        if share and split not in counts["splits"]:
+            yield f"note: no table fell into {split}: give more tables, or other shares"
+    if tables["usable"]:
+        yield f"source tables: {tables['usable']} usable, {tables['skipped']} skipped"
+    for title, what in (("skipped", "table"), ("dropped", "example"), ("notes", "drawn anew")):
+        yield from (f"  {title}, {what}: {n} x {reason}" for reason, n in counts[title].items())
+
+
+def ranked(counter: Mapping[str, int], most: int | None = None) -> dict[str, int]:
+    """The most frequent first; the order of equals does not depend on what came first."""
+    order = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+    return dict(order[:most])
 
 
 def build(
@@ -65,7 +205,7 @@ def refuse_other_files(out: Path, begun: str) -> None:
         raise TablemendError(f"out={out} holds something else; give another out=")
 
 
-def note_tables(store: Store, digest: str, source: str) -> None:
+def _note_tables(store: Store, digest: str) -> None:
     """Note the hash of the source tables, or compare it with the one noted.
 
     Raises:
@@ -75,32 +215,38 @@ def note_tables(store: Store, digest: str, source: str) -> None:
         store.put({"number": _TABLES, "hash": digest})
     elif store[_TABLES]["hash"] != digest:
         raise TablemendError(
-            f"the tables of {source} have changed since {store.path.parent} was begun; give "
-            "another out="
+            f"the source tables have changed since {store.path.parent} was begun; give another out="
         )
 
 
-def make_numbers(
-    store: Store,
-    total: int,
-    open_maker: Callable[..., Callable[[int], dict[str, Any]]],
-    arguments: tuple[Any, ...],
-    workers: int,
-) -> Iterator[dict[str, Any]]:
-    """Make what is not in the store yet, in order; each record as it is stored.
+@contextmanager
+def lines_file(path: Path) -> Iterator[Callable[[str], object]]:
+    """What writes lines into a file that has its name when it is whole."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            yield file.write
+        replace_file(temporary, path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def split_files(out: Path) -> Iterator[Callable[[str, Split], None]]:
+    """What writes lines into the file of their split, which comes with the first of them.
 
     Args:
-        store: of what was made.
-        total: numbers from 0 on.
-        open_maker: of a module; called once in each process, gives what makes the record of a
-            number.
-        arguments: what it is called with.
-        workers: how many processes.
-
-    Raises:
-        TablemendError: a process died.
+        out: the folder; files of other splits there are removed.
     """
-    missing = [number for number in range(total) if number not in store]
-    for record in map_in_workers(open_maker, arguments, missing, workers):
-        store.put(record)
-        yield record
+    found: dict[Split, Callable[[str], object]] = {}
+    with ExitStack() as stack:
+
+        def write(line: str, split: Split) -> None:
+            if split not in found:
+                found[split] = stack.enter_context(lines_file(out / f"{split}.jsonl"))
+            found[split](line)
+
+        yield write
+    for split in set(SPLITS) - found.keys():
+        (out / f"{split}.jsonl").unlink(missing_ok=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 
 from tablemend.config import Section
+from tablemend.programs.program import Statement
 
-Fields = Mapping[str, Any]
-"""Types of fields by name: ``str``, ``int``, ``bool``, ``[type]`` for a list, else a mapping."""
-
-_TYPES = {str: "string", int: "int64", bool: "bool"}
+LICENCE = (
+    "## Licence\n\nThe texts are synthetic; cells come from the source tables, so their licence "
+    "applies. Whoever publishes this data set has to state it here."
+)
 
 
 def write_card(
@@ -23,7 +24,7 @@ def write_card(
     categories: Sequence[str],
     tags: Sequence[str],
     files: Mapping[str, str],
-    fields: Fields,
+    record: type,
 ) -> str:
     """A card.
 
@@ -32,7 +33,7 @@ def write_card(
         categories: tasks as the Hub names them.
         tags: likewise.
         files: the file of each split.
-        fields: of an example.
+        record: the dataclass of an example.
     """
     head = {
         "task_categories": list(categories),
@@ -43,26 +44,54 @@ def write_card(
                 "data_files": [{"split": split, "path": path} for split, path in files.items()],
             }
         ],
-        "dataset_info": {"features": features(fields)},
+        "dataset_info": {"features": features(record)},
     }
     body = "\n\n".join(part for part in parts if part)
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{body}\n"
 
 
-def features(fields: Fields) -> list[dict[str, Any]]:
-    """The types of fields as the head of a card spells them."""
-    return [{"name": name, **_feature(kind)} for name, kind in fields.items()]
+def features(record: type) -> list[dict[str, Any]]:
+    """The types of a record's fields as the head of a card spells them."""
+    return [{"name": name, **_feature(kind)} for name, kind in get_type_hints(record).items()]
 
 
 def _feature(kind: Any) -> dict[str, Any]:
-    if isinstance(kind, Mapping):
+    """The type of a field; spans are lists of numbers, statements are JSON in a text."""
+    given = [part for part in get_args(kind) if part not in (type(None), ...)]
+    if get_origin(kind) is tuple:
+        inner = _feature(given[0])
+        return {"list": inner.get("dtype") or inner.get("struct") or inner}
+    if type(None) in get_args(kind):
+        return _feature(given[0])
+    hints = get_type_hints(kind) if isinstance(kind, type) and kind is not Statement else {}
+    if set(hints.values()) == {int}:
+        return {"list": "int64"}
+    if hints:
         return {"struct": features(kind)}
-    if not isinstance(kind, list):
-        return {"dtype": _TYPES[kind]}
-    (inner,) = kind
-    if isinstance(inner, Mapping):
-        return {"list": features(inner)}
-    return {"list": _feature(inner) if isinstance(inner, list) else _TYPES[inner]}
+    return {"dtype": {int: "int64", bool: "bool"}.get(kind, "string")}
+
+
+def counted_parts(counts: Mapping[str, Any], means: Mapping[str, str]) -> Iterator[str]:
+    """What every card of a program's data set says of its examples and of what was left out.
+
+    Args:
+        counts: as in ``counts.json``.
+        means: what is averaged over the examples, by its name in ``counts``.
+    """
+    made, sums, tables = counts["examples"]["made"], counts["counts"], counts["tables"]
+    yield table_of("split | examples", counts["splits"])
+    yield table_of(
+        "per example | mean",
+        {name: f"{sums[key] / made:.1f}" for key, name in means.items() if key in sums},
+    )
+    yield "No table is in two splits: the content hash of the source table decides."
+    yield f"## Source tables\n\n{tables['usable']} usable, {tables['skipped']} skipped."
+    yield table_of("reason for skipping a table | tables", counts["skipped"])
+    if counts["dropped"] or counts["notes"]:
+        yield "## Dropped and drawn anew"
+    yield table_of("reason for dropping an example | examples", counts["dropped"])
+    yield table_of("drawn anew because | times", counts["notes"])
+    yield LICENCE
 
 
 def table_of(header: str, rows: Mapping[str, Any]) -> str:

@@ -147,13 +147,12 @@ class Example:
         return self.gold_context if kind == "clean" else self.adversarial_context
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        data = {name: getattr(self, name) for name in self.__slots__}
+        """A JSON-serialisable dict that :meth:`from_json` reads back; the facts, its bulk, last."""
+        data = {name: getattr(self, name) for name in self.__slots__ if name != "facts"}
         data["constraints"] = asdict(self.constraints)
         data["gold_table"] = self.gold_table.to_json()
-        data["facts"] = [fact._asdict() for fact in self.facts]
         data["calls"] = [call._asdict() for call in self.calls]
-        return data
+        return {**data, "facts": [fact._asdict() for fact in self.facts]}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Example:

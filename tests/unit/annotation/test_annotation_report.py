@@ -14,9 +14,10 @@ from tablemend.annotation.steps import STEPS
 from tablemend.annotation.verdicts import rule
 from tablemend.cli import main
 from tablemend.config import Source
+from tablemend.datasets.build import lines_file
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.files import encode, example_file
 from tablemend.records import Example
+from tablemend.runs import to_line
 from tablemend.statistics import rate_interval
 from tablemend.tasks.sources import read_examples
 from tests.support.annotators import (
@@ -105,9 +106,9 @@ def test_round_trip_with_annotators_who_err_at_known_rates(
 @pytest.fixture
 def scored(folder: Path, tmp_path: Path, examples: list[Example]) -> tuple[Path, Path, list[str]]:
     """A folder with another split and a card, answers by which three examples fail, and those."""
-    with example_file(folder / "train.jsonl") as write:
+    with lines_file(folder / "train.jsonl") as write:
         for example in small_world.examples(seed=77, n=5):
-            write(encode(example))
+            write(to_line(example.to_json()))
     (folder / "README.md").write_text("---\nlicense: mit\n---\n\n# Mine\n\nText.\n")
     (folder / "counts.json").write_text("{}")
     data = read_data(str(folder))

@@ -7,7 +7,8 @@ import yaml
 from pydantic import Field
 
 from tablemend.config import Section
-from tablemend.datasets.card import command_of, features, table_of, write_card
+from tablemend.datasets.card import command_of, table_of, write_card
+from tablemend.records import Example
 
 
 class Settings(Section):
@@ -18,29 +19,23 @@ class Settings(Section):
 
 
 def test_a_card_has_a_head_for_programs_and_parts_for_people() -> None:
+    datasets = pytest.importorskip("datasets")
     card = write_card(
         ["# Title", "", "Text."],
         categories=["text-generation"],
         tags=["tables"],
         files={"test": "test.jsonl"},
-        fields={"id": str},
+        record=Example,
     )
-    _, head, body = card.split("---\n")
-    assert yaml.safe_load(head)["configs"][0]["data_files"] == [
-        {"split": "test", "path": "test.jsonl"}
-    ]
+    _, text, body = card.split("---\n")
+    head = yaml.safe_load(text)
+    assert head["configs"][0]["data_files"] == [{"split": "test", "path": "test.jsonl"}]
     assert body == "\n# Title\n\nText.\n"
-
-
-def test_types_are_as_datasets_reads_them() -> None:
-    datasets = pytest.importorskip("datasets")
-    found = features({"id": str, "rows": [[str]], "facts": [{"at": [int]}], "table": {"n": int}})
-    assert datasets.Features._from_yaml_list(found) == {
-        "id": datasets.Value("string"),
-        "rows": datasets.List(datasets.List(datasets.Value("string"))),
-        "facts": datasets.List({"at": datasets.List(datasets.Value("int64"))}),
-        "table": {"n": datasets.Value("int64")},
-    }
+    found = datasets.Features._from_yaml_list(head["dataset_info"]["features"])
+    assert found["gold_table"]["rows"] == datasets.List(datasets.List(datasets.Value("string")))
+    assert found["facts"].feature["clean"] == datasets.List(datasets.Value("int64"))
+    assert found["constraints"]["conditions"].feature["low"] == datasets.Value("string")
+    assert found["seed"] == datasets.Value("int64")
 
 
 def test_tables_escape_bars_and_are_nothing_without_rows() -> None:

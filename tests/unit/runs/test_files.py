@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tablemend.annotation.outcome import _new_folder
+from tablemend.datasets.build import lines_file
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.files import encode, example_file
-from tablemend.runs import replace_file, write_text
+from tablemend.runs import replace_file, to_line, write_text
 from tablemend.training import checkpoints
 
 Synced = Callable[[], dict[str, list[str]]]
@@ -76,8 +76,8 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, synced: Sy
 
 def test_data_and_manifests_too(tmp_path: Path, synced: Synced) -> None:
     write_text(tmp_path / "manifest.json", "{}")
-    with example_file(tmp_path / "train.jsonl") as write:
-        write(encode(small_world.example(1, 0)))
+    with lines_file(tmp_path / "train.jsonl") as write:
+        write(to_line(small_world.example(1, 0).to_json()))
     with _new_folder(tmp_path / "verified") as folder:
         (folder / "test.jsonl").write_text("{}")
     found = synced()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tablemend.backends.asking import ask, short_name
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling, stream_seed
+from tablemend.datasets.build import Record
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.examples import Label, TabFaithExample
-from tablemend.datasets.tabfaith.making import Opened, Record, plan_example, record_of
+from tablemend.datasets.tabfaith.program_summaries import Opened, plan_example, record_of
 from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import Found
@@ -67,7 +67,7 @@ def _make_some(
                 planned.domain, found.table, (settings.min_sentences, settings.max_sentences)
             )
         except TablemendError as error:
-            yield record_of(number, planned.domain, None, str(error), Counter())
+            yield _dropped(number, planned.domain, str(error))
             continue
         thinking = settings.generator_thinking
         requests.append(
@@ -86,14 +86,18 @@ def _make_some(
         try:
             texts[id] = _read(answers[id], settings)
         except Unreadable as error:
-            yield record_of(number, domain, None, error.problem.kind, Counter())
+            yield _dropped(number, domain, error.problem.kind)
     asked = [(text, Source((places[id][2].table,))) for id, text in texts.items()]
     for (id, text), verification in zip(
         texts.items(), verify_documents(asked, verifier), strict=True
     ):
         number, domain, found = places[id]
         example = _example(settings, domain, found, text, verification, short_name(backend))
-        yield record_of(number, domain, example, "", Counter())
+        yield record_of(settings, number, example, {})
+
+
+def _dropped(number: int, domain: Domain, reason: str) -> Record:
+    return {"number": number, "dropped": f"{domain}: {reason}", "notes": {}}
 
 
 def _read(completion: Completion, settings: TabFaith) -> str:

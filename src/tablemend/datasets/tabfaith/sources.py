@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tablemend.config import HUB
+from tablemend.datasets.build import Skipped, ranked
 from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.filings import read_filing
@@ -20,7 +21,6 @@ from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import speakers
 from tablemend.programs.table import TypedTable
-from tablemend.tables.read import load_text
 from tablemend.tables.table import Table
 
 FILINGS = (".html", ".htm", ".txt")
@@ -61,7 +61,7 @@ class Tables:
         return Found(table, f"{SYNTHETIC}-{self.domain}:{number}")
 
 
-def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, Counter[str]]:
+def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skipped]]:
     """The tables of a domain, and why others were left out.
 
     Of a user's tables the first that something can be said of are taken, as many as the domain
@@ -71,76 +71,63 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, Counter[str
         TablemendError: nothing there can be read or summarised.
     """
     name, wanted = settings.sources.of(domain), settings.sizes.of(domain)
-    skipped: Counter[str] = Counter()
-    found: list[Found] = []
+    skipped: list[Skipped] = []
+    found: dict[str, Found] = {}
     if name not in (POOL, SYNTHETIC) and wanted:
-        seen: set[str] = set()
-        for one in _read(settings, domain, name, skipped):
-            key = one.table.content_hash()
-            if key in seen:
-                skipped["the same table again"] += 1
+        for one in _read(settings, domain, name):
+            reason = _why_not(one.table, found) if isinstance(one, Found) else one.reason
+            if isinstance(one, Skipped) or reason:
+                skipped.append(Skipped(f"{domain}: {one.where}", reason))
                 continue
-            seen.add(key)
-            try:
-                speakers(TypedTable.of(one.table))
-            except TablemendError as error:
-                skipped[str(error)] += 1
-                continue
-            found.append(one)
+            found[one.table.content_hash()] = one
             if len(found) == wanted:
                 break
         if not found:
-            reasons = "; ".join(f"{n} x {reason}" for reason, n in skipped.most_common(3))
+            reasons = ranked(Counter(one.reason for one in skipped), 3)
+            said = "; ".join(f"{n} x {reason}" for reason, n in reasons.items()) or "empty"
             raise TablemendError(
-                f"sources.{domain}={name}: no table that can be summarised ({reasons or 'empty'})"
+                f"sources.{domain}={name}: no table that can be summarised ({said})"
             )
-    return Tables(found, domain, name, settings.seed), skipped
+    return Tables([*found.values()], domain, name, settings.seed), skipped
 
 
-def _read(settings: TabFaith, domain: Domain, name: str, skipped: Counter[str]) -> Iterator[Found]:
-    """Every table of a source; what cannot be read is counted."""
+def _why_not(table: Table, found: Container[str]) -> str:
+    """Why a table is left out; empty where something can be said of it."""
+    if table.content_hash() in found:
+        return "the same table again"
+    try:
+        speakers(TypedTable.of(table))
+    except TablemendError as error:
+        return str(error)
+    return ""
+
+
+def _read(settings: TabFaith, domain: Domain, name: str) -> Iterator[Found | Skipped]:
+    """Every table of a source, and what cannot be read."""
     if name.startswith(MIMIC):
         folder = Path(name.removeprefix(MIMIC)).expanduser()
         for number, table in enumerate(read_panels(folder), 1):
             yield Found(table, f"mimic-iv:{number}")  # no identifier goes into the set
         return
-    path = Path(name)
-    if not name.startswith(HUB) and not path.exists():
+    if not name.startswith(HUB) and not Path(name).exists():
         built_in = POOL if domain == "general" else SYNTHETIC
         raise TablemendError(
             f"sources.{domain}={name}: no such file or folder; `{built_in}` is built in, and a "
             f"name on the Hub is written {HUB}NAME"
         )
-    files: list[Path] = []
-    if not name.startswith(HUB):
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    filings = [file for file in files if file.suffix.lower() in FILINGS and file.is_file()]
-    for file in filings:
-        where = file.name if path.is_file() else file.relative_to(path).as_posix()
-        try:
-            yield Found(read_filing(load_text(file)), where)
-        except TablemendError as error:
-            skipped[str(error).removeprefix(f"{file}: ")] += 1
-    if filings and not any(file.suffix.lower() in (".csv", ".jsonl") for file in files):
-        return
-    sources = settings.sources
+    hub = settings.sources.model_dump(
+        include={"dataset_split", "dataset_config", "dataset_revision"}
+    )
+    readers = dict.fromkeys(FILINGS, read_filing)
     try:
-        source = open_source(
-            Synthesis(
-                source=name,
-                dataset_split=sources.dataset_split,
-                dataset_config=sources.dataset_config,
-                dataset_revision=sources.dataset_revision,
-            ),
-            _find,
-        )
+        source = open_source(Synthesis(source=name, **hub), _find, readers)
     except TablemendError as error:
         raise TablemendError(f"sources.{domain}: {error}") from error
     for place in source.places():
         try:
-            yield Found(source.read(place).table, source.where(place))
+            yield Found(source.read(place).table, place.where)
         except TablemendError as error:
-            skipped[str(error)] += 1
+            yield Skipped(place.where, str(error))
 
 
 def _find(record: Any) -> Table:

@@ -1,99 +1,64 @@
-"""Writing a data set of the program engine.
-
-The folder holds ``train``, ``validation`` and ``test`` as JSONL, ``counts.json``,
-``settings.json``, ``skipped.jsonl`` (every place without a usable table, with the reason) and a
-data set card. A run that was interrupted goes on, and its files are the same as if it had never
-stopped.
-"""
+"""Writing a data set of the program engine, and its card."""
 
 from __future__ import annotations
 
 import gc
-import re
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tablemend.config import SMALL_WORLD
-from tablemend.datasets.build import build, make_numbers, note_tables
-from tablemend.datasets.splits import SPLITS, Shares, split_of
+from tablemend.datasets.build import Opened, Record, make_by_number
+from tablemend.datasets.card import command_of, counted_parts, write_card
+from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.card import card_of, sizes_of
 from tablemend.datasets.tablehallu.engine import (
     ENGINE,
-    Skipped,
     Usable,
     find_tables,
     hash_tables,
     open_maker,
 )
-from tablemend.datasets.tablehallu.files import encode, split_files
-from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
-from tablemend.errors import TablemendError
-from tablemend.runs import Store, write_jsonl, write_text
+from tablemend.records import Example
+from tablemend.runs import to_line
+from tablemend.workers import map_in_workers
 
-SKIPPED = "skipped.jsonl"
-FREE = {"workers", "out"}
-"""Settings that change nothing in the files."""
+MEANS = {
+    "gold_characters": "gold context, characters",
+    "adversarial_characters": "adversarial context, characters",
+    "rows": "rows",
+    "columns": "columns",
+    "facts": "facts with their places",
+}
+"""What is averaged over the examples of a data set."""
+_IN_VAIN = "no draw gave a valid example"
 
 
 def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
-    """Make a data set, or go on with it, or find it finished.
-
-    Args:
-        settings: what to make and where.
-        progress: called with the number of examples that are newly done.
-
-    Returns:
-        The counts, as in ``counts.json``.
-
-    Raises:
-        TablemendError: the source has no usable table or gives no example, or the folder holds
-            another data set or is being written.
-    """
+    """Make a data set: :func:`~tablemend.datasets.build.make_by_number`."""
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
-    noted = {"engine_version": engine, **settings.model_dump(mode="json", exclude=FREE)}
-    return build(Path(settings.out), noted, lambda store: _make(settings, store, progress))
+    noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out"})
 
-
-def _make(settings: Synthesis, store: Store, progress: Callable[[int], object]) -> dict[str, Any]:
-    usable: list[Usable] = []
-    skipped: list[Skipped] = []
-    if settings.source != SMALL_WORLD:
+    def open_tables() -> Opened:
+        if settings.source == SMALL_WORLD:
+            return Opened([], hash_tables([]), 0, ())
         usable, skipped = find_tables(open_source(settings), settings)
-    note_tables(store, hash_tables(usable), f"source={settings.source}")
-    progress(len(store) - 1)
-    for _ in make_numbers(store, settings.n, RecordMaker, (settings, usable), settings.workers):
-        progress(1)
-    rejected, splits, sizes = Counter[str](), Counter[str](), Counter[str]()
-    out = Path(settings.out)
-    with split_files(out) as write:
-        for number in range(settings.n):
-            record = store[number]
-            rejected.update(record["rejected"])
-            if "line" in record:
-                write(record["line"], record["split"])
-                splits[record["split"]] += 1
-                sizes.update(record["sizes"])
-    made = splits.total()
-    if not made:
-        reasons = "; ".join(f"{n} x {reason}" for reason, n in rejected.most_common())
-        raise TablemendError(
-            f"source={settings.source}: none of {settings.n} examples could be made ({reasons}); "
-            f"give other settings, and another out= or delete {settings.out}"
-        )
-    counts = {
-        "examples": {"asked": settings.n, "made": made, "given_up": settings.n - made},
-        "splits": {split: splits[split] for split in SPLITS if splits[split]},
-        **_count_tables(settings, usable, skipped),
-        "rejected": dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
-        "sizes": dict(sorted(sizes.items())),
-    }
-    write_jsonl(out / SKIPPED, [entry._asdict() for entry in skipped])
-    write_text(out / "README.md", card_of(settings, counts))
-    return counts
+        return Opened(usable, hash_tables(usable), len(usable), skipped)
+
+    def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
+        return map_in_workers(RecordMaker, (settings, usable), numbers, settings.workers)
+
+    return make_by_number(
+        Path(settings.out),
+        {"engine_version": engine, **noted},
+        settings.n,
+        open_tables,
+        make,
+        lambda counts: _card(settings, engine, counts),
+        progress,
+    )
 
 
 class RecordMaker:
@@ -101,39 +66,81 @@ class RecordMaker:
 
     def __init__(self, settings: Synthesis, usable: list[Usable]) -> None:
         self._maker = open_maker(settings, usable)
-        self._shares: Shares = settings.shares
+        self._shares = settings.shares
 
-    def __call__(self, number: int) -> dict[str, Any]:
-        """The record; without a line where no valid example was drawn."""
+    def __call__(self, number: int) -> Record:
+        """The record of a number."""
         self._maker.rejected.clear()
         gc.disable()  # examples hold no cycles; looking for some costs an eighth of the time
         try:
             example = self._maker.make(number)
         finally:
             gc.enable()
-        record: dict[str, Any] = {"number": number, "rejected": dict(self._maker.rejected)}
-        if example is not None:
-            record["split"] = split_of(example.source_hash, self._shares)
-            record["sizes"] = sizes_of(example)
-            record["line"] = encode(example)
-        return record
+        record: Record = {"number": number, "notes": dict(self._maker.rejected)}
+        if example is None:
+            return {**record, "dropped": _IN_VAIN}
+        return {
+            **record,
+            "split": split_of(example.source_hash, self._shares),
+            "counts": sizes_of(example),
+            "line": to_line(example.to_json()),
+        }
 
 
-def _count_tables(
-    settings: Synthesis, usable: list[Usable], skipped: list[Skipped]
-) -> dict[str, Any]:
-    splits = Counter(split_of(table.source_hash, settings.shares) for table in usable)
-    reasons = Counter(reason_kind(entry.reason) for entry in skipped)
+def sizes_of(example: Example) -> dict[str, int]:
+    """What is added up over the examples of a data set."""
     return {
-        "tables": {
-            "usable": len(usable),
-            "skipped": len(skipped),
-            "splits": {split: splits[split] for split in SPLITS if splits[split]},
-        },
-        "skipped": dict(reasons.most_common()),
+        "gold_characters": len(example.gold_context),
+        "adversarial_characters": len(example.adversarial_context),
+        "rows": len(example.gold_table.rows),
+        "columns": len(example.gold_table.columns),
+        "facts": len(example.facts),
+        f"difficulty {example.difficulty}": 1,
+        f"domain {example.domain}": 1,
     }
 
 
-def reason_kind(reason: str) -> str:
-    """A reason without its numbers, to count by."""
-    return re.sub(r"\d+", "#", reason)[:80]
+def examples_card(parts: Iterable[str], counts: Mapping[str, Any]) -> str:
+    """The card of a data set of examples, its head as the Hub reads it.
+
+    Args:
+        parts: its text.
+        counts: as in ``counts.json``.
+    """
+    return write_card(
+        parts,
+        categories=("text-generation",),
+        tags=("table-generation", "hallucination", "synthetic"),
+        files={split: f"{split}.jsonl" for split in counts["splits"]},
+        record=Example,
+    )
+
+
+def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
+    is_pool = settings.source == POOL
+    tables = "fictional tables of the built-in topics" if is_pool else f"`{settings.source}`"
+    named = {"source": settings.source, "n": settings.n, "seed": settings.seed}
+    parts = [
+        "# Query-driven table generation among distractors",
+        f"{counts['examples']['made']} examples, made by `{engine}` from {tables}. Each asks for a "
+        "table of the rows in a scope; the adversarial context holds them among rows out of scope. "
+        "The gold table is right by construction, and a program has checked every example.",
+        command_of("tablehallu.py", settings, named, ("kind", "workers", "out")),
+        "Every fact has its character span in both contexts. A budget in tokens is estimated as "
+        "Qwen's tokenizer counts, rather too many than too few.",
+        _made_up(settings),
+        *counted_parts(counts, MEANS),
+    ]
+    return examples_card(parts, counts)
+
+
+def _made_up(settings: Synthesis) -> str:
+    if settings.source == SMALL_WORLD:
+        return "Everything is invented, gold rows and distractors alike."
+    if settings.distractors == "real":
+        return "All distractors are rows of the source tables."
+    return (
+        "Distractors are rows of the source table, near misses first; where they run out, "
+        "made-up rows follow (invented names, moved numbers, cells drawn from their columns), "
+        "which are no facts about the world."
+    )

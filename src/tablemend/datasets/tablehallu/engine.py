@@ -14,6 +14,7 @@ from random import Random
 from typing import NamedTuple, Protocol
 
 from tablemend.config import SMALL_WORLD
+from tablemend.datasets.build import Skipped
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
@@ -22,7 +23,13 @@ from tablemend.datasets.tablehallu.kernel import Kernel, Prepared, Rejected, dra
 from tablemend.datasets.tablehallu.query import write_query
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable, open_source
+from tablemend.datasets.tablehallu.sources import (
+    Place,
+    Source,
+    SourceTable,
+    open_source,
+    pool_place,
+)
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
@@ -43,13 +50,6 @@ class Usable(NamedTuple):
 
     place: Place
     source_hash: str
-
-
-class Skipped(NamedTuple):
-    """A place without a usable table, and why."""
-
-    where: str
-    reason: str
 
 
 class OpenTable:
@@ -147,7 +147,7 @@ class Engine:
         """Tables take turns in an order that is shuffled anew for every round."""
         if self._settings.source == POOL:
             index = number + attempt * self._settings.n
-            return Place(0, index, index + 1)
+            return pool_place(index)
         if attempt:
             return rng.choice(self._usable).place
         epoch, position = divmod(number, len(self._usable))
@@ -290,11 +290,11 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         try:
             table = OpenTable(source.read(place), settings)
         except TablemendError as error:
-            skipped.append(Skipped(source.where(place), str(error)))
+            skipped.append(Skipped(place.where, str(error)))
             continue
         source_hash = table.prepared.typed.source_hash
         if source_hash in usable:
-            skipped.append(Skipped(source.where(place), "the same table as an earlier one"))
+            skipped.append(Skipped(place.where, "the same table as an earlier one"))
         else:
             usable[source_hash] = Usable(place, source_hash)
     if not usable:

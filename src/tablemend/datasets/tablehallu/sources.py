@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -27,17 +27,24 @@ TABLE_FIELDS = ("table", "table_array", "gt_table", "data", "gold_table")
 TITLE_FIELDS = ("title", "table_page_title", "caption", "table_caption", "name")
 REAL = "Real tables"
 _REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
-
-
 Finder = Callable[[Any], Table]
+Reader = Callable[[str], Table]
 
 
 class Place(NamedTuple):
-    """Where a table is: number of the file, byte offset (or row number), line."""
+    """Where a table is.
 
+    Attributes:
+        where: for a person: ``file.jsonl:12``, relative to the source.
+        file: number of the file.
+        offset: in bytes, where a line of it begins; row number of a data set.
+        is_line: it is one line of its file.
+    """
+
+    where: str
     file: int
     offset: int
-    line: int
+    is_line: bool = False
 
 
 class SourceTable(NamedTuple):
@@ -45,7 +52,7 @@ class SourceTable(NamedTuple):
 
     Attributes:
         subject: what a query calls its rows.
-        source: file and line, relative to the source; for the record.
+        source: its place, for the record.
         key: index of the key column where the source knows it.
     """
 
@@ -71,79 +78,84 @@ class Source(Protocol):
             TablemendError: there is none, with the reason.
         """
 
-    def where(self, place: Place) -> str:
-        """The place for a person."""
 
-
-def open_source(settings: Synthesis, find: Finder | None = None) -> Source:
+def open_source(
+    settings: Synthesis, find: Finder | None = None, texts: Mapping[str, Reader] | None = None
+) -> Source:
     """The source that the settings name.
 
     Args:
         settings: where the tables are.
         find: what takes the table out of a JSON record; :func:`find_table` by default.
+        texts: what reads files with other endings.
 
     Raises:
         TablemendError: no such file or folder, or nothing readable in it.
     """
-    name = settings.source
+    name, find, readers = settings.source, find or find_table, {".csv": read_csv, **(texts or {})}
     if name == POOL:
         return PoolSource(settings.seed)
     if name.startswith(HUB):
-        return DatasetSource(
-            name.removeprefix(HUB),
-            settings.dataset_split,
-            settings.dataset_config,
-            settings.dataset_revision,
-            find,
-        )
+        return DatasetSource(settings, find)
     path = Path(name)
+    endings = (*readers, ".jsonl")
+    known = f"{', '.join(endings[:-1])} or {endings[-1]}"
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in (".csv", ".jsonl"))
+        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in endings)
         if not files:
-            raise TablemendError(f"source={name}: the folder holds no .csv and no .jsonl file")
-        return FileSource(path, files, find=find)
+            raise TablemendError(f"source={name}: the folder holds no {known} file")
+        return FileSource(path, files, path.resolve().name, find, readers)
     if not path.exists():
         raise TablemendError(
             f"source={name}: no such file or folder; `pool` and `small-world` are built in, "
             f"and a name on the Hub is written {HUB}NAME"
         )
-    if path.suffix.lower() not in (".csv", ".jsonl"):
-        raise TablemendError(f"source={name}: expected a .csv or .jsonl file, or a folder of them")
-    return FileSource(path.parent, [path], path.stem, find)
+    if path.suffix.lower() not in endings:
+        raise TablemendError(f"source={name}: expected a {known} file, or a folder of them")
+    return FileSource(path.parent, [path], path.stem, find, readers)
 
 
 class FileSource:
-    """CSV files with one table each, and JSONL files with one table a line."""
+    """Files with one table each, and JSONL files with one table a line.
+
+    Args:
+        root: what places are named from.
+        files: in their order.
+        domain: of the tables.
+        find: takes the table out of a JSON record.
+        readers: of the other files, by ending.
+    """
 
     def __init__(
         self,
         root: Path,
         files: Sequence[Path],
-        domain: str | None = None,
-        find: Finder | None = None,
+        domain: str,
+        find: Finder,
+        readers: Mapping[str, Reader],
     ) -> None:
-        self._find = find or find_table
-        self._root, self._files = root, list(files)
-        self._domain = _readable(domain or root.resolve().name)
+        self._root, self._files, self._domain = root, files, _readable(domain)
+        self._find, self._readers = find, readers
 
     def places(self) -> Iterator[Place]:
-        """One place a CSV file, one a line of JSON; blank lines are passed over.
+        """One place a file, one a line of JSON; blank lines are passed over.
 
         What cannot be read is one place too: reading it says why.
         """
         for number, path in enumerate(self._files):
-            if path.suffix.lower() == ".csv" or not _is_file(path):
-                yield Place(number, 0, 0)
+            name = _readable(path.relative_to(self._root).as_posix())
+            if path.suffix.lower() != ".jsonl" or not _is_file(path):
+                yield Place(name, number, 0)
                 continue
             offset = 0
             try:
                 with path.open("rb") as file:
                     for line_number, line in enumerate(file, 1):
                         if line.strip():
-                            yield Place(number, offset, line_number)
+                            yield Place(f"{name}:{line_number}", number, offset, is_line=True)
                         offset += len(line)
             except OSError:
-                yield Place(number, 0, 0)
+                yield Place(name, number, 0)
 
     def read(self, place: Place) -> SourceTable:
         """The table of a file, or of one line of it."""
@@ -153,59 +165,50 @@ class FileSource:
         try:
             with path.open("rb") as file:
                 file.seek(place.offset)
-                data = file.readline() if place.line else file.read()
+                data = file.readline() if place.is_line else file.read()
         except OSError as error:
             raise TableError(f"not readable: {error.strerror or error}") from error
-        if path.suffix.lower() == ".csv":
-            table = read_csv(_decode(data))
+        if reader := self._readers.get(path.suffix.lower()):
+            table = reader(_decode(data))
             title = table.title or _readable(path.stem.replace("_", " "))
         else:
             table = self._find(_parse(data))
             title = table.title
-        return real_table(table, title, self._domain, self.where(place))
-
-    def where(self, place: Place) -> str:
-        """``file.jsonl:12``, relative to the source."""
-        name = _readable(self._files[place.file].relative_to(self._root).as_posix())
-        return f"{name}:{place.line}" if place.line else name
+        return real_table(table, title, self._domain, place.where)
 
 
 class DatasetSource:
-    """A data set of the ``datasets`` library, one table a row."""
+    """A data set of the ``datasets`` library, one table a row.
 
-    def __init__(
-        self,
-        name: str,
-        split: str,
-        config: str | None = None,
-        revision: str | None = None,
-        find: Finder | None = None,
-    ) -> None:
+    Args:
+        settings: its name, split, configuration and revision.
+        find: takes the table out of a row.
+    """
+
+    def __init__(self, settings: Synthesis, find: Finder) -> None:
         try:
             from datasets import load_dataset
             from datasets.exceptions import DatasetsError
         except ImportError as error:
             raise TablemendError(f"a `hub:` source needs the extra: {install('data')}") from error
+        name, split = settings.source.removeprefix(HUB), settings.dataset_split
         try:
-            self._rows = load_dataset(name, config, split=split, revision=revision)
+            self._rows = load_dataset(
+                name, settings.dataset_config, split=split, revision=settings.dataset_revision
+            )
         except (OSError, ValueError, DatasetsError) as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise TablemendError(f"source={HUB}{name}, split {split}: {reason}") from error
-        self._name = name
-        self._find = find or find_table
+        self._name, self._find = name, find
 
     def places(self) -> Iterator[Place]:
-        """One place a row."""
-        return (Place(0, number, number + 1) for number in range(len(self._rows)))
+        """One place a row, counted from 1."""
+        return (Place(f"{self._name}:{row + 1}", 0, row) for row in range(len(self._rows)))
 
     def read(self, place: Place) -> SourceTable:
         """The table of a row."""
         table = self._find(self._rows[place.offset])
-        return real_table(table, table.title, self._name.rpartition("/")[2], self.where(place))
-
-    def where(self, place: Place) -> str:
-        """Name and row number, from 1."""
-        return f"{self._name}:{place.line}"
+        return real_table(table, table.title, self._name.rpartition("/")[2], place.where)
 
 
 class PoolSource:
@@ -216,18 +219,17 @@ class PoolSource:
 
     def places(self) -> Iterator[Place]:
         """Every number."""
-        return (Place(0, number, number + 1) for number in count())
+        return map(pool_place, count())
 
     def read(self, place: Place) -> SourceTable:
         """The table of that number."""
-        made = make_table(self._seed, place.offset)
-        return SourceTable(
-            made.table, made.topic, made.category, made.domain, made.topic, self.where(place), key=0
-        )
+        table, topic, category, domain = make_table(self._seed, place.offset)
+        return SourceTable(table, topic, category, domain, topic, place.where, key=0)
 
-    def where(self, place: Place) -> str:
-        """``pool:7``."""
-        return f"pool:{place.offset}"
+
+def pool_place(number: int) -> Place:
+    """The place of a table of the pool."""
+    return Place(f"{POOL}:{number}", 0, number)
 
 
 def real_table(table: Table, title: str, domain: str, where: str) -> SourceTable:

@@ -2,67 +2,62 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
-from tablemend.datasets.tablehallu.card import examples_card, size_tables
-from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
+from tablemend.datasets.tablehallu.dataset import MEANS, examples_card
+from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, sum_of
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
 
 
-def write_card(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
+def card_of(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
     """The card of a finished data set; the same rows and prices give the same text."""
-    return examples_card(_body(settings, counts), counts)
+    return examples_card(_parts(settings, counts), counts)
 
 
-def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
-    examples = counts["examples"]
-    made = examples["made"]
-    return [
-        "# Query-driven table generation among distractors",
-        f"{made} examples. {_who(counts)} Each asks for a table of what is in the scope "
-        "of a query; the adversarial context holds that among distractors that break a "
-        "constraint of the query. A program has checked every example, then a model verified "
-        "it; neither is a person: see `tablemend annotate` for human verification.",
-        _command(settings),
-        *size_tables(counts),
-        "Splits are made by the hash of the topic, its years left out: no topic is in two "
-        "splits, and of two nearly equal kernels only the first is kept.",
+def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
+    examples, sizes = counts["examples"], counts["sizes"]
+    yield "# Query-driven table generation among distractors"
+    yield (
+        f"{examples['made']} examples. {_who(counts)} Each asks for a table of what is in the "
+        "scope of a query; the adversarial context holds that among distractors that break a "
+        "constraint of the query. A program has checked every example, then a model verified it; "
+        "neither is a person: see `tablemend annotate` for human verification."
+    )
+    yield _command(settings)
+    yield table_of("split | examples", counts["splits"])
+    means = {name: f"{sizes[key] / examples['made']:.1f}" for key, name in MEANS.items()}
+    yield table_of("per example | mean", means)
+    yield (
+        "Splits are made by the hash of the topic, its years left out: no topic is in two splits, "
+        "and of two nearly equal kernels only the first is kept."
+    )
+    yield (
         "Every gold value has its character span in both contexts. `calls` of an example names "
         "every answer of a model on its way: stage, attempt, prompt and version, model, tokens, "
-        "finish reason and verdict.",
-        "## Rows",
-        table_of(
-            "rows | number",
-            {
-                "asked for": examples["asked"],
-                "made": made,
-                "given up": examples["given_up"],
-                "of these because a request failed for good": examples["requests_failed"],
-                "dropped: nearly the kernel of an earlier row": examples["near_duplicates"],
-            },
-        ),
-        "## Models and prompts",
-        table_of("role | model", {r: ", ".join(m) for r, m in counts["models"].items()}),
-        f"Prompts and versions: {', '.join(f'`{name}`' for name in counts['prompts'])}.",
-        _calls(counts),
-        _cost(counts),
-        "## Verdicts",
-        _verdicts(counts),
-        "## Rejections",
-        "`rejected.jsonl` has every one with its row, stage, attempt and reason.",
-        table_of(
-            "stage: reason | times",
-            {
-                f"{stage}: {kind}": count
-                for stage, kinds in counts["rejected"].items()
-                for kind, count in kinds.items()
-            },
-        ),
+        "finish reason and verdict."
+    )
+    yield "## Rows"
+    yield table_of("rows | number", {name.replace("_", " "): n for name, n in examples.items()})
+    yield "## Models and prompts"
+    yield table_of("role | model", {role: ", ".join(own) for role, own in counts["models"].items()})
+    yield f"Prompts and versions: {', '.join(f'`{name}`' for name in counts['prompts'])}."
+    yield _calls(counts["calls"])
+    yield _cost(counts["cost"])
+    yield "## Verdicts"
+    yield _verdicts(counts["verdicts"])
+    yield "## Rejections"
+    yield "`rejected.jsonl` has every one with its row, stage, attempt and reason."
+    found = counts["rejected"].items()
+    kinds = {f"{stage}: {kind}": n for stage, own in found for kind, n in own.items()}
+    yield table_of("stage: reason | times", kinds)
+    yield (
         "## Licence\n\nThe texts are synthetic. What their models' terms say of generated text "
-        "applies. Whoever publishes this data set has to state it here.",
-    ]
+        "applies. Whoever publishes this data set has to state it here."
+    )
 
 
 def _who(counts: dict[str, Any]) -> str:
@@ -96,19 +91,17 @@ def _unplaced(model: str) -> str:
     return f"{name.engine}:{name.model}" + ("@URL" if name.urls else "")
 
 
-def _calls(counts: dict[str, Any]) -> str:
+def _calls(calls: dict[str, dict[str, int]]) -> str:
+    usage = {stage: Counter(spent) for stage, spent in calls.items()}
+    usage["all"] = sum_of(usage.values())
     names = ("calls", "prompt_tokens", "completion_tokens")
-    figures = [[spent[name] for name in names] for spent in counts["calls"].values()]
-    rows = dict(zip(counts["calls"], figures, strict=True))
-    rows["all"] = [sum(column) for column in zip(*figures, strict=True)]
     return table_of(
         "stage | calls | prompt tokens | tokens of answers",
-        {stage: tuple(f"{figure:,}" for figure in own) for stage, own in rows.items()},
+        {stage: tuple(f"{own[name]:,}" for name in names) for stage, own in usage.items()},
     )
 
 
-def _cost(counts: dict[str, Any]) -> str:
-    cost = counts["cost"]
+def _cost(cost: dict[str, float] | None) -> str:
     if cost is None:
         return "No prices were given, so the cost is not known."
     roles = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
@@ -118,10 +111,10 @@ def _cost(counts: dict[str, Any]) -> str:
     )
 
 
-def _verdicts(counts: dict[str, Any]) -> str:
+def _verdicts(verdicts: dict[str, dict[str, int]]) -> str:
     """Rates of each verdict; what nobody scored or could read has columns of its own."""
     rows = {}
-    for stage, found in counts["verdicts"].items():
+    for stage, found in verdicts.items():
         scored = found["accepted"] + found["rejected"]
         rate = f"{found['accepted'] / scored:.1%}" if scored else "-"
         rows[stage] = (*(found[verdict] for verdict in VERDICTS), rate)

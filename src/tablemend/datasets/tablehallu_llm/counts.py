@@ -1,25 +1,25 @@
-"""What came of a data set and what it took, added up from its rows."""
+"""What came of a data set and what it took, added up from its rows as they are stored."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, get_args
 
-from tablemend.config.backend import BackendOptions
+from tablemend.datasets.build import ranked
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tablehallu.card import sizes_of
 from tablemend.datasets.tablehallu_llm.prompting import STAGES
-from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.records import Call, CallVerdict, Example
+from tablemend.records import CallVerdict
 
-T = TypeVar("T")
 Role = Literal["generator", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
 VERDICTS: tuple[CallVerdict, ...] = get_args(CallVerdict)
 MILLION = 1_000_000
+ENOUGH = 3
+"""Rows from which on their means are taken for an estimate."""
+Usage = Mapping[str, Counter[str]]
+"""Calls, ``prompt_tokens`` and ``completion_tokens`` by stage."""
 
 
 def role_of(stage: str) -> Role:
@@ -27,122 +27,119 @@ def role_of(stage: str) -> Role:
     return "verifier" if stage.startswith("verify") else "generator"
 
 
-class Spent(NamedTuple):
-    """Calls and tokens."""
-
-    calls: float = 0
-    prompt_tokens: float = 0
-    completion_tokens: float = 0
-
-    def plus(self, other: Spent) -> Spent:
-        """Both together."""
-        return Spent(*(one + two for one, two in zip(self, other, strict=True)))
-
-    def times(self, factor: float) -> Spent:
-        """So many times as much."""
-        return Spent(*(figure * factor for figure in self))
-
-    def cost(self, options: BackendOptions) -> float | None:
-        """Cost at the prices of a backend; ``None`` where one is not known."""
-        if options.price_in is None or options.price_out is None:
-            return None
-        tokens = self.prompt_tokens * options.price_in + self.completion_tokens * options.price_out
-        return tokens / MILLION
-
-
-class Usage(dict[str, Spent]):
-    """What was spent by stage, in the order in which stages first came."""
-
-    def add(self, calls: Iterable[Call]) -> None:
-        """Count calls."""
-        for call in calls:
-            one = Spent(1, call.prompt_tokens, call.completion_tokens)
-            self[call.stage] = self.get(call.stage, Spent()).plus(one)
-
-    def times(self, factor: float) -> Usage:
-        """So many times as much, in whole calls and tokens."""
-        return Usage({stage: Spent(*map(round, one.times(factor))) for stage, one in self.items()})
-
-    def total(self, role: Role | None = None) -> Spent:
-        """All stages together, or those of one model."""
-        total = Spent()
-        for stage, spent in self.items():
-            if role is None or role_of(stage) == role:
-                total = total.plus(spent)
-        return total
-
-    def cost(self, settings: LlmSynthesis) -> dict[Role, float] | None:
-        """Cost by model in the currency of the prices; ``None`` where a price is not known."""
-        options = {"generator": settings.generator_options, "verifier": settings.asked_of_verifier}
-        found: dict[Role, float] = {}
-        for role in ROLES:
-            if (cost := self.total(role).cost(options[role])) is None:
-                return None
-            found[role] = cost
-        return found
-
-
-@dataclass
 class Counts:
-    """What came of the rows so far."""
+    """What came of the rows so far.
 
-    examples: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
-    rejected: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    verdicts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    prompts: set[str] = field(default_factory=set)
-    models: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    splits: Counter[str] = field(default_factory=Counter)
-    sizes: Counter[str] = field(default_factory=Counter)
+    Attributes:
+        rows: how many.
+        examples: what became of them.
+        usage: what was spent.
+        rejected, verdicts: by stage.
+        sizes: of the examples.
+    """
 
-    def add(self, row: Row) -> None:
-        """Count what a row cost and what was rejected; its example is counted by :meth:`take`."""
-        self.usage.add(row.calls)
-        for rejection in row.rejections:
-            self.reject(rejection)
-        for call in row.calls:
-            self.verdicts[call.stage][call.verdict] += 1
-            self.prompts.add(call.prompt)
-            self.models[role_of(call.stage)].add(call.model)
-        self.examples["given_up"] += row.example is None
-        self.examples["requests_failed"] += row.failed
+    def __init__(self) -> None:
+        self.rows = 0
+        self.examples, self.splits, self.sizes = Counter[str](), Counter[str](), Counter[str]()
+        self.usage: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.rejected: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.models: defaultdict[Role, set[str]] = defaultdict(set)
+        self.prompts: set[str] = set()
 
-    def reject(self, rejection: Rejection) -> None:
-        """Count a rejection."""
-        self.rejected[rejection.stage][rejection.kind] += 1
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Count what a stored row cost and what was rejected."""
+        self.rows += 1
+        for rejection in row["rejections"]:
+            self.rejected[rejection["stage"]][rejection["kind"]] += 1
+        for call in row["calls"]:
+            stage = call["stage"]
+            tokens = {name: call[name] for name in ("prompt_tokens", "completion_tokens")}
+            self.usage[stage].update({"calls": 1, **tokens})
+            self.verdicts[stage][call["verdict"]] += 1
+            self.prompts.add(call["prompt"])
+            self.models[role_of(stage)].add(call["model"])
+        self.examples["given_up"] += row["example"] is None
+        self.examples["requests_failed"] += has_failed(row)
 
-    def take(self, example: Example, split: str) -> None:
-        """Count an example of the data set."""
-        self.examples["made"] += 1
-        self.splits[split] += 1
-        self.sizes.update(sizes_of(example))
+    def tokens(self) -> int:
+        """Of all prompts and answers."""
+        return sum(one.total() - one["calls"] for one in self.usage.values())
 
     def to_json(self, settings: LlmSynthesis) -> dict[str, Any]:
         """The counts as in ``counts.json``; the same rows give the same bytes."""
-        cost = self.usage.cost(settings)
+        cost = cost_of(self.usage, settings)
         kinds = ("made", "given_up", "requests_failed", "near_duplicates")
+        rejected = sorted(self.rejected, key=_order)
+        stages = sorted(self.usage, key=_order)
         return {
             "examples": {"asked": settings.n} | {kind: self.examples[kind] for kind in kinds},
             "splits": {split: self.splits[split] for split in SPLITS if self.splits[split]},
-            "rejected": {stage: _ranked(own) for stage, own in _ordered(self.rejected)},
+            "rejected": {stage: ranked(self.rejected[stage]) for stage in rejected},
             "verdicts": {
-                stage: {verdict: own[verdict] for verdict in VERDICTS}
-                for stage, own in _ordered(self.verdicts)
+                stage: {verdict: self.verdicts[stage][verdict] for verdict in VERDICTS}
+                for stage in stages
             },
-            "calls": {stage: own._asdict() for stage, own in _ordered(self.usage)},
-            "models": {role: sorted(self.models[role]) for role in sorted(self.models)},
+            "calls": {stage: dict(self.usage[stage]) for stage in stages},
+            "models": {role: sorted(self.models[role]) for role in ROLES if self.models[role]},
             "prompts": sorted(self.prompts),
             "cost": None if cost is None else {role: round(cost[role], 4) for role in ROLES},
             "sizes": dict(sorted(self.sizes.items())),
         }
 
 
-def _ordered(by_stage: Mapping[str, T]) -> list[tuple[str, T]]:
+def _order(stage: str) -> tuple[int, str]:
     """Stages in the order of the chain, whatever came first."""
-    order = {stage: place for place, stage in enumerate(STAGES)}
-    return sorted(by_stage.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+    return STAGES.index(stage) if stage in STAGES else len(STAGES), stage
 
 
-def _ranked(counter: Counter[str]) -> dict[str, int]:
-    """The most frequent first; the order of equals does not depend on that of the rows."""
-    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+def has_failed(row: Mapping[str, Any]) -> bool:
+    """Given up because a request failed for good: nothing speaks against the row."""
+    calls = row["calls"]
+    return row["example"] is None and bool(calls) and calls[-1]["finish_reason"] == "error"
+
+
+def cost_of(usage: Usage, settings: LlmSynthesis) -> dict[Role, float] | None:
+    """Cost by model in the currency of the prices; ``None`` where a price is not known."""
+    found: dict[Role, float] = {}
+    for role in ROLES:
+        options = settings.generator_options if role == ROLES[0] else settings.asked_of_verifier
+        if options.price_in is None or options.price_out is None:
+            return None
+        own = sum_of(spent for stage, spent in usage.items() if role_of(stage) == role)
+        tokens_in, tokens_out = own["prompt_tokens"], own["completion_tokens"]
+        found[role] = (tokens_in * options.price_in + tokens_out * options.price_out) / MILLION
+    return found
+
+
+def sum_of(usages: Iterable[Counter[str]]) -> Counter[str]:
+    """Several stages together."""
+    return sum(usages, Counter())
+
+
+def estimate(settings: LlmSynthesis, rows: int, made: Counts) -> str:
+    """What ``rows`` more rows take in tokens and money, in lines for a person.
+
+    Args:
+        settings: what is made.
+        rows: how many are to be made.
+        made: of the rows that are there.
+    """
+    if made.rows < ENOUGH:
+        return f"no estimate for {rows:,} rows yet: it is made from {ENOUGH} rows or more (n=5)"
+    usage = {
+        stage: Counter({name: round(n * rows / made.rows) for name, n in spent.items()})
+        for stage, spent in made.usage.items()
+    }
+    lines = [f"estimate for {rows:,} rows from the means of {made.rows:,}:"]
+    lines.append(f"  {'stage':<20}{'calls':>12}{'tokens in':>16}{'tokens out':>16}")
+    for stage, spent in {**usage, "all": sum_of(usage.values())}.items():
+        asked, answered = spent["prompt_tokens"], spent["completion_tokens"]
+        lines.append(f"  {stage:<20}{spent['calls']:>12,}{asked:>16,}{answered:>16,}")
+    cost = cost_of(usage, settings)
+    if cost is None:
+        said = "not known without generator_options.price_in and price_out (and the verifier's)"
+    else:
+        parts = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
+        said = f"{sum(cost.values()):,.2f} ({parts})"
+    return "\n".join([*lines, f"  cost: {said}"])

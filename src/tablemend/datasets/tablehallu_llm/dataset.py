@@ -11,25 +11,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.datasets.build import COUNTS, SETTINGS, refuse_other_files
+from tablemend.datasets.build import COUNTS, SETTINGS, refuse_other_files, split_files
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.files import encode, split_files
-from tablemend.datasets.tablehallu_llm.card import write_card
-from tablemend.datasets.tablehallu_llm.counts import Counts, Usage
+from tablemend.datasets.tablehallu.dataset import sizes_of
+from tablemend.datasets.tablehallu_llm.card import card_of
+from tablemend.datasets.tablehallu_llm.counts import Counts, cost_of, estimate, has_failed
 from tablemend.datasets.tablehallu_llm.duplicates import Kernels
-from tablemend.datasets.tablehallu_llm.estimate import estimate
 from tablemend.datasets.tablehallu_llm.model_rows import OpenMaker, RowMaker, make_rows
 from tablemend.datasets.tablehallu_llm.prompting import prompts_hash
-from tablemend.datasets.tablehallu_llm.rows import Rejection, Row, read_row
+from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE
-from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
+from tablemend.datasets.tablehallu_llm.topics import open_topics, split_key
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
-from tablemend.runs import MOVE_AWAY, Store, read_object, write_json, write_jsonl, write_text
+from tablemend.records import Example
+from tablemend.runs import (
+    MOVE_AWAY,
+    Store,
+    read_object,
+    to_line,
+    write_json,
+    write_jsonl,
+    write_text,
+)
 
 ROWS = "rows.jsonl"
 REJECTED = "rejected.jsonl"
@@ -48,14 +56,20 @@ def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -
         BudgetSpent: a cap is reached; what was made is kept.
         Stopped: the requests of many rows in a row failed for good; likewise.
         TablemendError: the folder holds something else or is being written, a model cannot be
-            had, a row cannot be read, or no row could be made.
+            had, or no row could be made.
     """
     topics = open_topics(settings.topics, settings.seed)
     out = Path(settings.out)
     _check_folder(out, settings.n)
-    store = Store(out / ROWS, "number", noted_of(settings, topics))
-    made = _look_through(store, settings.n)
-    missing = [n for n in range(settings.n) if n not in store or n in made.failed]
+    versions = {"engine_version": ENGINE, "topics": topics.digest, "prompts": prompts_hash()}
+    store = Store(out / ROWS, "number", {**versions, **settings.noted()})
+    made, failed = Counts(), set[int]()
+    for number in (number for number in store if number < settings.n):
+        row = store[number]
+        made.add(row)
+        if has_failed(row):
+            failed.add(number)
+    missing = [n for n in range(settings.n) if n not in store or n in failed]
     with ExitStack() as stack:
         maker = None
         if missing and not settings.estimate_only:
@@ -66,20 +80,14 @@ def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -
                     f"note: there are {topics.count:,} topics; later rows take them again (with "
                     "other years, where they have some), and near-duplicate kernels are dropped"
                 )
-            print(estimate(settings, len(missing), made.usage, made.rows))
+            print(estimate(settings, len(missing), made))
         if settings.estimate_only:
             return
         stack.callback(_remove_if_empty, out)
         stack.enter_context(store)
         if maker is not None:
-            _make_missing(settings, maker, store, missing, made.failed)
+            _make_missing(settings, maker, store, missing, failed)
         print(report(_join(settings, store), out))
-
-
-def noted_of(settings: LlmSynthesis, topics: Topics) -> dict[str, Any]:
-    """All that the rows depend on."""
-    versions = {"engine_version": ENGINE, "topics": topics.digest, "prompts": prompts_hash()}
-    return {**versions, **settings.noted()}
 
 
 def _check_folder(out: Path, n: int) -> None:
@@ -97,25 +105,6 @@ def _check_folder(out: Path, n: int) -> None:
 def _remove_if_empty(out: Path) -> None:
     with suppress(OSError):
         out.rmdir()
-
-
-class _Made(NamedTuple):
-    """What the rows that are there took, and the numbers of those whose requests failed."""
-
-    rows: int
-    usage: Usage
-    failed: set[int]
-
-
-def _look_through(store: Store, n: int) -> _Made:
-    usage, failed = Usage(), set()
-    numbers = [number for number in store if number < n]
-    for number in numbers:
-        row = read_row(store, number)
-        usage.add(row.calls)
-        if row.failed:
-            failed.add(number)
-    return _Made(len(numbers), usage, failed)
 
 
 def _make_missing(
@@ -138,11 +127,12 @@ def _make_missing(
 
         def done(row: Row) -> None:
             nonlocal in_a_row
-            store.put(row.to_json())
-            counts.add(row)
+            record = row.to_json()
+            store.put(record)
+            counts.add(record)
             bar.set_postfix(_figures(settings, counts), refresh=False)
             bar.update()
-            if not row.failed:
+            if not has_failed(record):
                 in_a_row = 0
                 return
             in_a_row += row.number not in failed_before
@@ -158,11 +148,8 @@ def _make_missing(
 
 def _figures(settings: LlmSynthesis, counts: Counts) -> dict[str, str]:
     """What the progress bar shows."""
-    spent, cost = counts.usage.total(), counts.usage.cost(settings)
-    shown = {
-        "given_up": str(counts.examples["given_up"]),
-        "tokens": f"{spent.prompt_tokens + spent.completion_tokens:,}",
-    }
+    cost = cost_of(counts.usage, settings)
+    shown = {"given_up": str(counts.examples["given_up"]), "tokens": f"{counts.tokens():,}"}
     return shown if cost is None else shown | {"cost": f"{sum(cost.values()):,.2f}"}
 
 
@@ -173,7 +160,7 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
         The counts, as in ``counts.json``.
 
     Raises:
-        TablemendError: a row cannot be read, or none has an example.
+        TablemendError: no row has an example.
     """
     out = Path(settings.out)
     (out / COUNTS).unlink(missing_ok=True)  # from here to its return the data set is unfinished
@@ -181,33 +168,33 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
     rejected: list[dict[str, Any]] = []
     with split_files(out) as write:
         for number in range(settings.n):
-            row = read_row(store, number)
-            counts.add(row)
-            rejections = list(row.rejections)
-            if row.example is not None:
-                repeated = kernels.add_or_find(number, row.example.gold_table)
+            row = store[number]
+            if row["example"] is not None:
+                example = Example.from_json(row["example"])
+                repeated = kernels.add_or_find(number, example.gold_table)
                 if repeated is None:
-                    split = split_of(split_key(row.example.topic), settings.shares)
-                    write(encode(row.example), split)
-                    counts.take(row.example, split)
+                    split = split_of(split_key(example.topic), settings.shares)
+                    write(to_line(row["example"]), split)
+                    counts.examples["made"] += 1
+                    counts.splits[split] += 1
+                    counts.sizes.update(sizes_of(example))
                 else:
                     same = f"as the kernel of row {repeated}"
-                    rejections.append(Rejection("join", "near-duplicate kernel", same, 0))
-                    counts.reject(rejections[-1])
+                    found = Rejection("join", "near-duplicate kernel", same, 0)._asdict()
+                    row["rejections"].append(found)
                     counts.examples["near_duplicates"] += 1
-            rejected += ({"row": number, **rejection._asdict()} for rejection in rejections)
+            counts.add(row)
+            rejected += ({"row": number, **rejection} for rejection in row["rejections"])
     write_jsonl(out / REJECTED, rejected)
     found = counts.to_json(settings)
     if not found["examples"]["made"]:
-        reasons = "; ".join(
-            f"{stage}: {next(iter(kinds.values()))} x {next(iter(kinds))}"
-            for stage, kinds in found["rejected"].items()
-        )
+        kinds = (kinds for kinds in found["rejected"].values())
+        reasons = "; ".join(f"{n} x {kind}" for own in kinds for kind, n in own.items())
         raise TablemendError(
             f"none of {settings.n} rows could be made: {out / REJECTED} says why of each "
             f"({reasons})"
         )
-    write_text(out / "README.md", write_card(settings, found))
+    write_text(out / "README.md", card_of(settings, found))
     write_json(out / SETTINGS, store.settings)
     write_json(out / COUNTS, found)
     return found

@@ -6,13 +6,10 @@ data set are added up from its rows and from nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
-from tablemend.runs import Store
 
 
 class Rejection(NamedTuple):
@@ -47,42 +44,11 @@ class Row:
     rejections: tuple[Rejection, ...] = ()
     calls: tuple[Call, ...] = ()
 
-    @property
-    def failed(self) -> bool:
-        """Given up because a request failed for good: nothing speaks against the row."""
-        return self.example is None and bool(self.calls) and self.calls[-1].finish_reason == "error"
-
     def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        """The row as it is stored."""
         return {
             "number": self.number,
             "rejections": [rejection._asdict() for rejection in self.rejections],
             "calls": [call._asdict() for call in self.calls],
             "example": None if self.example is None else self.example.to_json(),
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Row:
-        """The inverse of :meth:`to_json`."""
-        example = data["example"]
-        return cls(
-            data["number"],
-            None if example is None else Example.from_json(example),
-            tuple(Rejection(**rejection) for rejection in data["rejections"]),
-            tuple(Call(**call) for call in data["calls"]),
-        )
-
-
-def read_row(store: Store, number: int) -> Row:
-    """The row of a number.
-
-    Raises:
-        TablemendError: its record is no row.
-    """
-    try:
-        return Row.from_json(store[number])
-    except (ValueError, KeyError, TypeError, AttributeError, TablemendError) as error:
-        raise TablemendError(
-            f"{store.path}: row {number} cannot be read ({type(error).__name__}: {error}): take "
-            "its line out, and the same command makes it again"
-        ) from error

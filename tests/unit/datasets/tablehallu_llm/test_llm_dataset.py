@@ -246,20 +246,6 @@ def test_a_full_disk_loses_no_row(fake: Fake, tmp_path: Path, whole: dict[str, b
     assert files(out) == whole
 
 
-def test_a_row_that_cannot_be_read_is_named_and_made_again(fake: Fake, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    make_llm_dataset(settings(out), fake)
-    path = out / ROWS
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines).replace('"gold_context"', '"silver_context"', 1))
-    with pytest.raises(TablemendError, match=r"rows\.jsonl: row \d+ cannot be read .*: take"):
-        make_llm_dataset(settings(out), fake)
-    path.write_text("".join(lines[:17] + lines[18:]))
-    fake.made.clear()
-    make_llm_dataset(settings(out), fake)
-    assert len(fake.made) == 1
-
-
 def test_more_rows_continue_a_data_set_and_fewer_are_refused(
     fake: Fake, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from tablemend.datasets.build import Record
+from tablemend.datasets.splits import split_of
 from tablemend.datasets.tabfaith import injection, verbaliser
 from tablemend.datasets.tabfaith.domains import DOMAINS, Domain
 from tablemend.datasets.tabfaith.examples import TabFaithExample
@@ -16,6 +18,8 @@ from tablemend.datasets.tabfaith.sources import Found, Tables
 from tablemend.datasets.tabfaith.summary import Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.programs.speaker import Unsayable
+from tablemend.runs import to_line
+from tablemend.workers import map_in_workers
 
 ENGINE = f"{verbaliser.VERSION}+{injection.VERSION}"
 _TABLES = 24
@@ -23,10 +27,7 @@ _TABLES = 24
 _LESS = 0.55
 """How much rarer each further error is."""
 
-
 Opened = dict[Domain, Tables]
-Record = dict[str, Any]
-"""Of one number: ``example`` or, where there is none, why it was ``dropped``; and ``notes``."""
 
 
 class Planned(NamedTuple):
@@ -58,21 +59,49 @@ def plan_example(settings: TabFaith, number: int) -> Planned:
     raise IndexError(number)
 
 
-def record_of(
-    number: int, domain: Domain, example: TabFaithExample | None, dropped: str, notes: Counter[str]
-) -> Record:
-    """The record of one number.
+def make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> Iterator[Record]:
+    """The records of these numbers, in their order."""
+    return map_in_workers(_RecordMaker, (settings, opened), numbers, settings.workers)
 
-    Args:
-        number: over all domains.
-        domain: of its table.
-        example: what was made.
-        dropped: why it was not.
-        notes: what did not work at once.
-    """
-    if example is None:
-        return {"number": number, "dropped": f"{domain}: {dropped}", "notes": notes}
-    return {"number": number, "example": example.to_json(), "notes": notes}
+
+class _RecordMaker:
+    def __init__(self, settings: TabFaith, opened: Opened) -> None:
+        self._settings, self._opened = settings, opened
+
+    def __call__(self, number: int) -> Record:
+        settings, notes = self._settings, Counter[str]()
+        domain = plan_example(settings, number).domain
+        example = make_example(settings, self._opened[domain], number, notes)
+        if example is None:
+            dropped = f"{domain}: no table tried has room for it"
+            return {"number": number, "dropped": dropped, "notes": notes}
+        return record_of(settings, number, example, notes)
+
+
+def record_of(
+    settings: TabFaith, number: int, example: TabFaithExample, notes: Mapping[str, int]
+) -> Record:
+    """The record of an example: what it holds is counted."""
+    table, errors = example.table, example.errors
+    counts = Counter(
+        {
+            f"domain {example.domain} {example.label}": 1,
+            f"label {example.label}": 1,
+            "facts": len(example.facts),
+            "cells": len(table.rows) * len(table.columns),
+            "errors": len(errors),
+        }
+    )
+    counts.update(f"type {error.type}" for error in errors)
+    if errors:
+        counts[f"summaries with {len(errors)} errors"] = 1
+    return {
+        "number": number,
+        "notes": notes,
+        "split": split_of(example.source_hash, settings.shares),
+        "counts": counts,
+        "line": to_line(example.to_json()),
+    }
 
 
 def make_example(
