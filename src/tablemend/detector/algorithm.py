@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from tablemend.detector.errors import REPEATED, check_format, find_errors
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
-from tablemend.detector.matching import Cells, Steps, match_rows
+from tablemend.detector.matching import Cells, match_rows
 from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import LexicalSimilarity, Pair, Similarity
-from tablemend.errors import defect
+from tablemend.detector.similarity import LexicalSimilarity, Similarity
+from tablemend.errors import TablemendError, defect
 from tablemend.records import Finding, Judgement, Share
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
@@ -24,7 +23,6 @@ AnswerFormat = Format | Literal["auto"]
 DETECTOR_VERSION = "1.1.2"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +70,7 @@ def detect_errors(
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
     """The errors of a table that has been read already; see :func:`detect_in_answers`."""
-    scores: dict[Pair, float] = {}
-    found = Extraction(answer, "")
-    steps = _detect_in_table(found, gold, context, order, scores, detector_name(similarity))
-    return _run_together([steps], scores, similarity)[0]
+    return _detect_in_table(Extraction(answer, ""), gold, context, order, similarity)
 
 
 def detect_in_answer(
@@ -87,34 +82,36 @@ def detect_in_answer(
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
     """The errors of one raw answer; see :func:`detect_in_answers`."""
-    one = Submission(text, gold, context, order, format)
-    scores: dict[Pair, float] = {}
-    steps = _detect_in_submission(one, scores, detector_name(similarity))
-    return _run_together([steps], scores, similarity)[0]
+    return _detect_in_table(extract_table(text, format), gold, context, order, similarity)
 
 
 def detect_in_answers(
-    submissions: Iterable[Submission], similarity: Similarity = _LEXICAL, chunk: int = 1024
+    submissions: Iterable[Submission], similarity: Similarity = _LEXICAL
 ) -> Iterator[Judgement]:
     """The errors of a stream of answers, in order, in bounded memory.
 
-    The similarity is asked for all open pairs of ``chunk`` answers at once, de-duplicated.
-
     Args:
-        submissions: any iterable; read ``chunk`` at a time.
-        similarity: decides what equality and inclusion leave open.
-        chunk: answers scored side by side.
+        submissions: any iterable, read one at a time.
+        similarity: decides what equality and inclusion leave open; asked once for all open pairs
+            of a step of an answer.
 
     Yields:
         One judgement a submission. A failed request, an unusable gold table or a defect of ours
         gives an unscored one, with the reason.
     """
     name = detector_name(similarity)
-    stream = iter(submissions)
-    while part := list(islice(stream, chunk)):
-        scores: dict[Pair, float] = {}
-        runs = [_or_unscored(_detect_in_submission(one, scores, name), name) for one in part]
-        yield from _run_together(runs, scores, similarity)
+    for one in submissions:
+        if one.failed:
+            yield _unscored(f"no answer: {one.failed}", name)
+            continue
+        try:
+            yield detect_in_answer(
+                one.text, one.gold, one.context, one.order, one.format, similarity
+            )
+        except (TablemendError, OSError, MemoryError):
+            raise
+        except Exception as error:  # the others of the stream go on
+            yield _unscored(defect(error), name)
 
 
 def detector_name(similarity: Similarity) -> str:
@@ -122,54 +119,15 @@ def detector_name(similarity: Similarity) -> str:
     return f"tablemend {DETECTOR_VERSION}, {similarity.name}"
 
 
-def _run_together(
-    runs: Sequence[Steps[Result]], scores: dict[Pair, float], similarity: Similarity
-) -> list[Result]:
-    """Drive many judgements side by side; every round is one call of the similarity."""
-    done: dict[int, Result] = {}
-    waiting = list(range(len(runs)))
-    while waiting:
-        wanted: dict[Pair, None] = {}
-        running = waiting
-        waiting = []
-        for index in running:
-            try:
-                wanted.update(dict.fromkeys(sorted(next(runs[index]))))
-                waiting.append(index)
-            except StopIteration as stop:
-                done[index] = stop.value
-        pairs = [pair for pair in wanted if pair not in scores]
-        if pairs:
-            scores.update(zip(pairs, similarity.score(pairs), strict=True))
-    return [done[index] for index in range(len(runs))]
-
-
-def _or_unscored(steps: Steps[Judgement], name: str) -> Steps[Judgement]:
-    """A judgement that a defect of ours ends is unscored: the others of its stream go on."""
-    try:
-        return (yield from steps)
-    except Exception as error:
-        return _unscored(defect(error), name)
-
-
-def _detect_in_submission(
-    one: Submission, scores: dict[Pair, float], name: str
-) -> Steps[Judgement]:
-    if one.failed:
-        return _unscored(f"no answer: {one.failed}", name)
-    found = extract_table(one.text, one.format)
-    return (yield from _detect_in_table(found, one.gold, one.context, one.order, scores, name))
-
-
 def _detect_in_table(
     found: Extraction,
     gold_table: Table,
     context: str,
     order: SortRule | None,
-    scores: dict[Pair, float],
-    name: str,
-) -> Steps[Judgement]:
+    similarity: Similarity,
+) -> Judgement:
     """Algorithm 1."""
+    name = detector_name(similarity)
     gold = prepare_gold(gold_table)
     if isinstance(gold, str):
         return _unscored(gold, name)
@@ -181,13 +139,13 @@ def _detect_in_table(
         alone = () if found.empty else (unread,)
         return Judgement(alone, _recall(gold, 0, 0), found.empty, scorer=name)
     format_error = check_format(gold, answer)
-    aligned = yield from _align(answer, gold, scores)
+    aligned = align(answer, gold, similarity)
     if aligned is None:
         only = (format_error,) if format_error else ()
         abstained = not filled_rows(answer)
         return Judgement(only, _recall(gold, 0, 0), abstained, scorer=name)
     place, body, cells, matched = aligned
-    yield cells.open_pairs((gold_row, row) for row, gold_row in matched.items())
+    cells.prepare((gold_row, row) for row, gold_row in matched.items())
     stated = _count_matched_cells(gold, place, cells, matched)
     findings = (
         (format_error,)
@@ -224,11 +182,6 @@ def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Align
 
     ``None`` where no row can be named: the answer has no key column, or no filled row.
     """
-    scores: dict[Pair, float] = {}
-    return _run_together([_align(answer, gold, scores)], scores, similarity)[0]
-
-
-def _align(answer: Table, gold: Gold, scores: dict[Pair, float]) -> Steps[Alignment | None]:
     shared = _shared_columns(gold, answer)
     body = filled_rows(answer)
     place = [index for index, _ in shared]
@@ -239,9 +192,9 @@ def _align(answer: Table, gold: Gold, scores: dict[Pair, float]) -> Steps[Alignm
         [tuple(answer.rows[row][index] for _, index in shared) for row in body],
         [gold.units[index] for index in place],
         place.index(gold.key),
-        scores,
+        similarity,
     )
-    return Alignment(place, body, cells, (yield from match_rows(cells)))
+    return Alignment(place, body, cells, match_rows(cells))
 
 
 def _shared_columns(gold: Gold, answer: Table) -> list[tuple[int, int]]:

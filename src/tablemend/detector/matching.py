@@ -1,25 +1,17 @@
-"""Which answer row is which gold row, and which cells agree (TableHallu, C.1).
-
-Both need similarity scores that are cheapest by the thousand, so matching is written as a
-generator: it yields the pairs that it cannot decide alone and goes on when the caller, who
-runs many answers side by side, has added their scores to the mapping that they share.
-"""
+"""Which answer row is which gold row, and which cells agree (TableHallu, C.1)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
-from tablemend.detector.similarity import THRESHOLD, Pair
+from tablemend.detector.similarity import THRESHOLD, Pair, Similarity
 from tablemend.tables.table import Cell, Row
 from tablemend.values.cells import equal_values, read_value
 from tablemend.values.inclusion import digit_words, includes, modifiers, negations
 from tablemend.values.text import tokens_of
 from tablemend.values.units import Unit
 
-Result = TypeVar("Result")
-Steps = Generator[set[Pair], None, Result]
 Edges = dict[int, list[int]]
 
 
@@ -59,7 +51,7 @@ class Cells:
         answer: answer rows, cut to the same columns in the same order.
         units: header unit of each shared column.
         key: index of the primary key among the shared columns.
-        scores: similarity of the pairs asked for so far; the caller adds to it.
+        similarity: decides what :func:`compare_cells` leaves open; asked for many pairs at once.
     """
 
     def __init__(
@@ -68,13 +60,14 @@ class Cells:
         answer: Sequence[Row],
         units: Sequence[Unit],
         key: int,
-        scores: Mapping[Pair, float],
+        similarity: Similarity,
     ) -> None:
         self.gold = gold
         self.answer = answer
         self.units = units
         self.key = key
-        self.scores = scores
+        self._similarity = similarity
+        self._similar: dict[Pair, bool] = {}
         self._all_same: Sequence[bool | Pair] = [True] * len(units)
         self._verdicts: dict[tuple[int, int], Sequence[bool | Pair]] = {}
 
@@ -83,26 +76,29 @@ class Cells:
         return self.gold[gold_row] == self.answer[answer_row]
 
     def same(self, gold_row: int, answer_row: int, column: int) -> bool:
-        """Whether two cells agree; every open pair must have its score by now."""
-        verdict = self._compare(gold_row, answer_row)[column]
-        return verdict if isinstance(verdict, bool) else self.scores[verdict] >= THRESHOLD
-
-    def open_pairs(self, rows: Iterable[tuple[int, int]]) -> set[Pair]:
-        """What similarity must say before the cells of these (gold, answer) rows compare."""
-        return {
-            verdict
-            for gold_row, answer_row in rows
-            for verdict in self._compare(gold_row, answer_row)
-            if not isinstance(verdict, bool) and verdict not in self.scores
-        }
+        """Whether two cells agree."""
+        return self._agrees(self._compare(gold_row, answer_row)[column])
 
     def agreement(self, gold_row: int, answer_row: int) -> int:
         """Columns beside the key that agree."""
-        return sum(
-            verdict if isinstance(verdict, bool) else self.scores[verdict] >= THRESHOLD
-            for column, verdict in enumerate(self._compare(gold_row, answer_row))
-            if column != self.key
-        )
+        verdicts = self._compare(gold_row, answer_row)
+        return sum(self._agrees(own) for place, own in enumerate(verdicts) if place != self.key)
+
+    def similar(self, pairs: Iterable[Pair]) -> set[Pair]:
+        """Those of some pairs that mean the same."""
+        asked = set(pairs)
+        new = sorted(asked - self._similar.keys())
+        scores = self._similarity.score(new) if new else []
+        self._similar |= {pair: own >= THRESHOLD for pair, own in zip(new, scores, strict=True)}
+        return {pair for pair in asked if self._similar[pair]}
+
+    def prepare(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Ask at once for all that is open between the cells of some (gold, answer) rows."""
+        verdicts = (one for pair in rows for one in self._compare(*pair))
+        self.similar(one for one in verdicts if not isinstance(one, bool))
+
+    def _agrees(self, verdict: bool | Pair) -> bool:
+        return verdict if isinstance(verdict, bool) else bool(self.similar([verdict]))
 
     def _compare(self, gold_row: int, answer_row: int) -> Sequence[bool | Pair]:
         """The verdict of each column; keys are compared by :func:`match_rows` alone."""
@@ -121,7 +117,7 @@ class Cells:
         return verdicts
 
 
-def match_rows(cells: Cells) -> Steps[dict[int, int]]:
+def match_rows(cells: Cells) -> dict[int, int]:
     """One-to-one row matching by the primary key: gold row of each matched answer row.
 
     Keys match by standardised equality, then inclusion, then similarity, each only among rows
@@ -135,15 +131,12 @@ def match_rows(cells: Cells) -> Steps[dict[int, int]]:
         free_answer = [row for row in range(len(cells.answer)) if row not in matched]
         if not free_gold or not free_answer:
             break
-        edges = yield from find_edges(cells, free_gold, free_answer)
-        if edges:
-            found = yield from _assign(cells, edges)
-            matched.update(found)
+        if edges := find_edges(cells, free_gold, free_answer):
+            matched.update(_assign(cells, edges))
     return matched
 
 
-def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
-    yield from ()
+def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     index: dict[object, list[int]] = defaultdict(list)
     for row in gold:
         for form in read_value(cells.gold[row][cells.key]).forms():
@@ -163,24 +156,22 @@ def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges
     return edges
 
 
-def _included_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
-    yield from ()
+def _included_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     verdicts = _key_verdicts(cells, gold, answer)
     return _edges(cells, gold, answer, {keys for keys, v in verdicts.items() if v is True})
 
 
-def _similar_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
+def _similar_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     verdicts = _key_verdicts(cells, gold, answer)
     asked = {keys: pair for keys, pair in verdicts.items() if not isinstance(pair, bool)}
-    yield {pair for pair in asked.values() if pair not in cells.scores}
-    close = {keys for keys, pair in asked.items() if cells.scores[pair] >= THRESHOLD}
-    return _edges(cells, gold, answer, close)
+    similar = cells.similar(asked.values())
+    return _edges(cells, gold, answer, {keys for keys, pair in asked.items() if pair in similar})
 
 
-def _missing_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
+def _missing_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     nameless = [row for row in answer if read_value(cells.answer[row][cells.key]).blank]
     couples = [(one, other) for other in nameless for one in gold]
-    yield cells.open_pairs(couples)
+    cells.prepare(couples)
     edges: Edges = defaultdict(list)
     for one, other in couples:
         if 2 * cells.agreement(one, other) > len(cells.units) - 1:
@@ -221,7 +212,7 @@ def _edges(
     return edges
 
 
-def _assign(cells: Cells, edges: Edges) -> Steps[dict[int, int]]:
+def _assign(cells: Cells, edges: Edges) -> dict[int, int]:
     """One gold row for each answer row: as many as possible, then by agreement."""
     matched: dict[int, int] = {}
     contested: list[tuple[list[int], list[int]]] = []
@@ -230,8 +221,7 @@ def _assign(cells: Cells, edges: Edges) -> Steps[dict[int, int]]:
             matched[answer[0]] = gold[0]
         else:
             contested.append((answer, gold))
-    if contested:
-        yield cells.open_pairs((g, a) for answer, _ in contested for a in answer for g in edges[a])
+    cells.prepare((g, a) for answer, _ in contested for a in answer for g in edges[a])
     for answer, gold in contested:
         matched.update(_best_pairing(cells, edges, answer, gold))
     return matched

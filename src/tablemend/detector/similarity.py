@@ -230,8 +230,8 @@ def _is_initialism(letters: tuple[str, ...], words: tuple[str, ...]) -> bool:
 class EmbeddingSimilarity:
     """Cosine of sentence embeddings (TableHallu, C.1); needs the extra ``embed``.
 
-    Texts are de-duplicated and encoded in batches, once a call: give it all pairs together.
-    Vectors are kept, as the same gold cells come back chunk after chunk.
+    Texts are de-duplicated and encoded in batches, once a call. Vectors are kept, as the same gold
+    cells come back answer after answer.
 
     Args:
         model: a sentence-transformers name or folder.
