@@ -19,7 +19,9 @@ class Value:
     """A cell, read.
 
     Attributes:
-        text: the standard form, as :func:`standardise` gives it; empty for a blank.
+        text: the standard form (TableHallu, C.1): a date in ISO (an ambiguous ``03/04/2021`` as
+            it is written), a number as plain digits with its currency and unit, else NFKC and
+            case-folded with one kind of space, quote and dash; empty for a blank.
         number: set where the whole cell is a number.
         dates: every ISO reading where the whole cell is a date.
     """
@@ -62,21 +64,6 @@ def _read(cell: str) -> Value:
 
 
 _read_cached = lru_cache(maxsize=1 << 16)(_read)
-
-
-def standardise(cell: str | None) -> str | None:
-    """The standard form of a cell (TableHallu, C.1); ``None`` for a blank.
-
-    Dates are ISO (an ambiguous ``03/04/2021`` stays as it is written), numbers are plain
-    digits with their currency and unit, text is NFKC, case-folded, with one kind of space,
-    quote and dash.
-    """
-    return read_value(cell).text or None
-
-
-def is_numeric(cell: str | None) -> bool:
-    """Whether the whole cell is a number, its unit included; a date or a range is not."""
-    return read_value(cell).number is not None
 
 
 def same_value(one: str | None, other: str | None, header: Unit = PLAIN) -> bool:

@@ -14,7 +14,7 @@ from tablemend.detector.order import SortRule
 from tablemend.records import Judgement
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
-from tablemend.values import is_blank
+from tablemend.values.blanks import is_blank
 from tests.support.injected import EDITS, context_of, with_cell
 
 FORMATS = ("markdown", "json", "latex", "csv", "html")

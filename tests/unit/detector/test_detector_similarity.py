@@ -21,12 +21,12 @@ from tablemend.detector.similarity import (
     load_similarity,
 )
 from tablemend.errors import TablemendError
-from tablemend.values import standardise
+from tablemend.values.cells import read_value
 from tests.support.growth import growth
 
 
 def score(one: str, other: str) -> float:
-    return LexicalSimilarity().score([(standardise(one) or "", standardise(other) or "")])[0]
+    return LexicalSimilarity().score([(read_value(one).text, read_value(other).text)])[0]
 
 
 @pytest.mark.parametrize(

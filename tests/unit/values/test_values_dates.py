@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.values import parse_date, same_value, standardise
-from tablemend.values.dates import split_dates
+from tablemend.values.cells import read_value, same_value
+from tablemend.values.dates import parse_date, split_dates
 
 DAYS = st.dates(datetime.date(1800, 1, 1), datetime.date(2199, 12, 31))
 
@@ -47,7 +47,7 @@ def spellings(day: datetime.date) -> list[str]:
 def test_every_spelling_is_the_iso_date(day: datetime.date) -> None:
     for spelling in spellings(day):
         assert parse_date(spelling) == (day.isoformat(),), spelling
-        assert standardise(spelling) == day.isoformat()
+        assert read_value(spelling).text == day.isoformat()
 
 
 @given(DAYS, DAYS)
@@ -66,7 +66,7 @@ def test_slashes_may_be_either_way_round(day: datetime.date) -> None:
 def test_ambiguity_is_the_benefit_of_the_doubt() -> None:
     assert set(parse_date("03/04/2021")) == {"2021-04-03", "2021-03-04"}
     assert parse_date("13/04/2021") == ("2021-04-13",)
-    assert standardise("03/04/2021") == "03/04/2021"
+    assert read_value("03/04/2021").text == "03/04/2021"
     assert same_value("03/04/2021", "04/03/2021")
     assert not same_value("03/04/2021", "05/04/2021")
     assert same_value("4/3/21", "3 April 2021")

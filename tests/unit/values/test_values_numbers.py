@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.values import header_unit, is_numeric, parse_number, same_value, standardise
-from tablemend.values.numbers import quantities
+from tablemend.values.cells import read_value, same_value
+from tablemend.values.numbers import parse_number, quantities
+from tablemend.values.units import header_unit
 
 READ = {
     "1,234": "1234",
@@ -71,7 +72,7 @@ READ = {
 def test_reads_numbers_in_their_usual_spellings(text: str, canonical: str) -> None:
     number = parse_number(text)
     assert number is not None
-    assert number.canonical() == canonical == standardise(text)
+    assert number.canonical() == canonical == read_value(text).text
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_reads_numbers_in_their_usual_spellings(text: str, canonical: str) -> No
 )
 def test_other_texts_are_no_numbers(text: str) -> None:
     assert parse_number(text) is None
-    assert not is_numeric(text)
+    assert read_value(text).number is None
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.values import header_unit, includes, is_blank, read_value, same_value, standardise
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import read_value, same_value
+from tablemend.values.inclusion import includes
 from tablemend.values.text import header_key, tokens_of
+from tablemend.values.units import header_unit
 
 BLANKS = (
     "|-|--|\u2014|\u2013|n/a|N/A|N.A.|NA|null|NULL|None|none|NaN|?|...|…|TBA|TBD|unknown|"
@@ -22,7 +25,7 @@ BLANKS = (
 @pytest.mark.parametrize("cell", [None, *BLANKS])
 def test_every_blank_is_one_blank(cell: str | None) -> None:
     assert is_blank(cell)
-    assert standardise(cell) is None
+    assert read_value(cell).blank
     assert same_value(cell, None)
     assert same_value(cell, "not available")
 
@@ -40,10 +43,10 @@ def test_values_are_no_blanks(cell: str) -> None:
 
 
 def test_standard_text_has_one_spelling() -> None:
-    assert standardise("  The\u00a0\u201cBig\u201d\n Apple ") == 'the "big" apple'
-    assert standardise("ﬁne\u2014\uff57\uff49\uff44\uff45") == "fine-wide"
-    assert standardise("3 \u2013 1") == "3-1"
-    assert standardise("**Japan**") == "japan"
+    assert read_value("  The\u00a0\u201cBig\u201d\n Apple ").text == 'the "big" apple'
+    assert read_value("ﬁne\u2014\uff57\uff49\uff44\uff45").text == "fine-wide"
+    assert read_value("3 \u2013 1").text == "3-1"
+    assert read_value("**Japan**").text == "japan"
 
 
 def included(one: str, other: str, header: str = "") -> bool:
