@@ -5,22 +5,17 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tablemend.datasets.tablehallu import small_world
-from tablemend.detector.algorithm import detect_errors as detect
 from tablemend.exact_match import Opinion, Unreadable, compare_exactly, read_answer
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import answer
 from tests.support.injected import EDITS
-from tests.unit.detector.test_detector_edits import invented_tables, small_tables
-from tests.unit.detector.test_detector_llm_tables import box_scores
+from tests.unit.detector.test_detector_edits import invented_tables
 
-Read = Callable[[str], list[dict[str, Any]]]
 FORMATS = ("markdown", "json", "latex")
 GOLD = Table.of(
     ["Club", "Wins", "Shirt"],
@@ -64,22 +59,10 @@ def test_it_accepts_every_target_of_the_small_world(format: Any) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_it_accepts_real_tables_in_every_format(format: Any, shared_data: Read) -> None:
-    for table in small_tables(shared_data("wikitablequestions")):
+def test_it_accepts_the_gold_table_in_every_format(format: Any) -> None:
+    for table in invented_tables():
         opinion = score(answer(table, format), table, format, None)
         assert opinion.whole, (opinion, table)
-
-
-def test_on_tables_by_language_models_it_is_the_stricter_one(shared_data: Read) -> None:
-    """Nothing is flagged by the detector alone; by it alone another spelling of a name."""
-    counts: Counter[tuple[bool, bool]] = Counter()
-    for text, gold, table in box_scores(shared_data("text2table_rotowire")):
-        first, second = detect(table, gold, text), score(answer(table), gold, sort=None)
-        if not first.unscored and not second.unscored:
-            counts[first.hallucinated, second.hallucinated] += 1
-    assert counts[True, False] == 0
-    assert 0 < counts[False, True] < 0.06 * counts.total()
-    assert counts.total() > 1800
 
 
 @pytest.mark.parametrize("name", list(EDITS))
