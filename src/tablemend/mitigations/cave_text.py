@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
+from tablemend.mitigations.corrections import find_corrections
 from tablemend.mitigations.edits import Draft, Edit, Mended, add_edit, apply_edits, narrowed
-from tablemend.mitigations.repair_text import find_edits
 from tablemend.mitigations.rewrite_prompts import (
     COMPARISON,
     PROMPTS,
@@ -60,7 +60,8 @@ class TextRewriting(Rewriting[Words]):
     def flagged(self) -> dict[Words, list[Verdict]]:
         """The words of wrong claims, in the order of the text; those that overlap are one."""
         # What repair would do: a model that is given the value need not work it out.
-        self._suggested = find_edits(self.text, self.draft.evidence, self.now)
+        possible = find_corrections(self.text, self.draft.evidence, self.now)
+        self._suggested = [one.edit for one in possible if not one.doubt]
         wrong = [
             (Words(claim.start, claim.end, claim.sentence or Span(claim.start, claim.end)), one)
             for one in self.now.verdicts

@@ -145,6 +145,7 @@ def describe(found: Mended) -> str:
     """The edits for a person, what was undone, and STAF before and after."""
     lines = [_describe_edit(edit) for edit in found.edits] or ["Nothing was changed."]
     lines += [f"undone: {_describe_edit(edit)}" for edit in found.undone]
+    lines += found.notes
     lines += [f"note: {note}" for note in (found.before.notes if found.before else ())]
     if found.before is not None and found.after is not None:
         lines += ["", f"{'STAF':<16}{_staf(found.before)} before, {_staf(found.after)} after"]

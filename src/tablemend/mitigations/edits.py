@@ -60,7 +60,7 @@ class Edit:
         old: the words or the cell before.
         new: what is there now; ``None`` for a row that is dropped or a cell left blank.
         reason: why, in one line for a person.
-        method: what made it: ``repair/1``, ``cave/2``.
+        method: what made it: ``repair/2``, ``cave/2``.
         error_type: what was wrong, where one claim was.
         start, end: place of ``old`` in the original text; ``None`` in a table.
         row: index of the original answer table's row; ``None`` for the order of rows or columns.
@@ -94,6 +94,7 @@ class Mended:
             where nothing was changed.
         usage: what models were asked for it, verifying included.
         passes: how often it was edited; of CAVE at most twice.
+        notes: corrections that are possible and were not made, each with the reason.
     """
 
     text: str
@@ -103,6 +104,7 @@ class Mended:
     after: Verification | None = None
     usage: Usage = NOTHING
     passes: int = 0
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """What ``tablemend mend --json`` prints."""
@@ -117,7 +119,7 @@ class Mended:
                 for when, one in found.items()
             },
             "verifier": "" if self.before is None else self.before.verifier,
-            "notes": [] if self.before is None else list(self.before.notes),
+            "notes": [*([] if self.before is None else self.before.notes), *self.notes],
             **asdict(self.usage),
         }
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
-from typing import Literal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from tablemend.evidence.marks import read_cell, read_counted
 from tablemend.values.number_words import ONES, ORDINALS, TENS
@@ -14,10 +13,7 @@ from tablemend.values.periods import read_period, spellings
 from tablemend.values.text import align
 from tablemend.values.units import ONE
 
-Bound = Literal["", "about", "over", "under"]
-
 _MINUS = ("-", "\u2212")
-_LARGE = 1_000
 _LARGEST_ERROR = Decimal("0.05")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
 _ORDINALS = ORDINALS[:12]
@@ -31,7 +27,6 @@ def spell_alike(
     *,
     decline: bool = False,
     grouped: bool = True,
-    bound: Bound = "",
     scales: Sequence[Decimal] = (),
 ) -> str | None:
     """A value worded as other words are.
@@ -47,8 +42,6 @@ def spell_alike(
             written without its sign.
         grouped: whether the text separates thousands in other numbers, where ``old`` is too short
             to tell.
-        bound: which side of the number the words before it put the value on ("over", "just
-            under"), or that it is rounded: the number is rounded so, as coarsely as ``old`` is.
         scales: what the source's headers and captions count the value in, where it is not known
             whether ``new`` is in the text's scale; the one that comes nearest to ``old`` is taken.
 
@@ -77,11 +70,9 @@ def spell_alike(
         if number.value < 0 and old[:start].endswith(_MINUS):
             start -= 1
         amount = _amount(number, value, scales, decline=decline)
-        if amount is not None and bound:
-            amount = _bounded(amount, number, bound)
         if amount is None:
             return None
-        whole = not value.decimals and not bound
+        whole = not value.decimals
         inner = _spell_number(old[start:end], number, amount, grouped=grouped, whole=whole)
         return old[:start] + inner + old[end:]
     if stated or read_cell(new).number is not None:
@@ -109,21 +100,6 @@ def _amount(
 def _apart(one: Decimal, other: Decimal) -> Decimal:
     """How many powers of ten lie between two amounts."""
     return abs(_CONTEXT.divide(one, other).log10()).__round__(1) if one and other else Decimal(0)
-
-
-def _bounded(amount: Decimal, number: Number, bound: Bound) -> Decimal | None:
-    """A number on the stated side of an amount, as coarse as the old one; ``None`` without room."""
-    stated = _CONTEXT.divide(number.value, number.unit.scale).normalize(_CONTEXT)
-    exponent = -number.decimals if number.decimals else int(stated.as_tuple().exponent)
-    place = Decimal(1).scaleb(exponent)
-    if abs(amount) >= _LARGE:  # "just under 100,000" is coarse by chance
-        place = min(place, Decimal(1).scaleb(amount.adjusted() - 2))
-    if bound == "about":
-        rounded = (amount / place).to_integral_value(ROUND_HALF_UP) * place
-        return rounded if abs(rounded - amount) <= _LARGEST_ERROR * abs(amount) else amount
-    rounding = ROUND_FLOOR if bound == "over" else ROUND_CEILING
-    rounded = (amount / place).to_integral_value(rounding) * place
-    return rounded if rounded not in (0, amount) else None
 
 
 def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool, whole: bool) -> str:

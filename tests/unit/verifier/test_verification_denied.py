@@ -72,13 +72,8 @@ def test_markup_in_cells_is_no_content() -> None:
     [
         ("Two quarters had negative growth.", QUARTERS, "Two quarters had negative growth."),
         ("Cy Dow is 30 years old.", PLAYERS, "Cy Dow is 30 years old."),
-        ("Growth was twelve percent in Q3.", QUARTERS, "Growth was -2.4 percent in Q3."),
-        (
-            "Revenue in Q1 2023 was 120.4 billion dollars.",
-            QUARTERS,
-            "Revenue in Q1 2023 was 0.1204 billion dollars.",
-        ),
-        ("The margin was 22% in Q4 2023.", QUARTERS, "The margin was 25% in Q4 2023."),
+        ("Growth was four percent in Q3.", QUARTERS, "Growth was -2.4 percent in Q3."),
+        ("The margin was 28% in Q4 2023.", QUARTERS, "The margin was 25% in Q4 2023."),
         ("Cy Dow did not score 15 goals.", PLAYERS, "Cy Dow did not score 15 goals."),
     ],
 )
