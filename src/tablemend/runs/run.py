@@ -23,6 +23,7 @@ from tablemend.runs.locks import LOCK
 from tablemend.runs.store import differences
 
 RUNS = Path("runs")
+ANEW = "give run=NAME for a new run, or overwrite=true to start this one anew"
 MOVE_AWAY = "move it away, and the same command writes a new one; the rest of the run is kept"
 PACKAGES = (
     "accelerate",
@@ -85,7 +86,7 @@ class Run:
         stage: str,
         config: Section,
         parts: Sequence[str],
-        mend: str = "give run=NAME for a new run, or overwrite=true to start this one anew",
+        mend: str = ANEW,
     ) -> None:
         """Note the resolved configuration of a stage, or check it against the noted one.
 
@@ -113,6 +114,20 @@ class Run:
                     f"{self.path} was started with other settings: {'; '.join(changes)}: {mend}"
                 )
         write_text(path, text)
+
+    def refuse_changes(self, stage: str, facts: Mapping[str, Any], mend: str = ANEW) -> None:
+        """Refuse to go on with, or to take for finished, what began with other weights or data.
+
+        Raises:
+            TablemendError: a fact that the manifest holds otherwise.
+        """
+        noted = self.recorded(stage)
+        for name, value in facts.items():
+            if noted.get(name, value) != value:
+                raise TablemendError(
+                    f"{self.path} was started with another {name}: data or weights have changed "
+                    f"since; {mend}"
+                )
 
     def _keep_private(self) -> None:
         """Prompts and answers are nobody else's; a folder of something else keeps its mode."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from omegaconf import OmegaConf
 from pydantic import ValidationError
@@ -18,15 +18,16 @@ def changes(config: Trained) -> Iterator[tuple[tuple[str, ...], Trained]]:
 
     A step that the schema refuses, beside the changes before it, is left out.
     """
-    made: tuple[str, ...] = ()
+    made: dict[str, str] = {}
     for step in _steps(config):
-        changed = _with(config, step)
-        if changed is None:
+        values = OmegaConf.create(config.model_dump(mode="json"))
+        values.merge_with_dotlist(list(step))
+        try:
+            config = type(config).model_validate(OmegaConf.to_container(values))
+        except ValidationError:
             continue
-        keys = {each.partition("=")[0] for each in step}
-        made = (*(each for each in made if each.partition("=")[0] not in keys), *step)
-        config = changed
-        yield made, config
+        made |= {each.partition("=")[0]: each for each in step}
+        yield tuple(made.values()), config
 
 
 def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
@@ -49,16 +50,6 @@ def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
         )
     if train.method != "qlora":
         yield ("train.method=qlora",)
-
-
-def _with(config: Trained, overrides: Sequence[str]) -> Trained | None:
-    """The recipe with overrides, read as a command line's; ``None`` where the schema refuses it."""
-    values = OmegaConf.create(config.model_dump(mode="json"))
-    values.merge_with_dotlist(list(overrides))
-    try:
-        return type(config).model_validate(OmegaConf.to_container(values))
-    except ValidationError:
-        return None
 
 
 def refused(config: Trained, strategy: Strategy) -> str:

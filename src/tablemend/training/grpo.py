@@ -196,7 +196,7 @@ def build_trainer(
         task=TASKS[config.task](TaskOptions(config.format)),  # scored by program at every step
         **trainer_parts(config, tokenizer, arguments),
     )
-    trainer.add_callback(_Watch(config.grpo.equal_groups))
+    trainer.add_callback(Watch(config.grpo.equal_groups))
     return trainer
 
 
@@ -313,44 +313,22 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         return (sum(one.hallucinated for one in scored) + cut) / max(1, len(scored) + cut)
 
 
-class Agreement:
-    """Whether vLLM scores its answers as the model that trains does, step after step.
+class Watch(TrainerCallback):  # type: ignore[misc]
+    """Warns once when too many groups teach nothing; stops where vLLM lacks the weights.
 
-    Measured (docs/dpo-grpo.md): rounding differs by 0.0006 to 0.0043 nats a token in bfloat16; a
-    server that never gets the weights is off by 0.16 after two steps and by 0.48 after three.
+    Measured (docs/dpo-grpo.md): between vLLM and the model that trains, rounding differs by 0.0006
+    to 0.0043 nats a token in bfloat16; a server that never gets the weights is off by 0.16 after
+    two steps and by 0.48 after three.
+
+    Args:
+        limit: share of groups with equal rewards.
     """
-
-    def __init__(self) -> None:
-        self.first: float | None = None
-        self.before = 0.0
-
-    def check(self, difference: float) -> None:
-        """Take the next difference: mean, without sign, in nats a token.
-
-        Raises:
-            TablemendError: this one and the one before are ten times the first, which counts as
-                0.005 at the least and as 0.02 at the most.
-        """
-        if self.first is None:
-            self.first = difference
-        most = 10 * min(max(self.first, 0.005), 0.02)
-        if not (difference <= most or self.before <= most):
-            raise TablemendError(
-                f"vLLM scores its answers by {difference:.3f} nats a token otherwise than the "
-                f"model that trains ({self.first:.4f} at first): it does not get the new weights, "
-                "and its answers are another model's. Set grpo.engine=transformers, or "
-                "start vLLM's server anew where there is one (docs/dpo-grpo.md)"
-            )
-        self.before = difference
-
-
-class _Watch(TrainerCallback):  # type: ignore[misc]
-    """Warns once when too many groups teach nothing; stops where vLLM lacks the weights."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
         self.warned = False
-        self.agreement = Agreement()
+        self.first: float | None = None
+        self.before = 0.0
 
     def on_log(
         self,
@@ -360,9 +338,15 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         logs: Mapping[str, float] | None = None,
         **_: Any,
     ) -> None:
+        """Look at a step's numbers.
+
+        Raises:
+            TablemendError: the difference between the engines and the one before are ten times
+                the first, which counts as 0.005 at the least and as 0.02 at the most.
+        """
         found = logs or {}
         if DIFFERENCE in found:
-            self.agreement.check(found[DIFFERENCE])
+            self._check_difference(found[DIFFERENCE])
         share = found.get(EQUAL, 0.0)
         if share <= self.limit or self.warned or not state.is_world_process_zero:
             return
@@ -374,6 +358,19 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
             "larger grpo.group or a higher grpo.temperature helps both",
             stacklevel=2,
         )
+
+    def _check_difference(self, difference: float) -> None:
+        if self.first is None:
+            self.first = difference
+        most = 10 * min(max(self.first, 0.005), 0.02)
+        if not (difference <= most or self.before <= most):
+            raise TablemendError(
+                f"vLLM scores its answers by {difference:.3f} nats a token otherwise than the "
+                f"model that trains ({self.first:.4f} at first): it does not get the new weights, "
+                "and its answers are another model's. Set grpo.engine=transformers, or "
+                "start vLLM's server anew where there is one (docs/dpo-grpo.md)"
+            )
+        self.before = difference
 
 
 def summary(log: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -57,7 +57,8 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         if validation is not None:
             examples["validation"] = task.samples(validation)
         inputs = _inputs(examples, task.versions(), start)
-        noted = _take_up(run, inputs)
+        run.refuse_changes(STAGE, inputs, MEND)
+        noted = run.recorded(STAGE)
         path = run.path / FILE
         if path.is_file() and noted.get("pairs_hash") == hash_file(path):
             return noted
@@ -138,19 +139,6 @@ def start_of(config: DpoExperiment) -> str:
         key = "model.path" if own else "dpo.pairs.model"
         raise TablemendError(f"{key}: {error}; train the start first, or name another") from error
     return checkpoint.fingerprint()
-
-
-def _take_up(run: Run, inputs: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier call noted.
-
-    Raises:
-        TablemendError: it began with other weights, examples or prompts.
-    """
-    noted = run.recorded(STAGE)
-    for name, value in inputs.items():
-        if noted.get(name, value) != value:
-            raise TablemendError(f"{run.path} was started with another {name}: {MEND}")
-    return noted
 
 
 def _is_asked(example: Sample, config: DpoExperiment) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -79,12 +77,5 @@ def lines(config: Trained, settled: Trained, device: str, threads: int | None) -
 
 
 def device_name() -> str:
-    """What this process trains on, by its maker's name: the GPU, else the processor."""
-    if torch.cuda.is_available():
-        return str(torch.cuda.get_device_name())
-    with suppress(OSError):  # not on every system
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        if named:
-            return named[0]
-    return platform.processor() or platform.machine()
+    """What this process trains on: the GPU by its maker's name, else the type of processor."""
+    return str(torch.cuda.get_device_name()) if torch.cuda.is_available() else platform.machine()

@@ -39,7 +39,7 @@ from tablemend.training.pair_making import STAGE as PAIRS_STAGE
 from tablemend.training.pair_making import start_of
 from tablemend.training.pairs import FILE, PairRows, Split, read_pairs, render_pair
 from tablemend.training.phases import Method, Prepared
-from tablemend.training.run_folder import checkpoints_of, refuse_changes
+from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.stage import refusals
 from tablemend.training.trainer import Paced
 
@@ -126,8 +126,7 @@ def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     built, facts = build_rows(config, tokenizer)
     drawn = facts["pairs_made"].get("model")
     if checkpoints.last_complete(checkpoints_of(run, config.stage)) is not None:
-        noted = {"rows_hash": facts["rows_hash"]}
-        refuse_changes(run, config.stage, noted, str(Path(config.dpo.pairs.path) / FILE))
+        run.refuse_changes(config.stage, {"rows_hash": facts["rows_hash"]})
     elif drawn is not None and drawn != start_of(config):
         print(
             "warning: the answers in the pairs were drawn from other weights than model.path: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -87,7 +87,7 @@ def _open(config: Trained, run: Run, overwrite: bool) -> None:
     run.begin(stage, config, FIXED)
     if not overwrite and local_folder(config.model.path):
         revision = checkpoints.revision_of(config.model.path)
-        refuse_changes(run, stage, {"model_revision": revision}, config.model.path)
+        run.refuse_changes(stage, {"model_revision": revision})
     (run.path / HANDED_OVER).unlink(missing_ok=True)
     for path in checkpoints.remove_partial(checkpoints_of(run, stage)):
         print(f"{path} is half-written: deleted")
@@ -154,21 +154,6 @@ def once(run: Run, prepare: Callable[[], T]) -> T:
     return launch.once(run.path / HANDED_OVER, prepare)
 
 
-def refuse_changes(run: Run, stage: str, facts: Mapping[str, Any], where: str) -> None:
-    """Refuse to go on with, or to take for finished, what began with other weights or data.
-
-    Raises:
-        TablemendError: a fact that the manifest holds otherwise.
-    """
-    noted = run.recorded(stage)
-    for name, value in facts.items():
-        if noted.get(name, value) != value:
-            raise TablemendError(
-                f"{run.path} was started with another {name}: {where} has changed since. "
-                "Give run=NAME for a new run, or overwrite=true to start this one anew"
-            )
-
-
 def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
     """Write the manifest, once for all processes.
 
@@ -178,7 +163,7 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
     """
     if PartialState().is_main_process:
         if checkpoints.last_complete(checkpoints_of(run, stage)) is not None:
-            for name, where in (("rows_hash", "data.train"), ("model_revision", "model.path")):
-                refuse_changes(run, stage, {name: facts[name]}, where)
+            begun = ("rows_hash", "model_revision")
+            run.refuse_changes(stage, {name: facts[name] for name in begun})
         run.record(stage, facts)
         shutil.rmtree(run.path / REPLACED, ignore_errors=True)

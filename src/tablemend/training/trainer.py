@@ -106,18 +106,19 @@ class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
         super().__init__(**options)
         nothing = {"input_ids": [self.processing_class.pad_token_id], "labels": [IGNORED]}
         self.fill({**nothing, "seq_lengths": [1]})
-        fits = self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT
+        longest = max(self._lengths())
+        fits = self.args.device.type == "cpu" and self.args.bf16 and longest <= SHORT
         if self.recipe.packing:
             if self.model.config._attn_implementation in attention.MASKED:
                 self.data_collator = attention.PackedRows(self.processing_class.pad_token_id)
         elif fits and attention.is_plain(self.model.config):
             self.model.set_attn_implementation(attention.register())
 
-    def _longest(self) -> int:
-        return max(len(ids) for ids in self.train_dataset["input_ids"])
+    def _lengths(self) -> list[int]:
+        return list(map(len, self.train_dataset["input_ids"]))
 
     def _get_train_sampler(self, *_: Any) -> LengthGrouped:
-        return self.grouped([len(ids) for ids in self.train_dataset["input_ids"]])
+        return self.grouped(self._lengths())
 
     def compute_loss(
         self,

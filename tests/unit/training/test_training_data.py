@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer
+from accelerate import skip_first_batches
+from accelerate.data_loader import prepare_data_loader
+from torch.utils.data import DataLoader, Sampler
+from transformers import AutoTokenizer, TrainerState
 
 from tablemend.config import Source, parse
 from tablemend.datasets.tablehallu import small_world
@@ -22,7 +25,7 @@ from tablemend.training.data import (
     render,
     show,
 )
-from tablemend.training.order import length_groups
+from tablemend.training.order import LengthGrouped, Passes, PromptOrder, length_groups
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = list(small_world.examples(seed=1, n=12))
@@ -56,6 +59,36 @@ def test_length_groups_are_a_permutation_without_padding_that_changes_by_epoch()
     assert first != order(1, 0)
     assert padded(first) < 1.05 * sum(lengths)
     assert padded(list(range(1001))) > 1.5 * sum(lengths)
+
+
+ROWS = list(range(48))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(
+    "order",
+    [lambda: LengthGrouped(ROWS, 8, seed=0), lambda: PromptOrder(ROWS, 2, 4, seed=0)],
+    ids=["rows", "prompts"],
+)
+def test_a_resumed_pass_keeps_its_order(order: Callable[[], Sampler[int]], processes: int) -> None:
+
+    def shards(epoch: int, skipped: int) -> list[list[int]]:
+        read = []
+        for index in range(processes):
+            loader = DataLoader(ROWS, batch_size=2, sampler=order())
+            loader = prepare_data_loader(
+                loader, num_processes=processes, process_index=index, put_on_device=False
+            )
+            state = TrainerState(epoch=epoch + 0.5)
+            Passes().on_epoch_begin(None, state, None, train_dataloader=loader)
+            # as transformers' Trainer does
+            rest = skip_first_batches(loader, skipped) if skipped else loader
+            rest.set_epoch(epoch)
+            read.append([batch.tolist() for batch in rest])
+        return read
+
+    assert shards(2, 0) != shards(0, 0)
+    assert shards(2, 4) == [shard[4:] for shard in shards(2, 0)]
 
 
 def test_show_colours_the_loss(tokenizer: Any, recipe: Callable[..., Experiment]) -> None:

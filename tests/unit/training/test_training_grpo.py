@@ -24,6 +24,9 @@ from tablemend.training import checkpoints, grpo, stage
 from tests.support.short_trainings import ROOT, same_weights, short, small_data
 from tests.support.trainings_in_process import begin, pay_small_ids, train
 
+SERVER = "grpo.server=http://localhost:8000"
+VLLM = "grpo.engine=vllm-colocate"
+QLORA = ("train.method=qlora", "train.precision=bfloat16", "train.lora={r: 8}")
 PARTS = set(Reward.model_fields)
 
 
@@ -69,6 +72,15 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> None:
         (["grpo.reward={cells: 0, coverage: 0}"], "grpo.reward.coverage", "one row would pay"),
         (["train.trl={num_generations: 4}"], "train.trl.num_generations", "set by grpo.group"),
         (["train.trl.top_p=0.9"], "train.trl.top_p", "by grpo.temperature and"),
+        ([f"{SERVER}/"], "grpo.server", "without /v1 or a slash"),
+        ([f"{SERVER}/v1"], "grpo.server", "without /v1 or a slash"),
+        ([SERVER], "grpo.server", "goes with engine"),
+        ([VLLM, *QLORA], "grpo.engine", "without their new scales"),
+        (
+            [VLLM, "train.trl.generation_kwargs={seed: 1}"],
+            "train.trl.generation_kwargs.seed",
+            "would be equal",
+        ),
     ],
 )
 def test_a_recipe_that_cannot_train_is_refused(

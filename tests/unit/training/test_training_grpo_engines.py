@@ -11,17 +11,12 @@ from typing import Any
 import httpx
 import pytest
 import torch
-from transformers import GenerationConfig, Qwen3NextConfig
+from transformers import Qwen3NextConfig
 
-from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
-from tablemend.renderer import prompt_ids
-from tablemend.tasks import tablehallu
-from tablemend.training import engine, grpo, stage
-from tablemend.training.phases import Prepared
+from tablemend.training import engine, grpo
 from tests.support.short_trainings import ROOT, short, small_data
-from tests.support.trainings_in_process import begin
 
 SERVER = "grpo.server=http://localhost:8000"
 LENGTH = 1024
@@ -52,74 +47,6 @@ def command(
     return make
 
 
-class FakeVllm:
-    """What TRL builds, without vLLM: answers each group with gold, gold again, prose and a cut."""
-
-    made: FakeVllm
-    stale = False
-    """Whether it never gets new weights."""
-    tasks: dict[tuple[int, ...], list[list[int]]]
-
-    def __init__(self, **options: Any) -> None:
-        self.options = options
-        self.generation_kwargs = options["generation_kwargs"] or {}
-        known = options["model"].named_parameters() if self.stale else ()
-        self.weights = {name: weight.detach().clone() for name, weight in known}
-        self.asked: list[list[int]] = []
-        self.synced: list[torch.Tensor] = []
-        FakeVllm.made = self
-
-    def sync_weights(self) -> None:
-        weight = next(iter(self.options["model"].parameters()))
-        self.synced.append(weight.detach().clone())
-
-    def generate(self, *, prompts: list[list[int]], **_: Any) -> tuple[Any, ...]:
-        start = len(self.asked)
-        self.asked += prompts
-        found = [FakeVllm.tasks[tuple(ids)][(start + at) % 4] for at, ids in enumerate(prompts)]
-        logprobs = [self._score(*both) for both in zip(prompts, found, strict=True)]
-        return prompts, found, logprobs, None
-
-    def _logits(self, ids: list[int]) -> torch.Tensor:
-        model = self.options["model"]
-        found = torch.func.functional_call(model, self.weights, (torch.tensor([ids]),))
-        return found.logits[0]
-
-    def _score(self, prompt: list[int], answer: list[int]) -> list[list[float]]:
-        """As vLLM scores what it draws: after the temperature (processed_logprobs)."""
-        with torch.no_grad():
-            logits = self._logits(prompt + answer)
-        scores = torch.log_softmax(logits[len(prompt) - 1 : -1] / self.options["temperature"], -1)
-        return [[scores[at, token].item()] for at, token in enumerate(answer)]
-
-
-@pytest.fixture
-def fake_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trl.trainer.grpo_trainer.VLLMGeneration", FakeVllm)
-
-
-def _gold_first(prepared: Prepared, tokenizer: Any, thinking: tablehallu.Thinking) -> None:
-    """Gold, gold again, prose and a cut for each prompt."""
-    end = [tokenizer.eos_token_id]
-    FakeVllm.tasks = {}
-    for task in prepared.train:
-        gold = tokenizer.encode(tablehallu.target(task.sample, task.view, thinking, "markdown"))
-        FakeVllm.tasks[task.ids] = [gold + end, gold + end, gold[:5] + end, gold]
-
-
-@pytest.mark.usefixtures("fake_vllm")
-def test_vllm_that_does_not_get_the_weights_stops_the_training(
-    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(FakeVllm, "stale", True)
-    config = command("thinking=off", "grpo.engine=vllm-colocate", "train.max_steps=20")
-    run, trainer, tokenizer, prepared = begin(config, overwrite=True)
-    _gold_first(prepared, tokenizer, "off")
-    with pytest.raises(TablemendError, match=r"by 0\.\d+ nats .*\(0\.0000 at first"):
-        stage.train(trainer, config, run)
-    assert 1 < trainer.state.global_step < 20
-
-
 @pytest.mark.parametrize(
     ("differences", "stops"),
     [
@@ -134,79 +61,12 @@ def test_vllm_that_does_not_get_the_weights_stops_the_training(
 def test_a_growing_difference_between_the_engines_stops(
     differences: list[float], stops: bool
 ) -> None:
-    agreement = grpo.Agreement()
-    *before, last = differences
-    for difference in before:
-        agreement.check(difference)
+    watch, nothing = grpo.Watch(1.0), None
+    *before, last = ({grpo.DIFFERENCE: each} for each in differences)
+    for logs in before:
+        watch.on_log(nothing, nothing, nothing, logs)
     with pytest.raises(TablemendError, match="another model's") if stops else nullcontext():
-        agreement.check(last)
-
-
-@pytest.mark.usefixtures("fake_vllm")
-@pytest.mark.parametrize("thinking", ["off", "quote"])
-def test_vllm_is_asked_as_transformers_is(
-    thinking: tablehallu.Thinking,
-    command: Callable[..., GrpoCommand],
-) -> None:
-    """The same prompts, the same ends of an answer; its weights are those after each step."""
-    _, plain, _, _ = begin(command(f"thinking={thinking}"))
-    assert isinstance(plain.generation_config, GenerationConfig)
-    config = command(
-        f"thinking={thinking}",
-        "grpo.engine=vllm-colocate",
-        "grpo.temperature=0.7",
-        "train.trl.generation_kwargs={frequency_penalty: 0.1}",
-    )
-    run, trainer, tokenizer, prepared = begin(config, overwrite=True)
-    vllm = FakeVllm.made
-    assert vllm.generation_kwargs == {
-        "frequency_penalty": 0.1,
-        "stop_token_ids": plain.generation_config.eos_token_id,
-        "ignore_eos": True,
-    }
-    assert vllm.options["mode"] == "colocate" and vllm.options["max_model_length"] == LENGTH
-    assert vllm.options["temperature"] == 0.7 and vllm.options["max_completion_length"] == 384
-    _gold_first(prepared, tokenizer, thinking)
-    facts = stage.train(trainer, config, run)
-    chats = [tablehallu.messages(t.sample, t.view, "base", "markdown") for t in prepared.train]
-    known = [prompt_ids(tokenizer, chat, thinking != "off") for chat in chats]
-    assert len(vllm.asked) == 16 and all(ids in known for ids in vllm.asked)
-    assert len(vllm.synced) == 2 and not torch.equal(*vllm.synced)
-    steps = [entry for entry in facts["log"] if grpo.EQUAL in entry]
-    assert [entry["reward"] for entry in steps] == [0.5, 0.5]  # one that is cut earns nothing
-    assert [entry["completions/clipped_ratio"] for entry in steps] == [0.25, 0.25]
-    noted = grpo.summary(facts["log"])["mean"]
-    assert noted["sampling/sampling_logp_difference/mean"] < 1e-3  # TRL scored the same tokens
-    assert noted["sampling/importance_sampling_ratio/mean"] == pytest.approx(1.0, abs=1e-2)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "key", "message"),
-    [
-        (["grpo.engine=vllm-server", "grpo.server=localhost:8000"], "grpo.server", "http://HOST"),
-        (["grpo.engine=vllm-server", f"{SERVER}/"], "grpo.server", "without /v1 or a slash"),
-        (["grpo.engine=vllm-server", f"{SERVER}/v1"], "grpo.server", "without /v1 or a slash"),
-        ([SERVER], "grpo.server", "goes with engine"),
-        (
-            ["grpo.engine=vllm-colocate", "train.method=qlora", "train.precision=bfloat16",
-             "train.lora={r: 8}"],
-            "grpo.engine",
-            "without their new scales",
-        ),
-        (
-            ["grpo.engine=vllm-colocate", "train.trl.generation_kwargs={seed: 1}"],
-            "train.trl.generation_kwargs.seed",
-            "would be equal",
-        ),
-    ],
-)  # fmt: skip
-def test_an_engine_that_cannot_work_is_no_recipe(
-    overrides: list[str], key: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(ConfigError) as caught:
-        parse(GrpoCommand, ["recipe=tiny-grpo", *overrides])
-    assert any(key in found and message in found for found in caught.value.problems)
+        watch.on_log(nothing, nothing, nothing, last)
 
 
 def test_no_vllm_and_no_gpu_are_refused(

@@ -115,13 +115,13 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     facts = {**prepared.facts, "model_revision": checkpoints.revision_of(str(base))}
     interrupt(config, step=5)
     run_folder.record(run, "sft", facts)
-    with pytest.raises(TablemendError, match=r"another rows_hash: data\.train has changed"):
+    with pytest.raises(TablemendError, match="another rows_hash"):
         run_folder.record(run, "sft", facts | {"rows_hash": "other"})
-    with pytest.raises(TablemendError, match=r"another model_revision: model\.path has changed"):
+    with pytest.raises(TablemendError, match="another model_revision"):
         run_folder.record(run, "sft", facts | {"model_revision": "other"})  # of a name on the Hub
     weights = load_file(base / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in weights.items()}, base / "model.safetensors")
-    with pytest.raises(TablemendError, match=r"another model_revision: .*/base has changed"):
+    with pytest.raises(TablemendError, match="another model_revision"):
         run_folder.begin(config, run, overwrite=False)
     assert run_folder.begin(config, run, overwrite=True)
 
