@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifier import Verifier
+from tablemend.faithfulness.interface import Verifier
 from tablemend.records import Document, Usage, Verdict
 
 

@@ -1,7 +1,7 @@
 """A sequence-pair classifier as verifier: models of natural-language inference.
 
 The premise is what was retrieved, serialised as in TabFaith, Appendix A; the hypothesis is the
-claim. What the outputs mean comes from the checkpoint (:mod:`tablemend.faithfulness.labels`).
+claim. What the outputs mean comes from the checkpoint (:mod:`tablemend.faithfulness.nli_labels`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from transformers import AutoModelForSequenceClassification
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import load, read_config
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.labels import read_labels
+from tablemend.faithfulness.nli_labels import read_labels
 from tablemend.faithfulness.premise import gather, premise, scored, unscored
 from tablemend.records import Claim, Document, Evidence, Usage, Verdict
 

@@ -12,9 +12,9 @@ from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.inputs import Fields
-from tablemend.faithfulness.names import PROGRAM, verifier_names
+from tablemend.faithfulness.interface import Extractor, Verifier
 from tablemend.faithfulness.staf import open_extractor, open_verifier
-from tablemend.faithfulness.verifier import Extractor, Verifier
+from tablemend.faithfulness.verifier_names import PROGRAM, verifier_names
 from tablemend.tables.read import FORMATS
 
 

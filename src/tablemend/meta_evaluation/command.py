@@ -10,7 +10,7 @@ from pydantic import Field
 from tablemend.config import BackendOptions, Section
 from tablemend.config.section import RunFolder
 from tablemend.errors import TablemendError
-from tablemend.faithfulness.names import verifier_names
+from tablemend.faithfulness.verifier_names import verifier_names
 from tablemend.meta_evaluation.sets import SETS, SetName
 from tablemend.runs import Run, folder_of
 

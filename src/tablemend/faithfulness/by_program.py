@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tablemend.claims.extract import VERSION as EXTRACTOR_VERSION
 from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifier import Extraction
+from tablemend.faithfulness.interface import Extraction
 from tablemend.records import Document, Usage, Verdict
 from tablemend.verifier.program import VERSION, verify_document
 
