@@ -26,8 +26,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value, same_value
 from tablemend.values.units import header_unit
 from tablemend.verifier.context import VERSION as VERIFIER
-from tablemend.verifier.context import AnswerVerifier, open_answer_verifier
-from tablemend.verifier.context_fields import FieldsVerifier
+from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
 from tablemend.verifier.context_notes import answer_notes, is_info_box
 
 VERSION = "repair-table/3"
@@ -189,8 +188,7 @@ class _Draft:
         if column == verifier.key or row is None:
             return
         clear = verifier.is_explicit or verifier.is_never_said(claim.row, column)
-        clear = clear and verifier.is_quoted(column)
-        if not clear and verifier.slots.instead(claim.row, column) is None:
+        if not clear or not verifier.is_quoted(column):
             return
         if verdict.verdict == "not_in_source":
             self._set(claim.row, column, self._blank, verdict.reason, verdict)
@@ -208,7 +206,7 @@ class _Draft:
                 said = verifier.stated_instead(number, column)
                 if said is None:
                     continue
-                new = self._spell(column, verifier.context[slice(*said.stated.span)])
+                new = self._spell(column, said)
                 reason = f"the context gives {self.columns[column]!r} as {new!r}"
                 self._set(number, column, new, reason, None)
 

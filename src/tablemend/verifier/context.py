@@ -7,39 +7,39 @@ that entity says of that attribute. What the wording leaves open is unscored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from functools import cached_property
 
+from tablemend.detector.mentions import index_context
 from tablemend.evidence.source import Source
-from tablemend.records import Claim, ClaimError, Document, Verdict, VerdictName
+from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, read_value
 from tablemend.values.sentences import Span
-from tablemend.values.text import header_key, tokens_of
+from tablemend.values.text import clean, header_key, tokens_of
+from tablemend.values.units import header_unit
 from tablemend.values.words import LITTLE_WORDS, akin
-from tablemend.verifier.context_answer import Look, kind_of
-from tablemend.verifier.context_fields import FieldsVerifier
-from tablemend.verifier.context_implied import (
+from tablemend.verifier.context_answer import AnswerReader, Look, kind_of
+from tablemend.verifier.context_notes import (
+    is_info_box,
     is_short_for,
+    is_stated_relatively,
     is_sum_row,
-    is_told_relatively,
     is_worked_out,
 )
-from tablemend.verifier.context_notes import is_info_box
-from tablemend.verifier.context_records import Record, Said, same_value
-from tablemend.verifier.context_rows import VERIFIER, RowVerifier, scored
-from tablemend.verifier.context_slots import Slot, Slots
-from tablemend.verifier.scope_conditions import moments_of
+from tablemend.verifier.context_records import Breach, Record, Said, same_value
+from tablemend.verifier.context_text import ContextReader
+from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = VERIFIER
+VERSION = "context/3"
+"""The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _TRACE = 0.5  # share of a text's words that are a trace of it
 _CLEAR_TRACE = 0.75  # the same where the context names attributes as the table does
-_LOOKED_AT = 20  # places of a value that are looked at to say whose it is
-_NEVER = "the context never says it"
-_IMPLIED = "the context never says it, but it may follow from what it says"
+_LOOKED_AT = 20  # sentences of a record that are looked at
+_ITEMS = re.compile(r"\s*[,;/]\s*|\s+and\s+|(?<=\d)\s*[-\u2013]+\s*(?=\d)")
 
 
 def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, ...]:
@@ -69,11 +69,23 @@ def open_answer_verifier(
 ) -> AnswerVerifier | FieldsVerifier:
     """What verifies the claims of a table: of entities, or of one subject's attributes."""
     if is_info_box(table):
-        return FieldsVerifier(table, context, VERSION)
+        return FieldsVerifier(table, context)
     return AnswerVerifier(table, context, query)
 
 
-class AnswerVerifier(RowVerifier):
+def scored(
+    claim: Claim,
+    verdict: VerdictName,
+    reason: str,
+    error: ClaimError | None = None,
+    evidence: tuple[Evidence, ...] = (),
+    expected: tuple[str, ...] = (),
+) -> Verdict:
+    """A verdict of this verifier."""
+    return Verdict(claim, verdict, error, evidence, reason, (), expected, VERSION)
+
+
+class AnswerVerifier(AnswerReader):
     """An answer table beside its context; the context is indexed once.
 
     Args:
@@ -87,98 +99,261 @@ class AnswerVerifier(RowVerifier):
         if claim.row is None:
             return scored(claim, "unscored", "no claim of a row")
         if claim.column is None:
-            return self.verify_row(claim, claim.row)
+            return self._verify_row(claim, claim.row)
         if self.table.columns.count(claim.column) > 1:
             return scored(claim, "unscored", "more than one column has this name")
         column = self.table.columns.index(claim.column)
         if column == self.key:
             return self._verify_name(claim, claim.row)
-        return self.verify_cell(claim, claim.row, column)
+        return self._verify_cell(claim, claim.row, column)
+
+    # rows
+
+    def _verify_row(self, claim: Claim, row: int) -> Verdict:
+        """Whether a row's entity is named, in scope and not there twice."""
+        name = self.name(row)
+        if not name:
+            return scored(claim, "unscored", "the row has no name")
+        named = self._verify_name(claim, row)
+        if named.verdict != "supported":
+            return named
+        listed = self.scope.entities
+        if listed and name not in map(clean, listed):
+            return scored(claim, "contradicted", "the query lists other names", "ATT")
+        _, _, breach = self.records.in_scope(name)
+        if breach is None and (original := self.repeated.get(row)) is not None:
+            reason = f"the context has no second {name!r} in scope beside row {original + 1}"
+            return scored(claim, "contradicted", reason, "REL", named.evidence)
+        return self._verify_scope(claim, row, breach, named.evidence)
+
+    def _verify_scope(
+        self, claim: Claim, row: int, breach: Breach | None, evidence: tuple[Evidence, ...]
+    ) -> Verdict:
+        """Whether what is said of a row's entity, or its own right cells, meet the conditions.
+
+        Open is a condition that neither meets, and what of the query was not read at all.
+        """
+        if breach is not None:
+            what = f" for {breach.condition.label!r}" if breach.condition.label else ""
+            reason = f"the context says {breach.said!r}{what}; {_asked(breach.condition)}"
+            evidence = (self._evidence(breach.sentence),)
+            return scored(claim, "contradicted", reason, _error_of(breach.condition), evidence)
+        record = self.record(row)
+        said = self.records.meets(self.name(row), record) if record else []
+        answers = {one: met for one, (met, _) in zip(self.conditions, said, strict=False)}
+        unmet = [f"the query's {one!r} was not read" for one in self.scope.unread]
+        for condition in self.scope.conditions:
+            met = answers.get(condition) or self._meets_itself(row, condition)
+            if met is False:
+                cell = clean(self.table.rows[row][self._column_of(condition) or 0] or "")
+                reason = f"its {condition.label!r} is {cell!r}; {_asked(condition)}"
+                return scored(claim, "contradicted", reason, _error_of(condition), evidence)
+            if met is None:
+                unmet.append(_asked(condition))
+        of_text = [name for name in self.scope.topics if self._is_about_all(name)]
+        for name in self.scope.topics:
+            known = name in of_text or self._is_said(name, record)
+            if not known or self._is_of_other_time(name, record):
+                unmet.append(f"the query's {name!r} was not read")
+        if unmet:
+            reason = f"named in the context, scope not known: {'; '.join(unmet)}"
+            return scored(claim, "unscored", reason, evidence=evidence)
+        in_scope = bool(self.scope.conditions)
+        reason = "named, and in the query's scope" if in_scope else "named in the context"
+        if of_text:
+            names = ", ".join(map(repr, of_text))
+            reason += f"; {names} of the query is taken for what the whole text is about"
+        return scored(claim, "supported", reason, evidence=evidence)
+
+    def _column_of(self, condition: ScopeCondition) -> int | None:
+        wanted = header_key(condition.label)
+        names = list(map(header_key, self.table.columns))
+        return names.index(wanted) if wanted in names else None
+
+    def _meets_itself(self, row: int, condition: ScopeCondition) -> bool | None:
+        """Whether a row's own cell, where the context supports it, meets a condition."""
+        column = self._column_of(condition)
+        if column is None or not self.is_known(condition):
+            return None
+        name = self.table.columns[column]
+        met = condition.meets(read_value(self.table.rows[row][column]), header_unit(name))
+        if met is None or column == self.key:
+            return met
+        cell = Claim("", None, None, "attribute", "", row=row, column=name)
+        return met if self.verify(cell).verdict == "supported" else None
+
+    def _is_about_all(self, name: str) -> bool:
+        """Whether a name of the query can be what the whole text is about.
+
+        That is one that no sentence names, or the first alone, and no row before it.
+        """
+        rows = min((span.start for span, _ in self.reader.names_in(0)), default=len(self.context))
+        return all(
+            self.reader.sentence_at(place.start) == 0 and place.start < rows
+            for place in self.reader.places.find(name)
+        )
+
+    def _is_said(self, name: str, record: Record | None) -> bool:
+        """Whether a record has a name of the query."""
+        places = self.reader.places.find(name) if record else ()
+        return any(self.reader.sentence_at(one.start) in record.numbers for one in places)  # type: ignore[union-attr]
+
+    def _is_of_other_time(self, name: str, record: Record | None) -> bool:
+        """Whether a record is set in a year, and in another one than a title: "the 2031 Cup"."""
+        year = re.match(r"\d{4}", name)
+        if year is None or record is None:
+            return False
+        times = [value for value, _ in self.records.times(record)]
+        years = {moment.first[0] for value in times for moment in moments_of(value)}
+        return bool(years) and int(year[0]) not in years
+
+    def _verify_name(self, claim: Claim, row: int) -> Verdict:
+        name = self.name(row)
+        if spans := self.reader.name_spans.get(name, []):
+            evidence = (self._evidence(self.reader.sentence_at(spans[0].start)),)
+            if name in self.reader.partly_named:
+                reason = "only a word of the name stands in the context"
+                return scored(claim, "unscored", reason, evidence=evidence)
+            return scored(claim, "supported", "named in the context", evidence=evidence)
+        if index_context(self.context).mentions(name):
+            return scored(claim, "supported", "named in the context in other words")
+        if is_sum_row(name):
+            return scored(claim, "unscored", "a row that sums up others")
+        if is_short_for(name, self.context):
+            return scored(claim, "unscored", "it may be a short name, or have one in the context")
+        return scored(claim, "not_in_source", "the context does not name it", "ATT")
 
     # cells
 
-    def verify_cell(self, claim: Claim, row: int, column: int) -> Verdict:
+    def _verify_cell(self, claim: Claim, row: int, column: int) -> Verdict:
         """Whether a cell is what the context says."""
         name, header = self.name(row), self.table.columns[column]
         if header in self.scope.computed:
             return scored(claim, "unscored", f"{header!r} is to be worked out")
         if not name:
             return scored(claim, "unscored", "the row has no name")
-        value = read_value(self.table.rows[row][column])
-        error = self._error_of(value, column)
         if is_sum_row(name) and not self.reader.name_spans.get(name):
             return scored(claim, "unscored", "a row that sums up others")
         record, sure = self.record(row), self.is_sure(row)
         if record is None:
             if self._verify_name(claim, row).verdict == "not_in_source":
-                reason = f"the context does not name {name!r}"
+                reason, error = f"the context does not name {name!r}", self._error(row, column)
                 return scored(claim, "not_in_source", reason, error)
-            return self._verify_unplaced(claim, value, error)
+            return scored(claim, "unscored", "no sentence is surely about this row")
         look = self.look(row, column)
         if look.beside:
             evidence = (self._evidence(look.beside[0]),)
             return scored(claim, "supported", f"said of {header!r}", evidence=evidence)
-        if sure and not look.other and not look.free and self.is_explicit:
-            look.other = look.perhaps
+        other = look.other
         if not self.is_explicit:
-            look.other = [one for one in look.other if self._is_alone(one)]
-        if look.other and sure:
-            return self._contradict(claim, value, look, header, error)
-        slot = self.slots.instead(row, column) if sure else None
-        if slot is not None and not look.free:
-            return self._contradict_slot(claim, slot, value, header, error)
+            other = [one for one in other if self._is_alone(one)]
+        elif sure and not other and not look.free:
+            other = look.perhaps
+        if other and sure:
+            return self._contradict(claim, look, other, self._error(row, column))
         if look.free:
             evidence = (self._evidence(look.free[0]),)
-            is_open = look.other or slot is not None
-            verdict: VerdictName = "unscored" if is_open else "supported"
+            verdict: VerdictName = "unscored" if other else "supported"
             return scored(claim, verdict, "stated of this entity", evidence=evidence)
         if look.claimed:
             stated, sentence = look.claimed[0]
-            reason = f"the context says it of {stated.label!r}"
+            reason, evidence = (
+                f"the context says it of {stated.label!r}",
+                (self._evidence(sentence),),
+            )
             if sure and self.is_explicit:
-                evidence = (self._evidence(sentence),)
                 return scored(claim, "not_in_source", reason, "REL", evidence)
-            return scored(claim, "unscored", reason, evidence=(self._evidence(sentence),))
-        return self._verify_missing(claim, row, column, record, value, error)
+            return scored(claim, "unscored", reason, evidence=evidence)
+        return self._verify_missing(claim, row, column, record)
 
-    def _error_of(self, value: Value, column: int) -> ClaimError:
-        if value.dates or (value.number is not None and self.holds_times(column)):
+    def _error(self, row: int, column: int) -> ClaimError:
+        """The type of a wrong cell; REL where the context has it of another row."""
+        own = {about.sentence for about in self.reader.about.get(self.name(row), ())}
+        sentences = {
+            self.reader.sentence_at(one.start) for one in self.find(row, column)[:_LOOKED_AT]
+        }
+        if any(self.reader.names_in(sentence) for sentence in sentences - own):
+            return "REL"
+        value = read_value(self.table.rows[row][column])
+        if value.dates or (value.number is not None and self.kinds[column] == "time"):
             return "TMP"
         return "ATT" if value.number is None else "NUM"
 
     def _contradict(
-        self, claim: Claim, value: Value, look: Look, header: str, error: ClaimError
+        self, claim: Claim, look: Look, other: Sequence[Said], error: ClaimError
     ) -> Verdict:
-        text = self.reader.text
-        expected: list[str] = []
+        header = claim.column or ""
         unit = self.labels[header].unit
-        for one in look.other:
-            said = text[slice(*one.stated.span)]
-            if not any(same_value(one.value, read_value(known), unit) for known in expected):
-                expected.append(said)
-        evidence = tuple(
-            self._evidence(number) for number in dict.fromkeys(o.about.sentence for o in look.other)
-        )
+        expected: dict[str, Value] = {}
+        for one in other:
+            if not any(same_value(one.value, known, unit) for known in expected.values()):
+                expected[self.context[slice(*one.stated.span)]] = one.value
+        sentences = dict.fromkeys(one.about.sentence for one in other)
+        evidence = tuple(map(self._evidence, sentences))
         if look.free and not (self.is_explicit and len(expected) == 1):
             return scored(claim, "unscored", "the context has both", evidence=evidence)
-        reason = f"the context gives {header!r} as {expected[0]!r}"
-        if look.claimed or self._is_anothers(value, claim.row or 0, header):
-            error = "REL"
+        reason = f"the context gives {header!r} as {next(iter(expected))!r}"
+        error = "REL" if look.claimed else error
         return scored(claim, "contradicted", reason, error, evidence, tuple(expected))
 
-    @cached_property
-    def slots(self) -> Slots:
-        """What stands beside names where a column's values stand."""
-        return Slots(self)
+    def _verify_missing(self, claim: Claim, row: int, column: int, record: Record) -> Verdict:
+        """A cell that no sentence about its entity states."""
+        value, header = read_value(self.table.rows[row][column]), self.table.columns[column]
+        evidence = tuple(self._evidence(one.sentence) for one in record.sentences[:3])
+        is_exact = value.number is not None or bool(value.dates)
+        clear = _CLEAR_TRACE if self.is_explicit else _TRACE
+        if value.text in _FLAGS or (not is_exact and self._trace(value, record) >= clear):
+            return scored(claim, "unscored", "stated in part or in other words", evidence=evidence)
+        if self._is_setting(row, column, record):
+            return scored(claim, "unscored", "the text is set in that time", evidence=evidence)
+        near = (self._evidence(one.sentence).text for one in record.sentences[:_LOOKED_AT])
+        is_open = is_worked_out(header) and (is_exact or not self.is_explicit)
+        if is_open or (is_exact and any(map(is_stated_relatively, near))):
+            reason = "the context never says it, but it may follow from what it says"
+            return scored(claim, "unscored", reason, evidence=evidence)
+        reason = f"nothing that the context says of {self.name(row)!r} states it"
+        elsewhere = self._is_elsewhere(row, column)
+        if self.is_explicit or self.is_never_said(row, column) or elsewhere:
+            return scored(claim, "not_in_source", reason, self._error(row, column), evidence)
+        return scored(claim, "unscored", reason, evidence=evidence)
 
-    def _contradict_slot(
-        self, claim: Claim, slot: Slot, value: Value, header: str, error: ClaimError
-    ) -> Verdict:
-        if self._is_anothers(value, claim.row or 0, header):
-            error = "REL"
-        reason = f"the context has {slot.said!r} where it gives {header!r} of others"
-        evidence = (self._evidence(slot.sentence),)
-        return scored(claim, "contradicted", reason, error, evidence, (slot.said,))
+    def _is_setting(self, row: int, column: int, record: Record) -> bool:
+        """Whether the time set last before a record is a value: "It was held in 2021", say.
+
+        It is set by a sentence that names no row and gives no attribute.
+        """
+        if not moments_of(read_value(self.table.rows[row][column])):
+            return False
+        for place in reversed(self.find(row, column)):
+            number = self.reader.sentence_at(place.start)
+            if number < min(record.numbers) and not self.reader.names_in(number):
+                return not self.records.readings(number)
+        return False
+
+    def _is_elsewhere(self, row: int, column: int) -> bool:
+        """Whether a cell is stated, and only in sentences about others."""
+        places = self.find(row, column)[:_LOOKED_AT]
+        names = [self.reader.names_in(self.reader.sentence_at(one.start)) for one in places]
+        return bool(names) and all(names)
+
+    def _is_alone(self, said: Said) -> bool:
+        """Whether nothing but the entity is named before a value, in prose."""
+        start = self.reader.sentences[said.about.sentence].start
+        return not self.reader.has_foreign(Span(start, said.stated.span.start))
+
+    def _trace(self, value: Value, record: Record) -> float:
+        """Share of a text's words that sentences of a record have, each in some form."""
+        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
+        if not words or any(map(str.isdigit, value.text)):
+            return 0.0 if words else 1.0
+        spans = (self.reader.sentences[one.sentence] for one in record.sentences[:_LOOKED_AT])
+        said = {token.word for span in spans for token in self.reader.tokens(span)}
+        return sum(any(akin(word, one) for one in said) for word in words) / len(words)
+
+    def _evidence(self, sentence: int) -> Evidence:
+        return evidence_of(self.reader, sentence)
+
+    # what repair asks
 
     def lacks_names(self, absent: Sequence[str]) -> bool:
         """Whether the column that names the rows may be one of those that the answer lacks.
@@ -188,9 +363,9 @@ class AnswerVerifier(RowVerifier):
         key = header_key(self.table.columns[self.key])
         known = [header_key(name) for name in self.scope.columns]
         before = known[: known.index(key)] if key in known else known
-        return any(header_key(n) in before and not self.holds_numbers(n) for n in absent)
+        return any(header_key(n) in before and not self._holds_numbers(n) for n in absent)
 
-    def holds_numbers(self, label: str) -> bool:
+    def _holds_numbers(self, label: str) -> bool:
         """Whether the context gives numbers or times to an attribute."""
         said = [
             one.value
@@ -203,156 +378,99 @@ class AnswerVerifier(RowVerifier):
     def is_unknown(self, row: int) -> bool:
         """Whether the context has no word of a row's name."""
         name = self.name(row)
-        return (
-            bool(name)
-            and not is_sum_row(name)
-            and not is_short_for(name, self.context)
-            and not self.reader.name_spans.get(name)
-            and not any(
-                self.reader.has_word(word)
-                for word in tokens_of(name).words
-                if word not in LITTLE_WORDS
-            )
-        )
+        words = [word for word in tokens_of(name).words if word not in LITTLE_WORDS]
+        if not name or is_sum_row(name) or is_short_for(name, self.context):
+            return False
+        return not self.reader.name_spans.get(name) and not any(map(self.reader.has_word, words))
 
     def is_never_said(self, row: int, column: int) -> bool:
         """Whether the whole context has neither a cell's number nor any word of its text."""
         value = read_value(self.table.rows[row][column])
-        cell = self.table.rows[row][column] or ""
-        if self.find(row, column) or self.reader.has_letters(cell):
+        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
+        if self.find(row, column) or not words:
             return False
-        return value.number is not None or bool(value.dates) or not self._has_words(value)
+        is_exact = value.number is not None or bool(value.dates)
+        return is_exact or not any(map(self.reader.has_word, words))
 
     def is_quoted(self, column: int) -> bool:
         """Whether the context has some value of a column: if none, it may be worked out."""
         filled = [row for row in self.rows if not is_blank(self.table.rows[row][column])]
         return len(filled) < 2 or any(self.find(row, column) for row in filled)
 
-    def stated_instead(self, row: int, column: int) -> Said | None:
+    def stated_instead(self, row: int, column: int) -> str | None:
         """What the context plainly gives to a blank cell's attribute, where it is one value."""
         header = self.table.columns[column]
-        record, sure = self.record(row), self.is_sure(row)
-        if record is None or not sure or not self.is_explicit or header in self.scope.computed:
+        record = self.record(row)
+        if record is None or not self.is_sure(row) or not self.is_explicit:
             return None
         unit = self.labels[header].unit
         said = self.records.said(self.name(row), record, header)
-        if not said or not all(self.is_of_kind(column, one.value) for one in said):
+        same = all(same_value(said[0].value, one.value, unit) for one in said)
+        fits = all(self.is_of_kind(column, o.value) and (o.plain or _is_word(o)) for o in said)
+        if not said or not same or not fits or header in self.scope.computed:
             return None
-        if not all(one.plain or self._is_word(one) for one in said):
-            return None
-        return said[0] if all(same_value(said[0].value, o.value, unit) for o in said) else None
+        return self.context[slice(*said[0].stated.span)]
 
-    def _is_word(self, said: Said) -> bool:
-        """Whether a value is one word that a sentence about its entity gives: "a red flag"."""
-        return said.about.bond != "loose" and len(tokens_of(said.value.text).words) == 1
 
-    def _verify_missing(
-        self, claim: Claim, row: int, column: int, record: Record, value: Value, error: ClaimError
-    ) -> Verdict:
-        """A cell that no sentence about its entity states."""
-        name, header = self.name(row), self.table.columns[column]
-        evidence = tuple(self._evidence(one.sentence) for one in record.sentences[:3])
-        if value.text in _FLAGS:
-            return scored(claim, "unscored", "yes or no is not said in these words")
-        if self._counts_rows(column):
-            return scored(claim, "unscored", "a number of the rows")
-        places = self.find(row, column)
-        reason = f"nothing that the context says of {name!r} states it"
-        if value.number is not None or value.dates:
-            if self._is_setting(places, record):
-                return scored(claim, "unscored", "the text is set in that time", evidence=evidence)
-            if self._is_implied(header, record):
-                return scored(claim, "unscored", _IMPLIED, evidence=evidence)
-            if self.is_never_said(row, column):
-                return scored(claim, "not_in_source", _NEVER, error, evidence)
-            elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
-            if self.is_explicit or (elsewhere and self.is_verbatim(column)):
-                error = "REL" if self._is_anothers(value, row, header) else error
-                return scored(claim, "not_in_source", reason, error, evidence)
-            return scored(claim, "unscored", reason, evidence=evidence)
-        if self._trace(value, record) >= (_CLEAR_TRACE if self.is_explicit else _TRACE):
-            return scored(claim, "unscored", "stated in part or in other words", evidence=evidence)
-        if self.is_explicit:
-            error = "REL" if places else "ATT"
-            return scored(claim, "not_in_source", reason, error, evidence)
-        if places and self.is_verbatim(column) and all(map(self._is_of_another, places)):
-            return scored(claim, "not_in_source", reason, "REL", evidence)
-        if not self._has_words(value):
-            if is_worked_out(header):
-                return scored(claim, "unscored", _IMPLIED, evidence=evidence)
-            return scored(claim, "not_in_source", _NEVER, "ATT", evidence)
-        return scored(claim, "unscored", reason, evidence=evidence)
+def _is_word(said: Said) -> bool:
+    """Whether a value is one word that a sentence about its entity gives: "a red flag"."""
+    return said.about.bond != "loose" and len(tokens_of(said.value.text).words) == 1
 
-    def _is_implied(self, header: str, record: Record) -> bool:
-        """Whether a number that is never said may follow from what is."""
-        if is_worked_out(header):
-            return True
-        texts = (self.reader.sentences[one.sentence] for one in record.sentences[:_LOOKED_AT])
-        return any(is_told_relatively(self.reader.text[slice(*span)]) for span in texts)
 
-    def _verify_unplaced(self, claim: Claim, value: Value, error: ClaimError) -> Verdict:
-        """A cell of an entity whose sentences are not known."""
-        header = claim.column or ""
-        if is_worked_out(header):
-            return scored(claim, "unscored", _IMPLIED)
-        if (value.number is not None or value.dates) and not self.reader.places.find(value.text):
-            return scored(claim, "not_in_source", _NEVER, error)
-        return scored(claim, "unscored", "no sentence is surely about this row")
+def _asked(condition: ScopeCondition) -> str:
+    """A condition in words, for a reason."""
+    what = f" for {condition.label!r}" if condition.label else ""
+    verb = "leaves out" if condition.excluded else "asks for"
+    return f"the query {verb} {condition.said!r}{what}"
 
-    def _is_setting(self, places: Sequence[Span], record: Record) -> bool:
-        """Whether the time set last before a record is a value: "It was held in 2021", say.
 
-        It is set by a sentence that names no row and gives no attribute.
-        """
-        sentences = {self.reader.sentence_at(span.start) for span in places}
-        text = self.reader.text
-        for number in range(min(record.numbers) - 1, -1, -1):
-            if self.reader.names_in(number) or self.records.readings(number):
-                continue
-            amounts = self.reader.amounts(self.reader.sentences[number])
-            if any(moments_of(read_value(text[slice(*span)])) for span in amounts):
-                return number in sentences
-        return False
+def _error_of(condition: ScopeCondition) -> ClaimError:
+    """The error type of a row that does not meet a condition."""
+    return "TMP" if condition.is_time else "ATT" if condition.values else "NUM"
 
-    def _counts_rows(self, column: int) -> bool:
-        """Whether a column numbers the rows."""
-        numbers = [read_value(self.table.rows[row][column]).number for row in self.rows]
-        return all(
-            number is not None and number.value == place for place, number in enumerate(numbers, 1)
-        )
 
-    def _is_alone(self, said: Said) -> bool:
-        """Whether nothing but the entity is named before a value, in prose."""
-        span = self.reader.sentences[said.about.sentence]
-        return not self.reader.has_foreign(Span(span.start, said.stated.span.start))
+def evidence_of(reader: ContextReader, sentence: int) -> Evidence:
+    """A sentence as evidence."""
+    start, end = reader.sentences[sentence]
+    return Evidence(reader.text[start:end], start=start, end=end)
 
-    def _is_of_another(self, place: Span) -> bool:
-        """Whether a place stands in a sentence that names an entity of its own."""
-        sentence = self.reader.sentence_at(place.start)
-        return bool(self.reader.names_in(sentence)) or self.reader.names_foreign(sentence)
 
-    def _is_anothers(self, value: Value, row: int, header: str) -> bool:
-        """Whether the context gives a value to the same attribute of another entity."""
-        unit = self.labels[header].unit
-        for span in self.reader.places.find(value.text, unit)[:_LOOKED_AT]:
-            sentence = self.reader.sentence_at(span.start)
-            for stated in self.records.readings(sentence):
-                if stated.label == header and stated.span.start <= span.start < stated.span.end:
-                    return self.records.owner(sentence, stated.span) != self.name(row)
-        return False
+class FieldsVerifier:
+    """An info box, a list of attributes with their values, beside a text about its subject.
 
-    def _trace(self, value: Value, record: Record) -> float:
-        """Share of a text's words that sentences of a record have, each in some form."""
+    Its rows name attributes and no entities: the whole text speaks of the one subject, so a value
+    is looked for anywhere in it. What an attribute is called is the table's own word and no claim.
+
+    Args:
+        table: two columns: attribute and value.
+        context: the text.
+    """
+
+    def __init__(self, table: Table, context: str) -> None:
+        self.table = table
+        self._reader = ContextReader(context, ())
+
+    def verify(self, claim: Claim) -> Verdict:
+        """The verdict on one claim; of a row and its attribute the value decides."""
+        if claim.row is None:
+            return scored(claim, "unscored", "no claim of a row")
+        cell = clean(self.table.rows[claim.row][1] or "")
+        if is_blank(cell):
+            return scored(claim, "unscored", "the value is blank")
+        items = [item for item in (cell, *_ITEMS.split(cell)) if item]
+        whole, *places = [self._reader.places.find(item) for item in items]
+        found = [whole] if whole else places
+        if all(found):
+            sentences = [self._reader.sentence_at(one[0].start) for one in found]
+            evidence = tuple(evidence_of(self._reader, number) for number in sentences)
+            return scored(claim, "supported", "stated in the text", None, evidence)
+        value = read_value(cell)
+        is_exact = value.number is not None or bool(value.dates)
         words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
-        if not words or any(map(str.isdigit, value.text)):
-            return 0.0 if words else 1.0
-        said = {
-            token.word
-            for about in record.sentences[:_LOOKED_AT]
-            for token in self.reader.tokens(self.reader.sentences[about.sentence])
-        }
-        return sum(any(akin(word, one) for one in said) for word in words) / len(words)
-
-    def _has_words(self, value: Value) -> bool:
-        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
-        return not words or any(self.reader.has_word(word) for word in words)
+        known = sum(map(self._reader.has_word, words))
+        if any(places) or (not is_exact and words and known >= _TRACE * len(words)):
+            return scored(claim, "unscored", "stated in part or in other words")
+        if claim.column != self.table.columns[1]:
+            return scored(claim, "unscored", "the name of an attribute")
+        error: ClaimError = "TMP" if value.dates else "ATT" if value.number is None else "NUM"
+        return scored(claim, "not_in_source", "the text never says it", error)

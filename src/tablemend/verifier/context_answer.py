@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 
 from tablemend.detector.keys import filled_rows, primary_key
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
 from tablemend.values.units import Unit
 from tablemend.values.words import akin, content_words
-from tablemend.verifier.context_labels import Label
-from tablemend.verifier.context_reading import ContextReader
 from tablemend.verifier.context_records import Record, Records, Said, same_value
-from tablemend.verifier.context_values import StatedValue
+from tablemend.verifier.context_text import ContextReader
+from tablemend.verifier.context_values import Label, StatedValue
 from tablemend.verifier.scope import QueryScope, read_scope
 from tablemend.verifier.scope_conditions import ScopeCondition
 
@@ -29,7 +29,8 @@ _FEWEST = 2  # supported cells from which that can be told
 _READ = 0.9  # share of the sentences about entities in which attributes are named and read
 _SENTENCES = 3  # from which that can be told
 _UNMIXED = 0.7  # share of a column's cells that are of its kind
-_LOOKED_AT = 20  # sentences of a record that are searched for phrases
+_IN_WORDS = {"1": re.compile(r"\ban? ([\w-]+)"), "2": re.compile(r"\b(?:pair|couple) of ([\w-]+)")}
+_LOOKED_AT = 20  # sentences of a record that state a cell
 _MANY = 500  # sentences of a record, of which none can be told to be a row's
 _PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
 
@@ -69,20 +70,14 @@ class AnswerReader:
         self.key = primary_key(table)
         self.rows = filled_rows(table)
         self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
-        self.labels = {
-            name: Label.of(name) for index, name in enumerate(table.columns) if index != self.key
-        }
-        for name in self.missing_columns():
-            self.labels[name] = Label.of(name)
-        for condition in self.scope.conditions:
-            if condition.label and condition.label != table.columns[self.key]:
-                self.labels.setdefault(condition.label, Label.of(condition.label))
-        cells = (cell for row in table.rows for cell in row if cell)
+        named = [condition.label for condition in self.scope.conditions if condition.label]
+        names = (*table.columns, *self.missing_columns(), *named)
+        self.labels = {name: Label.of(name) for name in names if name != table.columns[self.key]}
         self.reader = ContextReader(
             context,
             [name for row in self.rows if (name := self.name(row))],
             table.columns[self.key],
-            (*table.columns, *cells, query),
+            (*table.columns, *(cell for row in table.rows for cell in row if cell), query),
         )
         # A condition on the names themselves is met by a row's name, whatever is said of it.
         self.conditions = [
@@ -90,9 +85,9 @@ class AnswerReader:
             for condition in self.scope.conditions
             if condition.label != table.columns[self.key] and self.is_known(condition)
         ]
-        self.records = Records(
-            self.reader, tuple(self.labels.values()), self.conditions, self._is_timed()
-        )
+        timed = any(len(rows) > 1 for rows in self.rows_of.values())
+        self.records = Records(self.reader, self.labels.values(), self.conditions, timed)
+        self._chosen: dict[int, tuple[Record | None, bool]] = {}
         self._places: dict[tuple[str, Unit], list[Span]] = {}
         self._looks: dict[tuple[int, int], Look] = {}
 
@@ -106,16 +101,14 @@ class AnswerReader:
 
         "USA" rules out no row of a table and a text that say "United States".
         """
-        if not condition.values:
-            return True
         cells = {clean(cell).lower() for row in self.table.rows for cell in row if cell}
-        return any(
+        return not condition.values or any(
             value.lower() in cells or self.reader.places.find(value) for value in condition.values
         )
 
     def missing_columns(self) -> tuple[str, ...]:
         """Columns that the query lists and the answer lacks."""
-        known = {header_key(name) for name in self.table.columns}
+        known = set(map(header_key, self.table.columns))
         return tuple(name for name in self.scope.columns if header_key(name) not in known)
 
     @cached_property
@@ -135,18 +128,13 @@ class AnswerReader:
         """
         found: dict[int, int] = {}
         for name, rows in self.rows_of.items():
-            if len(rows) < 2:
-                continue
             seen: dict[tuple[str, ...], int] = {}
-            rest = []
-            for row in rows:
+            for row in rows if len(rows) > 1 else ():
                 cells = tuple(read_value(cell).text for cell in self.table.rows[row])
-                if cells in seen:
+                if seen.setdefault(cells, row) != row:
                     found[row] = seen[cells]
-                else:
-                    seen[cells] = row
-                    rest.append(row)
-            found.update(self._surplus(name, rest))
+            if len(seen) > 1:
+                found.update(self._surplus(name, list(seen.values())))
         return found
 
     def _surplus(self, name: str, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -195,22 +183,14 @@ class AnswerReader:
         _, records, _ = self.records.in_scope(name)
         if len(records) < 2:
             return (records[0], True) if records else (None, False)
-        if len(records) * len(self.rows_of[name]) > _PAIRED:
-            return self._merged(name, records), False
-        scores = [self._agreement(row, record) for record in records]
-        best = max(scores)
-        if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
-            return records[scores.index(best)], True
-        return self._merged(name, records), False
-
-    @cached_property
-    def _chosen(self) -> dict[int, tuple[Record | None, bool]]:
-        return {}
-
-    def _merged(self, name: str, records: Sequence[Record]) -> Record:
+        if len(records) * len(self.rows_of[name]) <= _PAIRED:
+            scores = [self._agreement(row, record) for record in records]
+            best = max(scores)
+            if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
+                return records[scores.index(best)], True
         if name not in self._whole:
             self._whole[name] = Record(tuple(one for part in records for one in part.sentences))
-        return self._whole[name]
+        return self._whole[name], False
 
     @cached_property
     def _whole(self) -> dict[str, Record]:
@@ -225,20 +205,15 @@ class AnswerReader:
         """How many cells of a row a record states."""
         return sum(bool(self.sentences_with(row, column, record)) for column in self.filled(row))
 
-    def _is_timed(self) -> bool:
-        """Whether a name stands in several rows, so that a time may tell them apart."""
-        names = [name for row in self.rows if (name := self.name(row))]
-        return len(set(names)) < len(names)
-
     def look(self, row: int, column: int) -> Look:
         """What the context has of a cell."""
-        if (row, column) in self._looks:
-            return self._looks[row, column]
+        if (row, column) not in self._looks:
+            record = self.record(row)
+            self._looks[row, column] = Look() if record is None else self._look(row, column, record)
+        return self._looks[row, column]
+
+    def _look(self, row: int, column: int, record: Record) -> Look:
         look = Look()
-        self._looks[row, column] = look
-        record = self.record(row)
-        if record is None:
-            return look
         name, header = self.name(row), self.table.columns[column]
         value, unit = read_value(self.table.rows[row][column]), self.labels[header].unit
         said = self.records.said(name, record, header) if len(record.sentences) < _MANY else ()
@@ -247,7 +222,7 @@ class AnswerReader:
                 look.beside.append(one.about.sentence)
             elif one.about.bond != "loose" and self.is_of_kind(column, one.value):
                 (look.other if one.plain else look.perhaps).append(one)
-        if not look.beside and self._is_single(value, header, record):
+        if not look.beside and self._is_said_in_words(value, header, record):
             look.free.append(record.sentences[0].sentence)
         for sentence, span in self.sentences_with(row, column, record):
             readings = [
@@ -262,35 +237,29 @@ class AnswerReader:
             else:
                 look.free.append(sentence)
         if not look.beside and same_value(value, read_value(name), unit):
-            look.beside += [about.sentence for about in record.sentences[:1]]
+            look.beside.append(record.sentences[0].sentence)
         return look
 
-    def _is_single(self, value: Value, header: str, record: Record) -> bool:
-        """Whether a small number is said in a phrase: "an assist", "a pair of steals"."""
-        if value.number is None or value.number.value not in (1, 2):
+    def _is_said_in_words(self, value: Value, header: str, record: Record) -> bool:
+        """Whether a one or two is said with its attribute: "an assist", "a pair of steals"."""
+        pattern = _IN_WORDS.get(value.text)
+        if pattern is None:
             return False
-        phrases = ("a", "an") if value.number.value == 1 else ("of",)
         words = content_words(header)
-        for about in record.sentences[:_LOOKED_AT]:
-            span = self.reader.sentences[about.sentence]
-            for before, token in pairwise(self.reader.tokens(span)):
-                if before.word in phrases and any(akin(token.word, word) for word in words):
-                    said = self.reader.text[span.start : token.start]
-                    if before.word != "of" or said.endswith(("a pair of ", "a couple of ")):
-                        return True
-        return False
+        return any(
+            akin(singular(match[1].lower()), word)
+            for about in record.sentences[:_LOOKED_AT]
+            for match in pattern.finditer(self.context, *self.reader.sentences[about.sentence])
+            for word in words
+        )
 
     def is_of_kind(self, column: int, value: Value) -> bool:
         """Whether a value can stand in a column: no text in a column of numbers."""
-        kind = self._kinds[column]
+        kind = self.kinds[column]
         return kind in ("", kind_of(value)) or (kind == "number" and value.number is not None)
 
-    def holds_times(self, column: int) -> bool:
-        """Whether a column is one of years or dates."""
-        return self._kinds[column] == "time"
-
     @cached_property
-    def _kinds(self) -> list[str]:
+    def kinds(self) -> list[str]:
         """For each column what it holds, as :func:`kind_of`; empty where it is mixed.
 
         Years among other numbers are numbers: 2,988 votes.
@@ -301,9 +270,8 @@ class AnswerReader:
             counts = Counter(kind_of(value) for value in values if not value.blank)
             if counts["number"] and not any(value.dates for value in values):
                 counts["number"] += counts.pop("time", 0)
-            most = counts.most_common(1)
-            plain = bool(most) and most[0][1] > _UNMIXED * sum(counts.values())
-            kinds.append(most[0][0] if plain else "")
+            kind, most = max(counts.items(), key=lambda one: one[1], default=("", 0))
+            kinds.append(kind if most > _UNMIXED * sum(counts.values()) else "")
         return kinds
 
     @cached_property
@@ -313,36 +281,14 @@ class AnswerReader:
         Then a value that stands nowhere beside its attribute is not there; prose in freer words
         may have said it in another way.
         """
-        beside = free = 0
-        for row in self.rows:
-            for column in self.filled(row):
-                look = self.look(row, column)
-                beside += bool(look.beside)
-                free += bool(look.free) and not look.beside
+        looks = [self.look(row, column) for row in self.rows for column in self.filled(row)]
+        beside = sum(bool(look.beside) for look in looks)
+        free = sum(bool(look.free) and not look.beside for look in looks)
         if beside >= _FEWEST and beside >= _EXPLICIT * (beside + free):
             return True
-        named = [number for number in range(len(self.reader.sentences)) if self._names(number)]
+        named = [n for n in range(len(self.reader.sentences)) if self.reader.names_in(n)]
         read = sum(any(one.sure for one in self.records.readings(number)) for number in named)
         return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
-
-    def _names(self, sentence: int) -> bool:
-        return bool(self.reader.names_in(sentence))
-
-    def is_verbatim(self, column: int) -> bool:
-        """Whether the other cells of a column stand in the context word for word."""
-        if column not in self._verbatim:
-            looks = [
-                self.look(row, column)
-                for row in self.rows
-                if not is_blank(self.table.rows[row][column])
-            ]
-            found = sum(bool(look.beside or look.free) for look in looks)
-            self._verbatim[column] = found >= _FEWEST + 1 and found >= _EXPLICIT * len(looks)
-        return self._verbatim[column]
-
-    @cached_property
-    def _verbatim(self) -> dict[int, bool]:
-        return {}
 
     # places
 
@@ -356,9 +302,8 @@ class AnswerReader:
 
     def sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
         """Sentences of a record that state a cell, outside the names of entities; some of many."""
-        places = self.find(row, column)
         found: list[tuple[int, Span]] = []
-        for sentence, span in self._within(places, record):
+        for sentence, span in self._within(self.find(row, column), record):
             names = self.reader.names_in(sentence)
             if not any(one.start <= span.start and span.end <= one.end for one, _ in names):
                 found.append((sentence, span))

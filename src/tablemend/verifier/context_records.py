@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tablemend.values.cells import Value, equal_values, read_value
 from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
 from tablemend.values.units import PLAIN, Unit
-from tablemend.verifier.context_labels import Label
-from tablemend.verifier.context_reading import About, ContextReader
-from tablemend.verifier.context_values import StatedValue, read_sentence
+from tablemend.verifier.context_text import About, ContextReader
+from tablemend.verifier.context_values import Label, StatedValue, read_sentence
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-_REACH = 24  # characters
-_NAME = 6  # words
+_NAME = 6  # words of the longest name
 # Whose a value is, or whether it is one at all, is another question in such sentences.
 _SHARED = re.compile(
     r"\b(?:respectively|the former|the latter|apiece|combined|matching|both|each)\b", re.I
@@ -29,6 +27,7 @@ _BOUND = re.compile(
     re.I,
 )
 _WHEN = re.compile(r"\b(?:in|during|for|by|on|the year|season|year)\s+(?:the\s+)?$", re.I)
+_REACH = 24  # characters before a value
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,53 +80,43 @@ class Records:
     def __init__(
         self,
         reader: ContextReader,
-        labels: Sequence[Label],
+        labels: Iterable[Label],
         conditions: Sequence[ScopeCondition],
         timed: bool,
     ) -> None:
         self.reader = reader
         self.labels = {label.name: label for label in labels}
-        self.conditions = tuple(conditions)
+        self.conditions = conditions
         self._timed = timed or any(condition.is_generic for condition in conditions)
-        self._readings: dict[int, tuple[StatedValue, ...]] = {}
-        self._said: dict[tuple[Record, str], list[Said]] = {}
-        self._records: dict[str, list[Record]] = {}
-        self._scopes: dict[str, tuple[bool | None, list[Record], Breach | None]] = {}
-        self._met: dict[Record, list[tuple[bool | None, Breach | None]]] = {}
+        # Each record and sentence is read once: a bound method cannot be cached by itself.
+        self.readings = lru_cache(maxsize=None)(self._readings)
+        self.of = lru_cache(maxsize=None)(self._of)
+        self.said = lru_cache(maxsize=None)(self._said)
+        self.in_scope = lru_cache(maxsize=None)(self._in_scope)
+        self.meets = lru_cache(maxsize=None)(self._meets)
 
-    def readings(self, sentence: int) -> tuple[StatedValue, ...]:
+    def _readings(self, sentence: int) -> tuple[StatedValue, ...]:
         """All values that a sentence gives to attributes."""
-        if sentence not in self._readings:
-            labels = tuple(self.labels.values())
-            found = read_sentence(self.reader, sentence, labels)
-            text, span = self.reader.text, self.reader.sentences[sentence]
-            shared = _SHARED.search(text, span.start, span.end) is not None
-            self._readings[sentence] = tuple(
-                stated._replace(sure=False)
-                if shared
-                or _BOUND.search(text[max(span.start, stated.span.start - 24) : stated.span.start])
-                else stated
-                for stated in found
-            )
-        return self._readings[sentence]
+        text, span = self.reader.text, self.reader.sentences[sentence]
+        shared = _SHARED.search(text, *span)
+        return tuple(
+            stated._replace(sure=False)
+            if shared or _BOUND.search(self._before(stated.span, span.start))
+            else stated
+            for stated in read_sentence(self.reader, sentence, tuple(self.labels.values()))
+        )
 
-    def of(self, entity: str) -> list[Record]:
-        """The records of an entity, in the order of the text; none where it is not named."""
-        if entity not in self._records:
-            self._records[entity] = self._part(entity)
-        return self._records[entity]
+    def _before(self, place: Span, start: int = 0) -> str:
+        return self.reader.text[max(start, place.start - _REACH) : place.start]
 
-    def said(self, entity: str, record: Record, label: str) -> list[Said]:
+    def _said(self, entity: str, record: Record, label: str) -> list[Said]:
         """What a record gives to an attribute."""
-        key = (record, label)
-        if key not in self._said:
-            self._said[key] = [
-                Said(stated, about, read_value(self.reader.text[slice(*stated.span)]))
-                for about in record.sentences
-                for stated in self.readings(about.sentence)
-                if stated.label == label and self.owner(about.sentence, stated.span) == entity
-            ]
-        return self._said[key]
+        return [
+            Said(stated, about, read_value(self.reader.text[slice(*stated.span)]))
+            for about in record.sentences
+            for stated in self.readings(about.sentence)
+            if stated.label == label and self.owner(about.sentence, stated.span) == entity
+        ]
 
     def subjects(self, sentence: int) -> list[tuple[Span, str]]:
         """The entities that a sentence names and does not give to another as a value."""
@@ -156,81 +145,62 @@ class Records:
 
     def times(self, record: Record) -> Iterator[tuple[Value, About]]:
         """Years and dates that a record is set in: "In 2029, ..."."""
-        text = self.reader.text
         for about in record.sentences:
             if about.bond == "loose":
                 continue
-            bound = [stated.span for stated in self.readings(about.sentence)]
+            given = [stated.span for stated in self.readings(about.sentence)]
             for span in self.reader.amounts(self.reader.sentences[about.sentence]):
-                if any(one.start < span.end and span.start < one.end for one in bound):
+                if any(one.start < span.end and span.start < one.end for one in given):
                     continue
-                value = read_value(text[slice(*span)])
-                if moments_of(value) and _WHEN.search(text[max(0, span.start - 24) : span.start]):
+                value = read_value(self.reader.text[slice(*span)])
+                if moments_of(value) and _WHEN.search(self._before(span)):
                     yield value, about
 
-    def in_scope(self, entity: str) -> tuple[bool | None, list[Record], Breach | None]:
+    def _in_scope(self, entity: str) -> tuple[bool | None, list[Record], Breach | None]:
         """Whether an entity is in the query's scope, by which of its records, and what is against.
 
         Out of it is one of which each record breaks a condition, or, where it has one record,
         one that breaks any; nothing said is no breach.
         """
-        if entity not in self._scopes:
-            self._scopes[entity] = self._place(entity)
-        return self._scopes[entity]
-
-    def _place(self, entity: str) -> tuple[bool | None, list[Record], Breach | None]:
         records = self.of(entity)
         if not self.conditions:
             return None, records, None
-        good, neutral = [], []
-        breach: Breach | None = None
-        for record in records:
-            met = self._meets(entity, record)
-            broken = next((one for answer, one in met if answer is False), None)
-            if broken is not None:
-                breach = breach or broken
-            elif any(answer for answer, _ in met):
-                good.append(record)
-            else:
-                neutral.append(record)
+        met = {record: [answer for answer, _ in self.meets(entity, record)] for record in records}
+        good = [record for record in records if False not in met[record] and True in met[record]]
+        neutral = [record for record in records if {*met[record]} == {None}]
         if good:
-            complete = [r for r in good if all(answer for answer, _ in self._meets(entity, r))]
-            return (True if complete else None), good + neutral, None
-        if breach is not None and not (neutral and len(records) > 1):
-            return False, records, breach
+            return (True if any(all(met[one]) for one in good) else None), good + neutral, None
+        breaches = [one for record in records for _, one in self.meets(entity, record) if one]
+        if breaches and not (neutral and len(records) > 1):
+            return False, records, breaches[0]
         return None, records, None
 
-    def meets(self, entity: str, record: Record) -> list[bool | None]:
-        """Whether a record meets each of the conditions; ``None`` where it does not say."""
-        return [answer for answer, _ in self._meets(entity, record)]
-
     def _meets(self, entity: str, record: Record) -> list[tuple[bool | None, Breach | None]]:
-        if record not in self._met:
-            self._met[record] = [self._meet(entity, record, one) for one in self.conditions]
-        return self._met[record]
+        """Whether a record meets each of the conditions; ``None`` where it does not say."""
+        return [self._meet(entity, record, one) for one in self.conditions]
 
     def _meet(
         self, entity: str, record: Record, condition: ScopeCondition
     ) -> tuple[bool | None, Breach | None]:
         label = self.labels.get(condition.label)
         unit = label.unit if label else PLAIN
-        found: list[tuple[bool | None, Value, About]] = []
+        values: list[tuple[Value, About]] = []
         if label is not None:
-            for one in self.said(entity, record, label.name):
-                if one.plain:
-                    found.append((condition.meets(one.value, unit), one.value, one.about))
+            said = self.said(entity, record, label.name)
+            values += [(one.value, one.about) for one in said if one.plain]
         if condition.is_generic:
-            for value, about in self.times(record):
-                found.append((condition.meets(value), value, about))
-        if any(answer for answer, _, _ in found):
-            return True, None
-        for answer, value, about in found:
-            if answer is False:
-                return False, Breach(condition, value.text, about.sentence)
-        return None, None
+            values += self.times(record)
+        answers = [condition.meets(value, unit) for value, _ in values]
+        if True in answers or False not in answers:
+            return (True in answers or None), None
+        value, about = values[answers.index(False)]
+        return False, Breach(condition, value.text, about.sentence)
 
-    def _part(self, entity: str) -> list[Record]:
-        """One record, or one for each sentence and what carries on from it, where these differ."""
+    def _of(self, entity: str) -> list[Record]:
+        """The records of an entity in the order of the text; none where it is not named.
+
+        One, or one for each sentence and what carries on from it, where these differ.
+        """
         groups: list[list[About]] = []
         for about in self.reader.about.get(entity, ()):
             if about.bond == "named":
@@ -242,28 +212,22 @@ class Records:
             if about.bond == "named" or not groups:
                 groups.append([])
             groups[-1].append(about)
-        if not groups:
-            return []
         parts = [Record(tuple(group)) for group in groups]
-        if len(parts) > 1 and self._differ(entity, parts):
+        if len(parts) < 2 or self._differ(entity, parts):
             return parts
         return [Record(tuple(about for group in groups for about in group))]
 
     def _differ(self, entity: str, parts: Sequence[Record]) -> bool:
         """Whether parts give one attribute, or the time, two values."""
         for label in self.labels.values():
-            first: Value | None = None
-            for part in parts:
-                for one in self.said(entity, part, label.name):
-                    if not one.plain:
-                        continue
-                    if first is not None and not same_value(first, one.value, label.unit):
-                        return True
-                    first = first or one.value
-        if self._timed:
-            seen = {value.text for part in parts for value, _ in self.times(part)}
-            return len(seen) > 1
-        return False
+            said = [one for part in parts for one in self.said(entity, part, label.name)]
+            plain = [one.value for one in said if one.plain]
+            if not all(same_value(plain[0], value, label.unit) for value in plain[1:]):
+                return True
+        times = (
+            {value.text for part in parts for value, _ in self.times(part)} if self._timed else ()
+        )
+        return len(times) > 1
 
 
 def same_value(one: Value, other: Value, unit: Unit) -> bool:

@@ -1,32 +1,36 @@
-"""A context in prose, divided: its sentences, words and amounts."""
+"""A context in prose, read once: its sentences, and which of them speak of which entity."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from tablemend.values.dates import MONTHS, WEEKDAYS, StatedDate
-from tablemend.values.numbers import Stated
+from tablemend.values.dates import MONTHS, WEEKDAYS
+from tablemend.values.inclusion import MODIFIERS
 from tablemend.values.places import Places, singular
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
+from tablemend.values.text import tokens_of
 from tablemend.values.units import header_unit
 from tablemend.values.words import akin
 
-CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
-TIME_NAMES = frozenset([*MONTHS, *WEEKDAYS, "i"])
-_NO_SPACE = re.compile(r"\S*")
+Bond = Literal["named", "carried", "loose"]
+"""How a sentence speaks of an entity: it names it; it begins with a pronoun after a sentence about
+it alone; or it may carry on from one, which can support a claim and never contradict it."""
+
+_LONGEST = 200  # characters of a cell that is looked for whole
+_CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
+_TIME_NAMES = frozenset([*MONTHS, *WEEKDAYS, "i"])
+_PRONOUN = re.compile(r"(?:it|its|he|his|she|her|they|their|the (?:former|latter|same))\b", re.I)
+_PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _FULL_STOP = re.compile(  # tried once in a run of letters or marks, not at each of them
     r"(?:(?<![\w'])(?=[\w'])|(?<![\w')\"%\u201d]))([\w']*+)[)\"%\u201d]*+\.\s+"
 )
-_STOP = re.compile(r"[.!?]")
-LONGEST = 200  # characters of a name or cell that is looked for whole
-_STEM = 4
-_ISO_APART = re.compile(r"(?<![\w.-])(\d{4}) - (\d\d) - (\d\d)(?![\w-])")
-_YEAR_APART = re.compile(r" , (\d{4})(?!\d)")
+_MODIFIERS = MODIFIERS - {"former", "formerly", "previously", "past", "acting", "post"}
+_LITTLE = frozenset("the a an for with in as while when".split())
 
 
 class Token(NamedTuple):
@@ -37,10 +41,15 @@ class Token(NamedTuple):
     end: int
 
 
-class ContextText:
-    """A context, divided so that no name or cell of one answer is cut.
+class About(NamedTuple):
+    """A sentence that speaks of an entity: its number, and how."""
 
-    All work but that of single questions is linear in the context's length.
+    sentence: int
+    bond: Bond
+
+
+class ContextReader:
+    """A context, indexed for the entities of one answer; the index takes linear time.
 
     Args:
         text: the context.
@@ -55,186 +64,296 @@ class ContextText:
         self.text = text
         self.places = Places(text)
         self.entities = tuple(dict.fromkeys(entities))
-        self._header = header_unit(header)
-        self._known = tuple(known)
+        self._unit = header_unit(header)
+        self._known = list(dict.fromkeys((*self.entities, *known)))
+
+    # sentences, words, amounts
 
     @cached_property
     def sentences(self) -> list[Span]:
-        """All sentences, in order.
-
-        None ends inside a name or cell of the answer ("Help! II"); one ends behind a cell though
-        it looks like an abbreviation ("in Grade F. Next"), and before a name in small letters.
-        """
+        """All sentences, in order; none begins inside a name or cell ("Help! II is ...")."""
+        marked = [one for one in self._known if not {".", "!", "?"}.isdisjoint(one[:_LONGEST])]
+        found = [(span, text[-1] in ".!?") for text in marked for span in self.places.find(text)]
+        whole, ends = (
+            sorted(span for span, _ in found),
+            {one.end + 1 for one, last in found if last},
+        )
         spans: list[Span] = []
-        place = 0
-        for whole in sentence_spans(self.text):
-            for span in self._divide(whole):
-                while place < len(self._whole) and self._whole[place].end <= span.start:
-                    place += 1
-                inside = place < len(self._whole) and self._whole[place].start < span.start
-                if spans and (inside or self._is_cut(spans[-1].end, span.start)):
-                    spans[-1] = Span(spans[-1].start, span.end)
-                else:
-                    spans.append(span)
+        for span in (part for one in sentence_spans(self.text) for part in self._divide(one)):
+            place = bisect_left(whole, Span(span.start, 0)) - 1
+            inside = place >= 0 and span.start < whole[place].end
+            goes_on = self.text[span.start].islower() and spans and spans[-1].end in ends
+            if spans and (inside or goes_on):
+                spans[-1] = Span(spans[-1].start, span.end)
+            else:
+                spans.append(span)
         return spans
 
-    def _is_cut(self, end: int, start: int) -> bool:
-        """Whether a sentence seemed to end at a mark that a name ends with: "Help! is ..."."""
-        return end in self._marks and self.text[start].islower()
-
-    @cached_property
-    def _marks(self) -> frozenset[int]:
-        """Where names and cells of the answer end with a mark."""
-        return frozenset(
-            place
-            for span in self._whole
-            for place in (span.end, span.end - 1)
-            if self.text[place - 1] in "!?"
-        )
-
-    @cached_property
-    def _whole(self) -> list[Span]:
-        """Places of names and cells with a full stop inside, to the end of their last word."""
-        texts = dict.fromkeys(t for t in (*self.entities, *self._known) if _STOP.search(t))
-        found = [
-            Span(span.start, _NO_SPACE.match(self.text, span.end).end())  # type: ignore[union-attr]
-            for text in texts
-            if len(text) <= LONGEST
-            for span in self.places.find(text)
-        ]
-        return sorted(found)
-
     def _divide(self, sentence: Span) -> Iterator[Span]:
-        """A sentence, cut where it is surely two."""
+        """A sentence, cut before a name in small letters ("12 points. essendon is ...").
+
+        Behind a cell too, though it looks like an abbreviation ("in Grade F. Next").
+        """
         start = sentence.start
-        for match in _FULL_STOP.finditer(self.text, sentence.start, sentence.end):
-            if self._is_end(match):
-                yield Span(start, self.text.index(".", match.end(1)) + 1)
-                start = match.end()
+        for stop in _FULL_STOP.finditer(self.text, *sentence):
+            small = self.text[stop.end()].islower()
+            is_word = len(stop[1]) > 4 or stop[1][-1:].isdigit()
+            if (
+                stop.end() in self._starts_of_names
+                or (stop.end(1) in self._ends_of_cells and not (small and self._is_capitalised))
+                or (small and is_word and not self._is_capitalised)
+            ):
+                yield Span(start, self.text.index(".", stop.end(1)) + 1)
+                start = stop.end()
         yield Span(start, sentence.end)
 
-    def _is_end(self, stop: re.Match[str]) -> bool:
-        if stop.end() in self._starts_of_names:
-            return True
-        is_small = self.text[stop.end()].islower()
-        if not is_small and not self._is_capitalised and self.text[stop.end()].isalpha():
-            return True
-        if stop.end(1) in self._ends_of_cells:
-            return not is_small or not self._is_capitalised
-        word = stop[1]
-        return is_small and not self._is_capitalised and (len(word) > 4 or word[-1:].isdigit())
+    @cached_property
+    def _starts_of_names(self) -> set[int]:
+        return {span.start for name in self.entities for span in self.places.find(name, self._unit)}
 
     @cached_property
-    def _starts_of_names(self) -> frozenset[int]:
-        return frozenset(
-            span.start for name in self.entities for span in self.places.find(name, self._header)
-        )
-
-    @cached_property
-    def _ends_of_cells(self) -> frozenset[int]:
+    def _ends_of_cells(self) -> set[int]:
         """Where cells of the answer end, but for single letters, which may be initials."""
-        return frozenset(
-            span.end
-            for text in dict.fromkeys(self._known)
-            if 1 < len(text) <= LONGEST and any(map(str.isalpha, text))
-            for span in self.places.find(text)
-        )
+        cells = [
+            one for one in self._known if 1 < len(one) <= _LONGEST and re.search(r"[^\W\d]", one)
+        ]
+        return {span.end for cell in cells for span in self.places.find(cell)}
 
     @cached_property
-    def _sentence_starts(self) -> list[int]:
+    def starts(self) -> list[int]:
+        """Where sentences begin."""
         return [span.start for span in self.sentences]
 
     def sentence_at(self, place: int) -> int:
         """Number of the sentence at a place."""
-        return max(0, bisect_right(self._sentence_starts, place) - 1)
-
-    @cached_property
-    def starts_of_sentences(self) -> frozenset[int]:
-        """Where sentences begin."""
-        return frozenset(self._sentence_starts)
+        return max(0, bisect_right(self.starts, place) - 1)
 
     @cached_property
     def _tokens(self) -> list[Token]:
         return [Token(*token) for token in self.places.tokens]
 
-    @cached_property
-    def _token_starts(self) -> list[int]:
-        return [token.start for token in self._tokens]
-
     def tokens(self, span: Span) -> Sequence[Token]:
         """The words and numbers that begin within a place."""
-        low = bisect_left(self._token_starts, span.start)
-        return self._tokens[low : bisect_left(self._token_starts, span.end)]
+        return self._tokens[slice(*(bisect_left(self._tokens, at, key=_start) for at in span))]
 
     @cached_property
-    def _amount_spans(self) -> list[Span]:
-        years = {span.start: span.end for span in map(_span, self.places.numbers)}
-        spans = set(map(_span, self.places.numbers))
-        for span in map(_span, self.places.dates):
-            apart = _YEAR_APART.match(self.text, span.end)  # "july 29 , 2005"
-            if apart and years.pop(apart.start(1), None):
-                spans.discard(Span(*apart.span(1)))
-                span = Span(span.start, apart.end())
-            spans.add(span)
-        for match in _ISO_APART.finditer(self.text):  # "1984 - 12 - 08"
-            spans.difference_update(Span(*match.span(part)) for part in (1, 2, 3))
-            spans.add(Span(*match.span()))
-        return sorted(spans)
-
-    @cached_property
-    def _amount_starts(self) -> list[int]:
-        return [span.start for span in self._amount_spans]
+    def _amounts(self) -> list[Span]:
+        return self.places.amounts(0, len(self.text))
 
     def amounts(self, span: Span) -> Sequence[Span]:
         """The numbers and dates that begin within a place."""
-        low = bisect_left(self._amount_starts, span.start)
-        return self._amount_spans[low : bisect_left(self._amount_starts, span.end)]
-
-    @cached_property
-    def _is_capitalised(self) -> bool:
-        """Whether names can be told by their capitals; not in a text of small letters."""
-        letters = [name[0] for name in self.entities if name[:1].isalpha() and name in self.text]
-        if letters:
-            return 2 * sum(map(str.isupper, letters)) > len(letters)
-        inside = sum(
-            self.text[max(0, match.start() - 2)] not in ".!?\n"
-            and match[0].lower() not in TIME_NAMES
-            for match in CAPITALS.finditer(self.text, 2)
-        )
-        return 4 * inside >= self.text.count(". ") + 1
+        return self._amounts[slice(*(bisect_left(self._amounts, at, key=_start) for at in span))]
 
     def has_word(self, word: str) -> bool:
         """Whether the text has a word, in some form."""
-        if singular(word) in self._words:
-            return True
-        stem = word[:_STEM]
-        return len(stem) == _STEM and any(akin(word, other) for other in self._stems.get(stem, ()))
-
-    def has_letters(self, cell: str) -> bool:
-        """Whether a cell's letters and digits stand in the text with other spaces: "were8,082"."""
-        wanted = _squeeze(cell)
-        digits = r"(?<!\d)" + re.escape(wanted) + r"(?!\d)"
-        return bool(wanted) and re.search(digits, self._squeezed) is not None
+        word = singular(word)
+        return any(akin(word, other) for other in self._words.get(word[:4], ()))
 
     @cached_property
-    def _squeezed(self) -> str:
-        return _squeeze(self.text)
+    def _words(self) -> dict[str, set[str]]:
+        words: dict[str, set[str]] = defaultdict(set)
+        for token in self._tokens:
+            words[token.word[:4]].add(token.word)
+        return dict(words)
+
+    # names
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        return frozenset(token.word for token in self._tokens)
+    def name_spans(self) -> dict[str, list[Span]]:
+        """Where each entity is named: in full, or by a last name that is its own.
+
+        What stands inside a longer name or cell does not name the shorter one. Of one that is
+        never named in full (:attr:`partly_named`) the last name alone counts from the beginning.
+        """
+        spans = {
+            name: [
+                span
+                for span in self.places.find(name, self._unit)
+                if not self._is_inside(span) and not self._is_modified(span)
+            ]
+            for name in self.entities
+        }
+        taken = sorted(span for own in spans.values() for span in own)
+        for name, own in self._last_names.items():
+            first = spans[name][0].start if spans[name] else -1
+            for span in own:
+                place = bisect_right(taken, Span(span.start, len(self.text))) - 1
+                inside = place >= 0 and span.end <= taken[place].end
+                if span.start > first and not inside:
+                    spans[name].append(span)
+            spans[name].sort()
+        return spans
+
+    def _is_inside(self, name: Span) -> bool:
+        """Whether a place is only a part of a longer cell: "Ann Fay (R) 51%, Bo Lund (D) 49%"."""
+        place = bisect_right(self._longer, Span(name.start, len(self.text))) - 1
+        return place >= 0 and name.end <= self._longer[place].end and name != self._longer[place]
 
     @cached_property
-    def _stems(self) -> dict[str, list[str]]:
-        stems: dict[str, list[str]] = defaultdict(list)
-        for word in self._words:
-            stems[word[:_STEM]].append(word)
-        return dict(stems)
+    def _longer(self) -> list[Span]:
+        """Places of cells that hold a name and more."""
+        names = {tokens_of(name).words for name in self.entities} - {()}
+        sizes = {len(name) for name in names}
+        found: list[Span] = []
+        for text in self._known:
+            words = tokens_of(text).words if len(text) <= _LONGEST else ()
+            runs = (
+                words[start : start + size]
+                for size in sizes
+                if size < len(words)
+                for start in range(len(words) - size + 1)
+            )
+            if not names.isdisjoint(runs):
+                found += self.places.find(text)
+        return sorted(found)
+
+    def _is_modified(self, span: Span) -> bool:
+        """Whether the word before makes another thing of a name: "South Melbourne"."""
+        before = self.tokens(Span(max(0, span.start - 24), span.start))
+        if not before or self.text[before[-1].end : span.start] not in (" ", "-"):
+            return False
+        return before[-1].word in _MODIFIERS
+
+    @cached_property
+    def partly_named(self) -> frozenset[str]:
+        """Entities of which only the last name stands in the text: "Harden"."""
+        return frozenset(
+            name
+            for name, spans in self.name_spans.items()
+            if spans and not self.places.find(name, self._unit)
+        )
+
+    @cached_property
+    def _last_names(self) -> dict[str, list[Span]]:
+        """Places of the last word of a name alone, where it can be nobody else's.
+
+        It must be written with a capital, belong to one entity, and never stand behind another
+        capital: "Benedek" once Karl Benedek is known, unless there is an Anna Benedek.
+        """
+        counts = Counter(word for name in self.entities for word in set(tokens_of(name).words))
+        found: dict[str, list[Span]] = {}
+        for name in self.entities:
+            words = tokens_of(name).words
+            last = words[-1] if words else ""
+            if not 2 <= len(words) <= 4 or counts[last] > 1 or len(last) < 3 or not last.isalpha():
+                continue
+            if not all(word[:1].isupper() for word in name.split()):
+                continue  # "Stade de France" is not called "France"
+            alone: list[Span] = []
+            for span in self.places.find(last):
+                before = self._capital_before(span)
+                if not self.text[span.start].isupper() or (before and before not in words):
+                    alone = []
+                    break
+                if not before and self.text[span.start - 1 : span.start] != "-":
+                    alone.append(span)
+            found[name] = alone
+        return found
+
+    def _capital_before(self, span: Span) -> str:
+        """The word with a capital directly before a place; empty where there is none."""
+        before = self.tokens(Span(max(0, span.start - 40), span.start))
+        word, start, end = before[-1] if before else Token("", 0, 0)
+        gap = self.text[end : span.start]
+        beside = gap == " " or (gap == ". " and len(word) == 1)  # "J. Smith"
+        return word if beside and self.text[start].isupper() and word not in _LITTLE else ""
+
+    # which sentences speak of which entity
+
+    @cached_property
+    def about(self) -> dict[str, list[About]]:
+        """For each entity the sentences that speak of it, in order."""
+        found: dict[str, list[About]] = {name: [] for name in self.entities}
+        paragraphs = [span.start for span in paragraph_spans(self.text)]
+        current: tuple[str, ...] = ()
+        paragraph = -1
+        for number, span in enumerate(self.sentences):
+            named = tuple(dict.fromkeys(name for _, name in self.names_in(number)))
+            here = bisect_right(paragraphs, span.start)
+            if here != paragraph:
+                current, paragraph = (), here
+            bond: Bond = "loose"
+            if named:
+                for name in named:
+                    partly = name in self.partly_named
+                    found[name].append(About(number, "loose" if partly else "named"))
+                # "Like the Alba she is based at Corran" is about her too.
+                first = self.names_in(number)[0][0].start
+                carries_on = _PERSONAL.search(self.text, span.start, first) is not None
+            elif _PRONOUN.match(self.text, span.start):
+                carries_on, bond = True, "carried" if len(current) == 1 else "loose"
+            else:
+                carries_on = self._goes_on(span) or not self.names_foreign(number)
+            for name in current if carries_on else ():
+                if name not in named:
+                    found[name].append(About(number, bond))
+            if named or not carries_on:
+                current = named
+        return found
+
+    def _goes_on(self, sentence: Span) -> bool:
+        """Whether a pronoun stands in a sentence before any foreign name."""
+        pronoun = _PERSONAL.search(self.text, *sentence)
+        if pronoun is None or not self._is_capitalised:
+            return False
+        return not self.has_foreign(Span(sentence.start, pronoun.start()))
+
+    @cached_property
+    def carriers(self) -> dict[int, str]:
+        """For each sentence that names no entity the only one that it carries on from."""
+        found: dict[int, set[str]] = defaultdict(set)
+        for name, sentences in self.about.items():
+            for about in sentences:
+                if about.bond != "named":
+                    found[about.sentence].add(name)
+        return {number: names.pop() for number, names in found.items() if len(names) == 1}
+
+    def names_in(self, sentence: int) -> list[tuple[Span, str]]:
+        """The places in a sentence that name entities, in order."""
+        return self._names_by_sentence.get(sentence, [])
+
+    @cached_property
+    def _names_by_sentence(self) -> dict[int, list[tuple[Span, str]]]:
+        found: dict[int, list[tuple[Span, str]]] = defaultdict(list)
+        for span, name in sorted(
+            (span, name) for name, spans in self.name_spans.items() for span in spans
+        ):
+            found[self.sentence_at(span.start)].append((span, name))
+        return dict(found)
+
+    # names that the answer does not have
+
+    @cached_property
+    def _is_capitalised(self) -> bool:
+        """Whether names can be seen by their capitals; not in a text of small letters."""
+        letters = [name[0] for name in self.entities if name[:1].isalpha() and name in self.text]
+        if letters:
+            return 2 * sum(map(str.isupper, letters)) > len(letters)
+        return 4 * len(_CAPITALS.findall(self.text)) >= 6 * self.text.count(". ")
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[str]:
+        words = {word for text in self._known for word in tokens_of(text).words}
+        return frozenset(words) | _TIME_NAMES
+
+    def names_foreign(self, sentence: int) -> bool:
+        """Whether a sentence has a name that the answer does not have, so a subject of its own.
+
+        True also where that cannot be seen.
+        """
+        return not self._is_capitalised or self.has_foreign(self.sentences[sentence])
+
+    def has_foreign(self, span: Span) -> bool:
+        """Whether words with a capital stand in a place that the answer and query do not have."""
+        for match in _CAPITALS.finditer(self.text, *span):
+            if match.start() == span.start and not re.match(
+                r" [A-Z][a-z]", self.text[match.end() :][:3]
+            ):
+                continue  # any word has a capital there, but "Feadeas Works" is a name
+            if not self._vocabulary.issuperset(tokens_of(match[0]).words):
+                return True
+        return False
 
 
-def _squeeze(text: str) -> str:
-    return "".join(text.casefold().split())
-
-
-def _span(stated: Stated | StatedDate) -> Span:
-    return Span(stated.start, stated.end)
+def _start(one: Span | Token) -> int:
+    return one.start

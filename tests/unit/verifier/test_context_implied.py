@@ -6,10 +6,10 @@ import pytest
 
 from tablemend.mitigations.mend import mend_answer
 from tablemend.tables.table import Table
-from tablemend.verifier.context_implied import (
+from tablemend.verifier.context_notes import (
     is_short_for,
+    is_stated_relatively,
     is_sum_row,
-    is_told_relatively,
     is_worked_out,
 )
 from tablemend.verifier.scope import read_scope
@@ -100,5 +100,5 @@ def test_a_year_told_by_another_is_left_open(context: str, kept: bool) -> None:
 def test_headers_and_words() -> None:
     assert all(map(is_worked_out, ["Share", "Win %", "Age at election", "Years in office"]))
     assert not any(map(is_worked_out, ["Price", "Years", "Population", "City"]))
-    assert is_told_relatively("twice as many") and not is_told_relatively("in May 2031")
+    assert is_stated_relatively("twice as many") and not is_stated_relatively("in May 2031")
     assert is_sum_row("Grand total") and not is_sum_row("Sumner")
