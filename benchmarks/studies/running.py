@@ -21,7 +21,7 @@ from tablemend.reports.page_markers import fill_page, read_page
 from tablemend.runs import Run, Store, read_jsonl, surroundings, write_json, write_text
 from tablemend.statistics import mean_interval
 
-PROMPTED_ARMS = tuple(f"{name}{end}" for name in PROMPTED for end in ENDS)
+PROMPTED_SYSTEMS = tuple(f"{name}{end}" for name in PROMPTED for end in ENDS)
 MEASURES = ("detector", "row_recall", "exact", "exact_recall")
 COSTS = ("calls", "edits", "prompt_tokens", "completion_tokens", "seconds")
 """What an answer costs, a mean over the answers."""
@@ -104,7 +104,7 @@ def compare(seed: Seed) -> None:
     own = seed.run("comparison")
     config = parse(Comparison, [f"recipe={recipe}"])
     for other in sorted(seed.path.parent.glob("*/comparison")):
-        steps.share_answers(config, PROMPTED_ARMS, Run(other), own)
+        steps.share_answers(config, PROMPTED_SYSTEMS, Run(other), own)
     steps.script("eval/compare.py", [f"recipe={recipe}"])
 
 

@@ -18,12 +18,11 @@ from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
 from tablemend.datasets.tablehallu.small_world import ENGINE, example  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
-from tablemend.runs import Run, read_jsonl, sole_writer  # noqa: E402
+from tablemend.runs import Run, read_jsonl  # noqa: E402
 from tablemend.tasks.tablehallu import messages, target  # noqa: E402
 from tablemend.training.precision import chosen  # noqa: E402
 from tiny_base import skills, training  # noqa: E402
-from tiny_base.config import Pretraining, Shape  # noqa: E402
-from tiny_base.model import build_model  # noqa: E402
+from tiny_base.config import Pretraining  # noqa: E402
 from tiny_base.tokenizer import TEMPLATE  # noqa: E402
 from tiny_base.training import (  # noqa: E402
     Batch,
@@ -81,18 +80,6 @@ def test_what_would_crash_mid_run_is_refused_before(override: str, key: str) -> 
         parse(Pretraining, [RECIPE, *TINY, override])
 
 
-def test_first_layer_starts_by_looking_back(tokenizer: PreTrainedTokenizerFast) -> None:
-    shape = Shape(hidden=128, layers=1, heads=4, intermediate=32)
-    model = build_model(shape, tokenizer, 256, seed=1).eval()
-    model.set_attn_implementation("eager")
-    ids = torch.randint(0, 500, (2, 60), generator=torch.Generator().manual_seed(0))
-    (weights,) = model(ids, output_attentions=True).attentions  # (texts, heads, to, from)
-    for head in range(3):
-        back = weights[:, head].diagonal(-(head + 1), 1, 2)[:, 3:]
-        assert back.mean() > 0.7
-    assert weights[:, 3].diagonal(-1, 1, 2).mean() < 0.3
-
-
 def test_batches_weigh_targets_and_never_padding(
     config: Pretraining, tokenizer: PreTrainedTokenizerFast
 ) -> None:
@@ -137,33 +124,6 @@ def test_saved_base_loads_and_ends_its_turn(
     assert model.config.use_cache is not False
     assert loaded.convert_ids_to_tokens(model.generation_config.eos_token_id) == "<|im_end|>"
     assert loaded.chat_template == tokenizer.chat_template
-
-
-def test_a_refusal_comes_before_anything_is_written_or_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    main = runpy.run_path(str(SCRIPT))["main"]
-    monkeypatch.setattr(sys, "argv", ["pretrain.py", "recipe=nowhere.yaml"])
-    with pytest.raises(ConfigError, match=r"recipe: no file nowhere\.yaml"):
-        main()
-    run, out = tmp_path / "run", tmp_path / "out"
-    for folder in (run, out):
-        folder.mkdir()
-    (run / "state.pt").write_text("hours of work")
-    (out / "thesis.tex").write_text("years of work")
-    tokens = [*TINY, f"run={run}", f"out={out}", "overwrite=true"]
-    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
-    with pytest.raises(TablemendError, match="something else"):
-        main()
-    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens, f"out={run / 'state.pt' / 'out'}"])
-    with pytest.raises(NotADirectoryError):
-        main()
-    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
-    assert [path.name for path in run.iterdir()] == ["state.pt"]
-    (out / "thesis.tex").unlink()
-    with sole_writer(run), pytest.raises(TablemendError, match=r"another process .* is writing"):
-        main()
-    assert (run / "state.pt").read_text() == "hours of work"
 
 
 def test_the_script_continues_stops_when_finished_and_tells_what_it_made(

@@ -75,30 +75,6 @@ def test_every_stack_is_compared_alone_and_mended(seed: Seed, tmp_path: Path) ->
     assert config.evaluation.second_scorer == "exact"
 
 
-def test_trainings_get_the_steps_that_the_budget_pays_for(
-    seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: dict[str, list[str]] = {}
-
-    def note(script: str, overrides: Any) -> None:
-        name = next(Path(o[4:]).name for o in overrides if o.startswith("run="))
-        asked[name] = [script, *overrides]
-
-    monkeypatch.setattr(steps, "train", note)
-    monkeypatch.setattr(steps, "script", lambda path, overrides: None)
-    monkeypatch.setattr(running, "pair_tokens", lambda training: (8, 1000.0))
-    running.train_all(seed)
-    assert list(asked) == ["sft", "rationales", "start", "dpo", "grpo"]
-    rows = {name: int(asked[name][-1].removeprefix("data.train.n=")) for name in list(asked)[:3]}
-    mean = steps.row_tokens(parse(Experiment, list(seed.fine_tuning("sft").overrides)))
-    assert 200_000 - 8 * mean < rows["sft"] * mean <= 200_000
-    assert rows["rationales"] < rows["sft"] * 0.75
-    assert abs(rows["start"] - rows["sft"] / 2) <= 8
-    assert asked["dpo"][-1] == "train.max_steps=12"  # 100,000 / (8 x 1000)
-    batch = parse(GrpoExperiment, list(seed.rewards().overrides)).train.global_batch
-    assert asked["grpo"][-1] == f"train.max_steps={int(100_000 / mean / batch)}"
-
-
 def test_a_budget_that_pays_for_no_step_is_refused() -> None:
     assert steps.steps_within(1000, 4, 100.0) == 2
     with pytest.raises(TablemendError, match="tokens=1000 pay for no step of 16 rows with 90 "):
@@ -203,25 +179,6 @@ def test_figures_are_means_over_seeds_and_unscored_answers_count_nowhere(
     assert dpo[0]["drawn"] == 15
     assert results["training"]["grpo"][0]["drawn"] == 10 * 2 * 64
     json.dumps(results)
-
-
-def test_the_tables_say_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    results = running.collect(*write_study(tmp_path))
-    lines = tables.results_table(results).splitlines()
-    assert len(lines) == 2 + len(tables.ENDS) * (len(PROMPTED) + len(TRAINED))
-    (sft,) = (line for line in lines if line.startswith("| SFT  "))
-    cells = [cell.strip() for cell in sft.split("|")[1:-1]]
-    assert cells[0] == "SFT" and cells[1].startswith("50.0 (") and cells[4] == "0.50"
-    assert cells[2] == "33.3\N{EN DASH}66.7"
-    assert cells[6:8] == ["75.0", "2 of 8"]
-    summary = tables.summary(results)
-    (dpo,) = (line for line in summary.splitlines() if "then DPO" in line)
-    assert dpo.split("|")[-2].strip() == "2,001"  # its start's tokens and its own
-    (base,) = (line for line in summary.splitlines() if line.startswith("| base "))
-    assert base.split("|")[2].strip() == "100.0 / 100.0" and base.split("|")[-2].strip() == "0"
-    training = tables.training_table(results)
-    assert "GRPO from the start" in training and "1,280" in training
 
 
 def test_the_pages_show_the_committed_figures(tmp_path: Path) -> None:

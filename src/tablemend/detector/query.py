@@ -45,7 +45,7 @@ _BARE_LIST = re.compile(
     r"\b(?:columns?|headers?|fields)\b[^.:;\n\"]{0,60}:\s*(?P<list>[^.;:\n\"]+?)\s*(?:[.;\n]|$)",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r",?\s*(?:in (?:that|this|exactly|the)\b.*|respectively)$", re.IGNORECASE)
+_AFTER_LIST = re.compile(r",?\s*(?:in (?:that|this|exactly|the)\b.*|respectively)$", re.IGNORECASE)
 
 
 def columns_from_query(query: str) -> tuple[str, ...] | None:
@@ -72,7 +72,7 @@ def columns_from_query(query: str) -> tuple[str, ...] | None:
             found.append(tuple(names))
     if not found:
         for bare in _BARE_LIST.finditer(query):
-            text = _ASIDE.sub("", bare["list"])
+            text = _AFTER_LIST.sub("", bare["list"])
             found.append(tuple(name.strip() for name in _SEPARATOR.split(text)))
     best = max(found, key=len, default=())
     if not best or not all(best) or len({header_key(name) for name in best}) < len(best):

@@ -196,7 +196,7 @@ class Grid:
 
     @cached_property
     def transposed(self) -> bool:
-        """Whether rows are metrics and columns what they are told of: periods, or entities.
+        """Whether rows are metrics and columns what they are stated of: periods, or entities.
 
         Periods over numbers, or rows that each keep to a unit that other rows do not share.
         """

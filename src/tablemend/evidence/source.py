@@ -11,6 +11,9 @@ from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 
+TOP = 3
+"""Cells, and sentences, that a claim is scored by (TabFaith 4.1, step 2)."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -31,12 +34,12 @@ class Source:
         """The tables, read for verification."""
         return tuple(Grid(table, number) for number, table in enumerate(self.tables))
 
-    def find_cells(self, statement: str, k: int = 3) -> list[Evidence]:
+    def find_cells(self, statement: str, k: int = TOP) -> list[Evidence]:
         """The ``k`` cells that have most to do with a statement; see :meth:`Index.find`."""
         found = self._cells.find(statement, k)
         return [self.grids[table].evidence(row, column) for table, row, column in found]
 
-    def find_sentences(self, statement: str, k: int = 3) -> list[Evidence]:
+    def find_sentences(self, statement: str, k: int = TOP) -> list[Evidence]:
         """The ``k`` sentences of the text that have most to do with a statement."""
         return [
             Evidence(self.text[start:end], start=start, end=end)

@@ -14,8 +14,6 @@ from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
 from tablemend.verifier.error_types import name_error
 
-TOP = 3
-"""Cells, and sentences, that a claim is scored by (TabFaith 4.1, step 2)."""
 CELLS = "Table cells: "
 MOST_CHARACTERS = 8_000
 """Longest evidence that is shown; what is longer is left out whole, never cut."""
@@ -44,9 +42,9 @@ class Shown(NamedTuple):
         return "no cell or sentence of the source has to do with it"
 
 
-def gather(statement: str, source: Source, top: int = TOP) -> Shown:
+def gather(statement: str, source: Source) -> Shown:
     """The best cells of the tables and the best sentences of the text."""
-    found = [*source.find_cells(statement, top), *source.find_sentences(statement, top)]
+    found = [*source.find_cells(statement), *source.find_sentences(statement)]
     kept: list[Evidence] = []
     room = MOST_CHARACTERS
     for evidence in found:

@@ -19,7 +19,7 @@ Counts = Counter[str]
 def count_item(item: Item, verification: Verification) -> Counts:
     """Everything that is counted of one text; twice annotated texts count twice."""
     opinion = by_verifier(verification)
-    counts = count_texts(item, opinion)
+    counts = count_texts(item, opinion.wrong)
     counts.update(count_claims(verification))
     if item.label is not None:
         counts[f"label {item.label} {verification.verdict}"] += 1
@@ -34,11 +34,11 @@ def count_claims(verification: Verification) -> Counts:
     return Counter(claims=len(verification.verdicts), unscored_claims=unscored)
 
 
-def count_texts(item: Item, opinion: Opinion) -> Counts:
+def count_texts(item: Item, rejected: bool | None) -> Counts:
     """A text against all that people say of it as a whole."""
     counts: Counts = Counter(texts=1)
     for wrong in item.judgements:
-        counts.update(count_text(wrong, opinion.wrong))
+        counts.update(count_text(wrong, rejected))
     return counts
 
 

@@ -1,4 +1,4 @@
-"""What is wrong in a text, in the opinion of a verifier or a metric."""
+"""What is wrong in a text, in the opinion of a verifier or a metric; what people say of it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Opinion:
     """
 
     wrong: bool | None
-    faults: tuple[tuple[Span, str], ...] = ()
-    scored: tuple[Span, ...] = ()
+    faults: tuple[tuple[Span, str], ...]
+    scored: tuple[Span, ...]
 
 
 def by_verifier(verification: Verification) -> Opinion:
@@ -45,9 +45,9 @@ def by_verifier(verification: Verification) -> Opinion:
     return Opinion(wrong, tuple(sorted(faults.items())), tuple(scored))
 
 
-def by_score(score: float | None, threshold: float) -> Opinion:
-    """A metric's opinion: too low a score is wrong."""
-    return Opinion(None if score is None else score < threshold)
+def by_score(score: float | None, threshold: float) -> bool | None:
+    """Whether a text is wrong in a metric's opinion, as its score is too low."""
+    return None if score is None else score < threshold
 
 
 def place_of(verdict: Verdict) -> Span:

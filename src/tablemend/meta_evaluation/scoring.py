@@ -59,24 +59,17 @@ def score_metric(
     scores = score_items(items, metric)
     if all(score is None for score in scores):
         return None
-    threshold = balanced_threshold(
-        [
-            (score, wrong)
-            for item, score in zip(
-                others, scores if items is others else score_items(others, metric), strict=True
-            )
-            if score is not None
-            for wrong in item.judgements
-        ]
-    )
-    texts = [
-        Text(
-            item,
-            Counts() if threshold is None else count_texts(item, by_score(score, threshold)),
-            score,
-        )
-        for item, score in zip(items, scores, strict=True)
+    known = zip(others, scores if items is others else score_items(others, metric), strict=True)
+    pairs = [
+        (score, wrong) for item, score in known if score is not None for wrong in item.judgements
     ]
+    threshold = balanced_threshold(pairs)
+    texts = []
+    for item, score in zip(items, scores, strict=True):
+        counts = Counts()
+        if threshold is not None:
+            counts = count_texts(item, by_score(score, threshold))
+        texts.append(Text(item, counts, score))
     return _all_figures(texts) | {"threshold": threshold}
 
 

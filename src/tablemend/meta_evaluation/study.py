@@ -105,7 +105,7 @@ def at_count(
         figures["text"] = {STAF: _text_rates(pairs, [one.rejected for one in pairs])}
         for metric, threshold in thresholds.items():
             if threshold is not None:
-                opinions = [by_score(one.scores[metric], threshold).wrong for one in pairs]
+                opinions = [by_score(one.scores[metric], threshold) for one in pairs]
                 figures["text"][metric] = _text_rates(pairs, opinions)
     return figures
 

@@ -13,7 +13,6 @@ from tests.support.annotators import (
     Choices,
     all_answers,
     write_answers,
-    write_data,
 )
 
 # ---- the sample ----
@@ -25,13 +24,6 @@ def test_the_sample_is_seeded_nested_and_disjoint_by_skip(folder: Path) -> None:
     assert ten == twenty[:10] and len(set(twenty)) == 20
     assert choose(data, 10, seed=0, skip=10) == twenty[10:]
     assert choose(data, 10, seed=1) != ten
-
-
-def test_hash_and_sample_do_not_depend_on_order(tmp_path: Path, examples: list[Example]) -> None:
-    one = read_data(str(write_data(tmp_path / "one", examples)))
-    other = read_data(str(write_data(tmp_path / "other", examples[::-1])))
-    assert one.hash == other.hash
-    assert choose(one, 9, seed=4) == choose(other, 9, seed=4)
 
 
 def test_what_cannot_be_exported_is_refused_in_one_line(

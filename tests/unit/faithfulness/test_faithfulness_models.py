@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tablemend.errors import Stopped, TablemendError
-from tablemend.evidence.source import Source
+from tablemend.evidence.source import TOP, Source
 from tablemend.faithfulness import premise, staf
 from tablemend.faithfulness.alignment import align_claims
 from tablemend.faithfulness.combined import CombinedVerifier
@@ -79,7 +79,7 @@ def test_a_model_scores_every_claim_by_its_own_evidence() -> None:
     assert "League 2019" in slots[TEXT[20:]]["about"]
     LLMVerifier(backend).verify([(DOCUMENT, LONG)])
     asked = recognise(backend.asked[-1].messages)
-    assert asked is not None and asked.slots["evidence"].count("Row ") == premise.TOP
+    assert asked is not None and asked.slots["evidence"].count("Row ") == TOP
     assert all("Row " in verdict.evidence[0].text for verdict in verdicts)
 
 

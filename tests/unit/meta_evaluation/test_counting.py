@@ -86,11 +86,11 @@ def test_what_is_marked_for_something_else_counts_neither_way() -> None:
 
 def test_one_to_one_a_span_finds_a_single_error() -> None:
     """The Accuracy Shared Task: a submitted mistake is consumed by the first gold one."""
-    opinion = Opinion(True, ((span("Vey scored 12 in May"), "NUM"),))
+    opinion = Opinion(True, ((span("Vey scored 12 in May"), "NUM"),), ())
     counts = count_spans([mark("Vey"), mark("12", "NUMBER"), mark("May")], opinion)
     assert (counts["found"], counts["single_found"], counts["single_predicted"]) == (3, 1, 1)
     assert counts["single_found Incorrect"] == 1 and counts["single_found NUMBER"] == 0
-    overlapping = Opinion(True, ((span("Vey scored"), ""), (span("Vey scored 12"), "")))
+    overlapping = Opinion(True, ((span("Vey scored"), ""), (span("Vey scored 12"), "")), ())
     assert count_spans([mark("Vey")], overlapping)["single_predicted"] == 1
 
 

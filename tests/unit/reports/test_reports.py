@@ -22,7 +22,6 @@ from tablemend.records import (
     Share,
 )
 from tablemend.reports.examples import Shown
-from tablemend.reports.rendering import align
 from tablemend.reports.report import terminal_table, write_html, write_markdown, write_reports
 from tablemend.reports.tabulation import RESULTS_VERSION, cost, tabulate
 from tablemend.tables.table import Table
@@ -241,17 +240,6 @@ def test_context_marks_facts_and_distractors():
     marks = [a for name, a in page.elements if name == "mark" and a.get("title")]
     assert [a["class"] for a in marks] == ["fact", "distractor"]
     assert marks[1]["title"] == "Bergen: Shops (out of scope by Year)"
-
-
-def test_tables_for_the_terminal_are_aligned():
-    lines = align([["system", "x"], ["a|b", "10.0"]]).splitlines()
-    assert lines == ["| system |    x |", "| ------ | ---: |", "| a\\|b   | 10.0 |"]
-    table = terminal_table(make_results()[0])
-    assert "adversarial" in table
-    lines = [line for line in table.splitlines() if line.startswith("|")]
-    assert len({len(line) for line in lines}) == 1
-    total = next(line for line in lines if "TotalHallu" in line)
-    assert [cell.strip() for cell in total.split("|")[2:4]] == ["100.0", "16.7"]
 
 
 @pytest.mark.parametrize("damaged", [{}, {"systems": {}}, {"systems": None}])
