@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.meta_evaluation.items import split_of
 from tablemend.meta_evaluation.page import SECTIONS, STUDY, fill_page, report, terminal
 from tablemend.meta_evaluation.run import validate
-from tablemend.meta_evaluation.sets import SETS, draw, file_of, find_quote, read_meaning, read_set
+from tablemend.meta_evaluation.sets import SETS, file_of, read_set
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,12 +94,6 @@ def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> 
     page.write_text("<!-- figures: wrong -->\n<!-- end -->\n", "utf-8")
     with pytest.raises(TablemendError, match="no figures are called 'wrong'"):
         fill_page(page, results)
-
-
-def test_the_page_in_the_repository_has_a_place_for_every_figure() -> None:
-    text = (ROOT / "results" / "validation.md").read_text("utf-8")
-    places = re.findall(r"<!-- figures: (.*?) -->\n.*?<!-- end -->", text, re.DOTALL)
-    assert sorted(places) == sorted(["made by", *SECTIONS, *STUDY])
 
 
 def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> None:
@@ -181,12 +174,6 @@ def test_records_that_cannot_be_read_are_left_out_named_and_counted(
         assert "Records left out because they could not be read: 6 of tabfact." in page
 
 
-def test_a_draw_is_the_same_and_keeps_the_order(data: Path) -> None:
-    items = read_set("infotabs", data)[0]
-    some = draw(items, 5)
-    assert some == draw(items, 5) and [i for i in items if i in some] == some and len(some) == 5
-
-
 def test_a_model_is_compared_beside_the_program(
     data: Path, tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
@@ -198,21 +185,6 @@ def test_a_model_is_compared_beside_the_program(
     program, model, both = validate(command)[0]["sets"]["quintd"]["scorers"].values()
     assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
     assert both["coverage"]["rate"] >= program["coverage"]["rate"]
-
-
-def test_quotes_are_found_with_a_slip() -> None:
-    text = "Large is best . Large is best . Small is not ."
-    assert find_quote("Large is best .", text, 10) == (16, 31)
-    assert find_quote('Small is not . "', text) == (32, 46)
-    assert find_quote("Nothing at all of this", text) is None
-
-
-def test_meanings_are_tables_of_one_row() -> None:
-    table = read_meaning("inform(name='a, b',near=X,near='Y',kids_allowed=no)")
-    assert table.columns == ("name", "near", "kids allowed")
-    assert table.rows == (("a, b", "X; Y", "no"),) and table.title == "inform"
-    with pytest.raises(ValueError):
-        read_meaning("no act at all")
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -158,21 +157,6 @@ def test_the_mender_never_sees_the_gold(
         example = by_query[draft.evidence.query]
         assert draft.name == example.id  # a hash: for messages alone
         assert draft.evidence == Source(text=example.adversarial_context, query=example.query)
-
-
-def test_the_same_command_mends_nothing_twice(
-    recipe: Callable[..., list[str]], tmp_path: Path, server: AnsweringServer
-) -> None:
-    compare(recipe(SYSTEMS))
-    path = tmp_path / "run" / "generations" / "repair.adversarial.jsonl"
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join(lines[:4]) + "\n")  # killed
-    compare(recipe(SYSTEMS))
-    again = path.read_text().splitlines()
-    assert again[:4] == lines[:4] and len(again) == len(lines)
-    texts = [json.loads(line)["text"] for line in again[1:]]
-    assert sorted(texts) == sorted(json.loads(line)["text"] for line in lines[1:])
-    assert len(server.bodies) == len(EXAMPLES)
 
 
 def test_answers_that_failed_or_were_cut_stay_as_they_are(

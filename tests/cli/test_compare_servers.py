@@ -24,7 +24,6 @@ from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, sole_writer
 from tests.support.answering import AnsweringServer, answering, asked, right_answer
-from tests.support.files import file_size_limit
 
 ROOT = Path(__file__).parents[2]
 N = 5
@@ -100,32 +99,6 @@ def test_each_system_is_asked_and_scored_in_its_own_format(recipe, tmp_path: Pat
     assert "No table" not in page  # the page reads each answer in its system's format
     with pytest.raises(TablemendError, match="format was 'json', is 'markdown'"):
         compare(recipe({**systems, "js": {}}), "rescore=true")
-
-
-def test_the_thinking_switch_is_sent(recipe, server) -> None:
-    systems = {"off": {"thinking": "off"}, "on": {"thinking": "on"}, "quote": {"thinking": "quote"}}
-    compare(recipe(systems))
-    sent = [body["chat_template_kwargs"]["enable_thinking"] for body in server.bodies]
-    assert (sent.count(True), sent.count(False)) == (2 * N, N)
-    server.bodies.clear()
-    del systems["quote"]
-    options = "evaluation.options.thinking_switch=no_think"
-    compare(recipe(systems, options))
-    assert not any("chat_template_kwargs" in body for body in server.bodies)
-    ends = [prompt.split()[-1] for prompt in server.prompts()]
-    assert (ends.count("/no_think"), ends.count("/think")) == (N, N)
-
-
-def test_systems_of_one_model_are_asked_context_by_context(recipe, server) -> None:
-    systems = {"base": {}, "cot": {"prompt": "cot"}, "json": {"format": "json"}}
-    both = "evaluation.contexts=[clean,adversarial]"
-    compare(recipe(systems, "evaluation.options.concurrency=1", both))
-    shown = [asked(body, MANY) for body in server.bodies]
-    order = [(example.id, context) for example, context in shown]
-    assert len(order) == 6 * N
-    for start in range(0, len(order), 3):
-        assert len(set(order[start : start + 3])) == 1, order
-    assert len(set(order)) == 2 * N
 
 
 def test_a_failed_request_is_unscored_and_asked_again(recipe, tmp_path, server, capsys) -> None:
@@ -310,47 +283,3 @@ def test_a_kill_loses_only_what_is_in_flight(recipe, tmp_path, server) -> None:
         stored = [line["example_id"] for line in lines(tmp_path, system)]
         assert sorted(stored) == sorted(example.id for example in MANY)
         assert results["systems"][system]["adversarial"]["total_hallu"]["rate"] == 0.0
-
-
-def test_a_full_disk_is_one_line_and_room_continues(
-    recipe, tmp_path, server, monkeypatch, capsys
-) -> None:
-    """Files may grow to hold half of a system's answers."""
-    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60")
-    whole = compare([*tokens, f"run={tmp_path / 'whole'}"])
-    files = sorted((tmp_path / "whole" / "generations").glob("*.*.jsonl"))
-    sizes = [file.stat().st_size for file in files]
-    limit = min(sizes) // 2
-    server.bodies.clear()
-    capsys.readouterr()
-    with file_size_limit(limit):
-        assert run_script("compare.py", tokens, monkeypatch) == 1
-    shown = capsys.readouterr().err
-    assert len([line for line in shown.splitlines() if line.startswith("error: ")]) == 1
-    assert "what is written is kept" in shown and "Traceback" not in shown
-    kept = len(lines(tmp_path, "base")) + len(lines(tmp_path, "cot"))
-    assert 40 < kept < 80
-    assert run_script("compare.py", tokens, monkeypatch) == 0
-    assert len(server.bodies) <= 120 + 2 * 4 + 1  # what was in flight, and what found no room
-    for system in ("base", "cot"):
-        stored = [line["example_id"] for line in lines(tmp_path, system)]
-        assert sorted(stored) == sorted(example.id for example in MANY)
-    results = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert results["systems"] == whole["systems"]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{}", "version None, not 3"),
-        ("[1]", "version None, not 3"),
-        ("{", "Expecting property name"),
-    ],
-)
-def test_results_of_another_shape_are_refused_in_one_line(
-    text, said, tmp_path, monkeypatch, capsys
-) -> None:
-    (tmp_path / "results.json").write_text(text)
-    assert run_script("report.py", [f"run={tmp_path}/"], monkeypatch) == 2
-    shown = capsys.readouterr().err
-    assert shown.count("\n") == 1 and said in shown and "Traceback" not in shown

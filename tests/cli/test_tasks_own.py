@@ -18,12 +18,11 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
-from tablemend.config import ConfigError, Source, parse
+from tablemend.config import Source, parse
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evidence.source import Source as Evidence
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
-from tablemend.recipe.experiment import SftCommand
 from tablemend.records import (
     ABSTENTION,
     UNSCORED,
@@ -272,20 +271,3 @@ def test_training_on_preferences(
     }
     run_script("train/dpo.py", recipe, monkeypatch)
     assert Run(Path(recipe[1].partition("=")[2])).recorded("dpo")["steps"] == 2
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["task=summs"], r"task: no task 'summs'; did you mean sums\?"),
-        (["evaluation.contexts=[clean]"], "sums has no context 'clean'; it has digits, words"),
-        (["train.context=clean"], "sums has no context 'clean'; it has digits, words, both"),
-        (["train.prompt=cot"], "sums has no prompt 'cot'; it has base"),
-        (["evaluation.systems.base.mitigation=spans"], "spans is for answers that are tables"),
-    ],
-)
-def test_what_the_task_does_not_have_is_refused(
-    recipe: list[str], overrides: list[str], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        parse(SftCommand, [*recipe, *overrides])

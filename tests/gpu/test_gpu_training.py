@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import ValidationError
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoTokenizer
 
@@ -120,12 +119,6 @@ def test_running_out_of_memory_is_a_result(
     assert "| full | out of memory | - | - | - | 77.5 | 0.0" in benchmark.table([line])
 
 
-@pytest.mark.parametrize("name", ["flash", "kernels"])
-def test_what_is_not_there_is_a_result(name: str, benchmark: Any, settings: Any) -> None:
-    line = benchmark.make(settings(), f"lora-{name}", benchmark.TRIES[f"lora-{name}"])
-    assert line["result"] == "refused" and name in line["why"].lower()
-
-
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
@@ -149,34 +142,6 @@ def test_a_wrong_recipe_is_refused_before_anything_is_started(
     assert caught.value.code == 2
     first, line = capsys.readouterr().err.splitlines()
     assert first == "error: the configuration has 1 problem:" and problem in line
-
-
-def test_a_try_beyond_its_time_is_ended(
-    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["gpu_training.py"])
-    line = benchmark.apart(settings("lora", minutes=1e-4), "lora")
-    assert line["result"] == "over the time"
-
-
-def test_the_users_overrides_stand_above_those_of_a_try(benchmark: Any, settings: Any) -> None:
-    given = ("train.lora.r=2", "train.micro_batch=4")
-    config = settings(overrides=given)
-    found = benchmark.recipe_of(config, benchmark.TRIES["lora-batch-2"]).train
-    assert (found.lora.r, found.lora.alpha, found.micro_batch) == (2, 64, 4)
-    with pytest.raises(ValidationError, match=r"train\.max_steps=5: set seconds"):
-        settings(overrides=("train.max_steps=5",))
-
-
-def test_every_try_is_a_valid_recipe(benchmark: Any, settings: Any) -> None:
-    for gpu in (False, True):
-        config = settings().model_copy(update={"recipe": "qwen3-8b" if gpu else "tiny"})
-        if gpu:
-            config = config.model_copy(update={"overrides": ()})
-        for name, each in benchmark.chosen(config.model_copy(update={"only": None}), gpu).items():
-            recipe = benchmark.recipe_of(config, each)
-            assert (recipe.train.method == "lora") == name.startswith("lora")
-            assert recipe.longest_row == 64
 
 
 def _counted(trainer: Trainer) -> int:

@@ -1,4 +1,4 @@
-"""The server's key: where it is read, and which servers it is sent to."""
+"""The server's key: where it is read, and to which server it is sent."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NO_KEY = "none"
 """What a server is sent in place of a key."""
 
 
-def keys_of(name: ModelName, options: BackendOptions) -> dict[str, str]:
-    """What each server is sent as its key, by base URL.
+def key_of(name: ModelName, options: BackendOptions) -> str:
+    """What the server is sent as its key.
 
     The variable that is read by default holds the key of a hosted service. A server on plain
     http gets it where it is on this machine or where the variable was named: anybody between
@@ -31,17 +31,14 @@ def keys_of(name: ModelName, options: BackendOptions) -> dict[str, str]:
             f"the environment variable {variable} holds no key: it has a space or a character "
             "that no HTTP header can carry"
         )
-    keys = {}
-    for url in name.urls:
-        secure = urlsplit(url).scheme == "https"
-        if secure and not key:
-            raise TablemendError(
-                f"{url} needs a key: put it into the environment variable {variable}, or name "
-                "another one with key_variable"
-            )
-        sent = secure or "key_variable" in options.model_fields_set or is_local(url)
-        keys[url] = key if key and sent else NO_KEY
-    return keys
+    secure = urlsplit(name.url).scheme == "https"
+    if secure and not key:
+        raise TablemendError(
+            f"{name.url} needs a key: put it into the environment variable {variable}, or name "
+            "another one with key_variable"
+        )
+    sent = secure or "key_variable" in options.model_fields_set or is_local(name.url)
+    return key if key and sent else NO_KEY
 
 
 def is_local(url: str) -> bool:

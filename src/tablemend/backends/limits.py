@@ -1,9 +1,7 @@
-"""What may be asked in a minute, and what may be spent at all."""
+"""What a backend has spent, and what it may spend at most."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from dataclasses import dataclass, replace
 
 from tablemend.backends.requests import Completion, Request
@@ -23,32 +21,6 @@ class BudgetSpent(Stopped):
 def estimate_prompt(request: Request) -> int:
     """About the number of tokens of a request's prompt."""
     return sum(count_tokens(turn["content"]) + TURN_TOKENS for turn in request.messages)
-
-
-class Pace:
-    """Spreads what is sent evenly over the minutes, first come, first served.
-
-    Args:
-        requests: most requests a minute; ``None``: no limit.
-        tokens: most tokens of prompts and answers a minute; ``None``: no limit.
-    """
-
-    def __init__(self, requests: int | None, tokens: int | None) -> None:
-        self._seconds_a_request = 60 / requests if requests else 0.0
-        self._seconds_a_token = 60 / tokens if tokens else 0.0
-        self._next = 0.0
-
-    async def wait(self, tokens: int) -> None:
-        """Wait for one's turn.
-
-        Args:
-            tokens: estimate of prompt and answer.
-        """
-        now = time.monotonic()
-        turn = max(now, self._next)
-        self._next = turn + max(self._seconds_a_request, tokens * self._seconds_a_token)
-        if turn > now:
-            await asyncio.sleep(turn - now)
 
 
 @dataclass(frozen=True, slots=True)

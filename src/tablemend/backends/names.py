@@ -28,16 +28,16 @@ class ModelName:
         engine: what generates.
         model: a folder or a Hub name (``hf``, ``vllm``), the name that a server knows
             (``openai``), or a file of answers (``scripted``).
-        urls: base URLs of servers of the model; empty for the other engines.
+        url: base URL of the model's server; empty for the other engines.
     """
 
     engine: EngineKind
     model: str
-    urls: tuple[str, ...] = ()
+    url: str = ""
 
     @classmethod
     def parse(cls, text: str, default: EngineKind | None = None) -> ModelName:
-        """Read ``hf:MODEL``, ``vllm:MODEL``, ``openai:MODEL@URL[,URL...]``, ``scripted:FILE``.
+        """Read ``hf:MODEL``, ``vllm:MODEL``, ``openai:MODEL@URL``, ``scripted:FILE``.
 
         Args:
             text: the string.
@@ -72,16 +72,13 @@ class ModelName:
                 f"{_shown(text)}: write {EXAMPLES[engine]}, with http:// or https://"
             )
         model = rest[: place.start()]
-        urls = tuple(url.strip().rstrip("/") for url in rest[place.start() + 1 :].split(","))
-        for number, url in enumerate(urls, 1):
-            _check_url(url, f"{_shown(text)}: base URL {number}")
-        if len(set(urls)) < len(urls):
-            raise TablemendError(f"{_shown(text)}: the same base URL twice")
-        return cls(engine, model, urls)
+        url = rest[place.start() + 1 :].strip().rstrip("/")
+        _check_url(url, f"{_shown(text)}: the base URL")
+        return cls(engine, model, url)
 
     def __str__(self) -> str:
         """The string again, to be recorded; it never holds a key."""
-        return f"{self.engine}:{self.model}" + (f"@{','.join(self.urls)}" if self.urls else "")
+        return f"{self.engine}:{self.model}" + (f"@{self.url}" if self.url else "")
 
 
 def _shown(text: str) -> str:
@@ -107,7 +104,7 @@ def _check_url(url: str, where: str) -> None:
             f"{where} carries a user, a query or a fragment: keys come from the environment alone "
             "(options.key_variable)"
         )
-    clean = url.isascii() and url.isprintable() and " " not in url
+    clean = url.isascii() and url.isprintable() and not set(" ,") & set(url)
     if parts.scheme not in ("http", "https") or not host or not clean or port == 0:
         raise TablemendError(
             f"{where} is no base URL: write http://HOST:PORT/v1, PORT a number below 65536"

@@ -8,9 +8,7 @@ import random
 import re
 import ssl
 import time
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
@@ -19,8 +17,7 @@ import openai
 
 from tablemend.backends import chat
 from tablemend.backends.engine import Engine
-from tablemend.backends.keys import NO_KEY, keys_of
-from tablemend.backends.limits import Pace, estimate_prompt
+from tablemend.backends.keys import NO_KEY, key_of
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Completion, Request
 from tablemend.config.backend import BackendOptions
@@ -77,27 +74,10 @@ class Fault(Exception):
     stops: str = ""
 
 
-@dataclass(slots=True, eq=False)
-class _Server:
-    """One base URL.
-
-    Attributes:
-        url: which.
-        key: what it is sent as the bearer token.
-        answered: whether it has ever given an answer.
-        stops: why nobody gets an answer there; empty as long as that is not so.
-    """
-
-    url: str
-    key: str = field(repr=False)
-    answered: bool = False
-    stops: str = ""
-
-
 class _Connections:
-    """What belongs to one event loop: a client a server, and as many slots as may be in flight."""
+    """What belongs to one event loop: a client, and as many slots as may be in flight."""
 
-    def __init__(self, servers: Sequence[_Server], most: int) -> None:
+    def __init__(self, url: str, key: str, most: int) -> None:
         self.loop = asyncio.get_running_loop()
         self.slots = asyncio.Semaphore(most)
         self.stopped = ""  # why nobody gets an answer
@@ -106,23 +86,16 @@ class _Connections:
         self.http = openai.DefaultAioHttpClient(
             follow_redirects=False, limits=limits, timeout=timeout
         )
-        self.clients = {
-            server.url: openai.AsyncOpenAI(
-                api_key=server.key,
-                base_url=server.url,
-                max_retries=0,
-                timeout=timeout,
-                http_client=self.http,
-            )
-            for server in servers
-        }
+        self.client = openai.AsyncOpenAI(
+            api_key=key, base_url=url, max_retries=0, timeout=timeout, http_client=self.http
+        )
 
 
 class OpenAIEngine(Engine):
-    """A model behind one or more OpenAI-compatible servers.
+    """A model behind an OpenAI-compatible server.
 
     Args:
-        name: model and base URLs, which are asked in turn.
+        name: model and base URL.
         options: how it is asked.
 
     Raises:
@@ -133,22 +106,18 @@ class OpenAIEngine(Engine):
         self._name = name
         self._options = options
         self.ahead = AHEAD * options.concurrency
-        self._pace = Pace(options.requests_per_minute, options.tokens_per_minute)
-        self._answers = self._answer_tokens = 0
-        self._servers = deque(_Server(url, key) for url, key in keys_of(name, options).items())
+        self._key = key_of(name, options)
+        self._answered = False
         self._here: _Connections | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The model as its server knows it, and the options that change what is sent.
-
-        The first URL stands for all: further ones serve the same model.
-        """
+        """The model as its server knows it, and the options that change what is sent."""
         options = self._options
         return {
             "engine": "openai",
             "model": self._name.model,
-            "server": self._name.urls[0],
+            "server": self._name.url,
             "revision": options.revision,
             "thinking_switch": options.thinking_switch,
             "structured": options.structured,
@@ -177,48 +146,35 @@ class OpenAIEngine(Engine):
                 raise
 
     async def _answer(self, here: _Connections, request: Request) -> Completion:
-        """Ask each server in turn; only when all have failed is there a wait, then a retry."""
+        """Ask, and ask again after a wait as often as the options allow."""
         body = json.dumps(chat.body_of(request, self._name.model, self._options)).encode()
-        servers = list(self._servers)
-        self._servers.rotate(-1)
         began, tries = time.monotonic(), 0
-        for retry in range(self._options.retries + 1):
-            waits, fault = [], Fault("not asked")
-            for server in list(servers):
-                tries += 1
-                try:
-                    return await self._try(here, server, request, body)
-                except Fault as why:
-                    fault = why
-                    server.stops = fault.stops
-                if fault.again:
-                    waits.append(fault.after)
-                else:
-                    servers.remove(server)
-            if not servers or retry == self._options.retries:
+        while True:
+            tries += 1
+            try:
+                return await self._try(here, request, body)
+            except Fault as why:
+                fault = why
+            if not fault.again or tries > self._options.retries:
                 break
-            backoff = min(self._options.backoff * 2.0**retry, LONGEST_BACKOFF)
-            await asyncio.sleep(min(waits) + random.uniform(0.5, 1.0) * backoff)
+            backoff = min(self._options.backoff * 2.0 ** (tries - 1), LONGEST_BACKOFF)
+            await asyncio.sleep(fault.after + random.uniform(0.5, 1.0) * backoff)
+        if fault.stops:
+            raise TablemendError(fault.stops)
         said = f"{tries} {'try' if tries == 1 else 'tries'}"
-        stops = [server.stops for server in self._servers if server.stops]
-        if len(stops) == len(self._servers):
-            raise TablemendError(stops[0])
         seconds = time.monotonic() - began
         return Completion.failed(request.id, f"{fault.reason} ({said})", seconds)
 
-    async def _try(
-        self, here: _Connections, server: _Server, request: Request, body: bytes
-    ) -> Completion:
-        """Ask once, at the pace that the limits allow.
+    async def _try(self, here: _Connections, request: Request, body: bytes) -> Completion:
+        """Ask once.
 
         Raises:
             Fault: no answer.
         """
-        await self._pace.wait(self._estimate(request))
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._options.timeout):
-                reply = await here.clients[server.url].post(
+                reply = await here.client.post(
                     "/chat/completions",
                     content=body,
                     cast_to=httpx2.Response,
@@ -228,63 +184,72 @@ class OpenAIEngine(Engine):
         except TimeoutError:
             raise Fault(f"no whole answer within {self._options.timeout:g} s") from None
         except openai.APIStatusError as error:
-            raise self._refused(server, error.response) from None
+            raise self._refused(error.response) from None
         except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
-            raise _not_reached(server, error) from None
+            raise self._not_reached(error) from None
         except chat.UnusableReply as error:
-            raise Fault(f"the server sent {_masked(str(error), server.key)}") from None
-        server.answered, server.stops = True, ""
-        self._answers += 1
-        self._answer_tokens += answer.completion_tokens
-        return replace(answer, text=_masked(answer.text, server.key))
+            raise Fault(f"the server sent {_masked(str(error), self._key)}") from None
+        self._answered = True
+        return replace(answer, text=_masked(answer.text, self._key))
 
-    def _estimate(self, request: Request) -> int:
-        """About the tokens of prompt and answer, where they are limited; else 0."""
-        if self._options.tokens_per_minute is None:
-            return 0
-        longest = request.sampling.max_new_tokens
-        mean = self._answer_tokens // self._answers if self._answers else longest
-        return estimate_prompt(request) + min(mean, longest)
-
-    def _refused(self, server: _Server, reply: httpx2.Response) -> Fault:
+    def _refused(self, reply: httpx2.Response) -> Fault:
         """What a reply of another status than 200 means."""
-        status, has_key = reply.status_code, server.key != NO_KEY
+        status, has_key, url = reply.status_code, self._key != NO_KEY, self._name.url
         words, code = chat.error_of(reply.content)
         if has_key and status in (401, 403):  # servers repeat pieces of the key
             words = ""
-        said = f"status {status}" + (f": {_masked(words, server.key)}" if words else "")
+        said = f"status {status}" + (f": {_masked(words, self._key)}" if words else "")
         variable = self._options.key_variable
         stops = ""
         if status == 402 or code == "insufficient_quota":
             stops = (
-                f"{server.url} answers nothing more, the account's credit is used up ({said}); "
+                f"{url} answers nothing more, the account's credit is used up ({said}); "
                 "what was answered is kept"
             )
         elif status in AGAIN or status >= 500:
             return Fault(said, after=_retry_after(reply))
         elif status == 401:
             stops = (
-                f"{server.url} {'refuses the key' if has_key else 'wants a key'} (status 401): put "
+                f"{url} {'refuses the key' if has_key else 'wants a key'} (status 401): put "
                 f"a valid one into the environment variable {variable}"
             )
             if not has_key:
                 stops += f"; key_variable={variable} also sends it over plain http"
-        elif not server.answered and status in OF_THE_REQUEST:
+        elif not self._answered and status in OF_THE_REQUEST:
             if hint := _hint(reply.text):
-                stops = f"{server.url} does not take what it is asked ({said}): {hint}"
-        elif not server.answered:
+                stops = f"{url} does not take what it is asked ({said}): {hint}"
+        elif not self._answered:
             stops = (
-                f"{server.url} does not answer for the model {self._name.model!r} ({said}): mend "
+                f"{url} does not answer for the model {self._name.model!r} ({said}): mend "
                 "the model's name, the base URL (it ends in /v1 with most servers), or the key's "
                 "rights"
             )
         return Fault(said, again=False, stops=stops)
 
+    def _not_reached(self, error: BaseException) -> Fault:
+        """What aiohttp says, below the errors that are made of it."""
+        while not isinstance(error, aiohttp.ClientError) and error.__cause__ is not None:
+            error = error.__cause__
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            said = error.certificate_error
+            words = said.verify_message if isinstance(said, ssl.SSLCertVerificationError) else said
+            why = f"the server's certificate is not trusted ({words})"
+            stops = (
+                f"{self._name.url}: {why}: name a file with the certificate of its authority in "
+                "the environment variable SSL_CERT_FILE, or mend the base URL"
+            )
+            return Fault(why, again=False, stops=stops)
+        if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
+            stops = f"no server answers at {self._name.url}: start it, or mend the base URL"
+            return Fault("no connection to the server", stops="" if self._answered else stops)
+        return Fault("the connection broke off")
+
     def _connections(self) -> _Connections:
         """Those of the running loop; those of an earlier one are forgotten."""
         if self._here is None or self._here.loop is not asyncio.get_running_loop():
             assert self._here is None or self._here.loop.is_closed(), "used in two event loops"
-            self._here = _Connections(self._servers, self._options.concurrency)
+            most = self._options.concurrency
+            self._here = _Connections(self._name.url, self._key, most)
         return self._here
 
     async def leave(self) -> None:
@@ -292,25 +257,6 @@ class OpenAIEngine(Engine):
         if self._here is not None:
             here, self._here = self._here, None
             await here.http.aclose()
-
-
-def _not_reached(server: _Server, error: BaseException) -> Fault:
-    """What aiohttp says, below the errors that are made of it."""
-    while not isinstance(error, aiohttp.ClientError) and error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        said = error.certificate_error
-        words = said.verify_message if isinstance(said, ssl.SSLCertVerificationError) else said
-        why = f"the server's certificate is not trusted ({words})"
-        stops = (
-            f"{server.url}: {why}: name a file with the certificate of its authority in the "
-            "environment variable SSL_CERT_FILE, or mend the base URL"
-        )
-        return Fault(why, again=False, stops=stops)
-    if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
-        stops = f"no server answers at {server.url}: start it, or mend the base URL"
-        return Fault("no connection to the server", stops="" if server.answered else stops)
-    return Fault("the connection broke off")
 
 
 def _retry_after(reply: httpx2.Response) -> float:

@@ -50,11 +50,7 @@ class BackendOptions(Section):
     """How one model is asked."""
 
     concurrency: int = Field(default=64, ge=1)
-    """Requests in flight, at all base URLs together."""
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    """Most requests that are sent in a minute, evenly spread; null: no limit."""
-    tokens_per_minute: int | None = Field(default=None, ge=1)
-    """Most tokens, of prompts and answers, in a minute, as estimated; null: no limit."""
+    """Requests in flight."""
     timeout: float = Field(default=600, gt=0)
     """Seconds that one try may take from its first byte to its last; then it is given up and
     tried again."""

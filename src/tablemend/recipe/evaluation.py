@@ -30,7 +30,7 @@ class System(Section):
 
     model: str = "base"
     """`base` (model.path), this run's checkpoint (`sft`, or `dpo`, `grpo`), a folder, a Hub name,
-    or a whole model string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
+    or a whole model string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL`."""
     prompt: Prompt = "base"
     """Instruction: the plain one, or one of the prompting strategies."""
     thinking: Thinking | None = None

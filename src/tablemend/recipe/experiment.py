@@ -34,7 +34,7 @@ class Model(Section):
 
     path: str
     """Folder of a checkpoint, or a name on the Hugging Face Hub. A recipe without training takes
-    any model string: `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
+    any model string: `vllm:NAME`, `openai:MODEL@URL`."""
     revision: str | None = None
     """Commit or tag on the Hub; a name without it is resolved when the run starts."""
     dtype: DType = "auto"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 import threading
 import time
 from collections import Counter
@@ -20,9 +19,8 @@ from tablemend.backends.engine import BatchEngine
 from tablemend.backends.openai_client import AHEAD
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config.backend import BackendOptions
-from tablemend.errors import FULL_DISK, TablemendError
-from tests.support.chat_server import ChatServer, Reply, Seen, answer, refuse
-from tests.support.files import file_size_limit
+from tablemend.errors import TablemendError
+from tests.support.chat_server import ChatServer, Reply, Seen, answer
 
 
 def options(**more: Any) -> BackendOptions:
@@ -148,63 +146,6 @@ def test_what_was_answered_once_is_not_asked_again(tmp_path: Path) -> None:
     assert sum(one.seconds for one in first.values()) < 30
 
 
-def test_a_failed_request_is_asked_again_the_next_time(tmp_path: Path) -> None:
-    path = str(tmp_path / "c.sqlite")
-    with ChatServer(lambda seen: refuse(400)) as server:
-        with opened(server, cache=path) as backend:
-            (one,) = backend.generate(requests(1))
-            assert one.finish_reason == "error"
-            assert backend.spent == Spent(failed=1)
-        server.respond = echo
-        with opened(server, cache=path) as backend:
-            (one,) = backend.generate(requests(1))
-            assert one.finish_reason == "stop"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"limit_field": "max_completion_tokens"},
-        {"thinking_switch": "no_think"},
-        {"structured": "none"},
-        {"body": {"top_p": 0.5}},
-        {"revision": "x"},
-    ],
-)
-def test_options_that_change_the_answer_change_the_key(
-    change: dict[str, Any], tmp_path: Path
-) -> None:
-    path = str(tmp_path / "c.sqlite")
-    asked = [request(1, thinking=True, schema={"type": "object"})]
-    with ChatServer(echo) as server:
-        for more in ({}, change, {"retries": 1}):
-            with opened(server, cache=path, **more) as backend:
-                list(backend.generate(asked))
-        assert len(server.seen) == 2
-
-
-def test_a_full_disk_ends_the_run_and_keeps_what_there_is(tmp_path: Path) -> None:
-    path = tmp_path / "c.sqlite"
-    long = "x" * 3000
-    out: list[Completion] = []
-    with ChatServer(
-        lambda seen: answer(f"{seen.prompt} {random.random()}{long}{seen.number}")
-    ) as server:
-        with opened(server, cache=str(path)) as backend:
-            list(backend.generate(requests(5)))
-            with file_size_limit(path.stat().st_size + 200_000), pytest.raises(OSError) as caught:
-                for one in backend.generate(map(request, itertools.count(10))):
-                    out.append(one)
-        assert caught.value.errno in FULL_DISK
-        server.seen.clear()
-        with opened(server, cache=str(path)) as backend:
-            kept = {
-                one.id: one for one in backend.generate(map(request, (int(x.id[1:]) for x in out)))
-            }
-        assert server.seen == []
-    assert out and all(kept[one.id] == one for one in out)
-
-
 # streams
 
 
@@ -216,17 +157,6 @@ def test_an_endless_iterator_is_taken_as_needed() -> None:
         answers.close()
     assert len({one.id for one in got}) == 100
     assert next(taken) <= 100 + AHEAD * 8
-
-
-def test_a_slow_consumer_holds_up_no_answer() -> None:
-    with ChatServer(lambda seen: replace(echo(seen), seconds=0.05)) as server:
-        with opened(server, timeout=0.5) as backend:
-            answers = backend.generate(requests(16))
-            next(answers)
-            time.sleep(0.8)  # longer than the timeout: the others are read meanwhile
-            rest = list(answers)
-        assert len(server.seen) == 16
-    assert len(rest) == 15 and {one.finish_reason for one in rest} == {"stop"}
 
 
 def test_a_generator_that_is_closed_cancels_what_is_in_flight() -> None:

@@ -140,14 +140,6 @@ def test_a_file_that_is_damaged_or_of_something_else_is_refused_and_left_alone(
     assert path.read_bytes() == before
 
 
-def test_a_path_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    for path in (tmp_path, tmp_path / "file" / "cache.sqlite"):
-        with pytest.raises(TablemendError, match=r"request cache .*cache=null") as caught:
-            RequestCache(path, IDENTITY)
-        assert "\n" not in str(caught.value)
-
-
 def test_a_full_disk_is_named_and_loses_nothing(path: Path) -> None:
     cache = RequestCache(path, IDENTITY)
     stored = 0

@@ -182,27 +182,12 @@ def test_load_an_adapter(tmp_path):
         load_model(checkpoint)
 
 
-def test_folder_without_weights_is_refused(tmp_path):
-    folder = save(tmp_path / "model")
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(TablemendError, match="no weights"):
-        load_model(Checkpoint.parse(str(folder)))
-
-
 def test_a_missing_weight_is_refused_and_never_made_up(tmp_path):
     folder = save(tmp_path / "model")
     weights = load_file(folder / "model.safetensors")
     weights.pop("model.layers.0.mlp.up_proj.weight")
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(TablemendError, match=r"lacks 1 weights .*layers\.0\.mlp\.up_proj"):
-        load_model(Checkpoint.parse(str(folder)))
-
-
-def test_cut_weights_are_refused(tmp_path):
-    folder = save(tmp_path / "model")
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-50])
-    with pytest.raises(TablemendError, match=r"cannot load .*model"):
         load_model(Checkpoint.parse(str(folder)))
 
 

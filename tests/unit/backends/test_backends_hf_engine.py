@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.backends import hf, vllm_engine
+from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Prompt, Request, Sampling
 from tablemend.config.backend import BackendOptions
-from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids
 
 SHORT, LONG = Sampling(5), Sampling(9)
@@ -90,23 +89,3 @@ def test_weights_are_loaded_once_when_needed_and_let_go(
     assert engine._model is None
     assert [one.text for one in engine.generate([ask("a")])] == first
     assert len(loaded) == 2
-
-
-def test_the_identity_follows_weights_and_type_and_not_the_batch(tiny_model: Path) -> None:
-    checkpoint = Checkpoint(str(tiny_model))
-
-    def identity(**options) -> dict:
-        return HFEngine(checkpoint, BackendOptions(**options)).identity
-
-    assert identity(batch_size=1) == identity(batch_size=8, concurrency=2)
-    assert identity(dtype="bfloat16") != identity(dtype="float32")
-
-
-def test_without_vllm_one_line_says_what_to_do(
-    tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vllm_engine, "find_spec", lambda name: None)
-    with pytest.raises(
-        TablemendError, match=r"not installed.*\[train,vllm\].*vllm-env.*backend=hf"
-    ):
-        vllm_engine.VllmEngine(Checkpoint(str(tiny_model)), BackendOptions(cache=None))

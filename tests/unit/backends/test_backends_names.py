@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tablemend.backends.names import EngineKind, ModelName
+from tablemend.backends.names import ModelName
 from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
@@ -20,34 +20,16 @@ from tablemend.errors import TablemendError
         ("hf:Qwen/Qwen3-8B", ModelName("hf", "Qwen/Qwen3-8B")),
         ("hf:runs/demo/model", ModelName("hf", "runs/demo/model")),
         ("vllm:/models/a:b", ModelName("vllm", "/models/a:b")),
-        ("openai:m@http://h:8000/v1", ModelName("openai", "m", ("http://h:8000/v1",))),
-        ("openai:m@http://h:8000/v1/", ModelName("openai", "m", ("http://h:8000/v1",))),
-        ("openai:a/b@c@https://h/v1", ModelName("openai", "a/b@c", ("https://h/v1",))),
-        (
-            "openai:org/m@http://a:1/v1, http://b:2/v1",
-            ModelName("openai", "org/m", ("http://a:1/v1", "http://b:2/v1")),
-        ),
-        ("openai:m@http://[::1]:8/v1", ModelName("openai", "m", ("http://[::1]:8/v1",))),
+        ("openai:m@http://h:8000/v1", ModelName("openai", "m", "http://h:8000/v1")),
+        ("openai:m@http://h:8000/v1/", ModelName("openai", "m", "http://h:8000/v1")),
+        ("openai:a/b@c@https://h/v1", ModelName("openai", "a/b@c", "https://h/v1")),
+        ("openai:m@http://[::1]:8/v1", ModelName("openai", "m", "http://[::1]:8/v1")),
         ("scripted:a/b.jsonl", ModelName("scripted", "a/b.jsonl")),
     ],
 )
 def test_a_string_is_taken_apart_and_put_together_again(text: str, name: ModelName) -> None:
     assert ModelName.parse(text) == name
     assert ModelName.parse(str(name)) == name
-
-
-@pytest.mark.parametrize(
-    ("text", "default", "name"),
-    [
-        ("Qwen/Qwen3-8B", "hf", ModelName("hf", "Qwen/Qwen3-8B")),
-        ("./a:b", "hf", ModelName("hf", "./a:b")),
-        ("runs/x:y/model", "vllm", ModelName("vllm", "runs/x:y/model")),
-    ],
-)
-def test_a_string_without_an_engine_has_the_default(
-    text: str, default: EngineKind, name: ModelName
-) -> None:
-    assert ModelName.parse(text, default) == name
 
 
 @pytest.mark.parametrize(
@@ -62,14 +44,13 @@ def test_a_string_without_an_engine_has_the_default(
         ("openai:@http://h/v1", "write openai:MODEL@"),
         ("openai:m@h:8000/v1", "with http:// or https://"),
         ("openai:m@http://h:port/v1", "is no base URL"),
-        ("openai:m@http://h/v1,ftp://x", "is no base URL"),
+        ("openai:m@http://h/v1,http://b/v1", "is no base URL"),
         ("openai:m@http://", "is no base URL"),
         ("openai:m@http://h/v1 x", "is no base URL"),
         ("openai:m@http://h/\u00fc", "is no base URL"),
-        ("openai:m@http://h/v1,http://h/v1/", "same base URL twice"),
         ("openai:m@http://h:0/v1", "is no base URL"),
-        ("openai:m@http://a..b/v1", "base URL 1 is no base URL"),
-        (f"openai:m@http://h/v1,http://{'a' * 64}.com/v1", "base URL 2 is no base URL"),
+        ("openai:m@http://a..b/v1", "base URL is no base URL"),
+        (f"openai:m@http://{'a' * 64}.com/v1", "base URL is no base URL"),
     ],
 )
 def test_a_string_that_names_no_model_is_refused(text: str, message: str) -> None:
@@ -85,30 +66,6 @@ def test_a_key_in_a_url_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(TablemendError, match="keys come from the environment") as caught:
         ModelName.parse(f"openai:m@{url}")
     assert "sk-secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "openai:m@user:sk-secret",
-        "openai:m@user:sk-secret@h/v1",
-        "openai:m@http://h/v1,h:sk-secret/v1",
-        "openai:m@http://h:sk-secret/v1",
-        "openai:m@ftp://user:sk-secret@h",
-        "openai:m@http://u:sk-secret@http://h/v1",
-        "openai:m@https://h/sk-secret x",
-        "openai:m@https://h/sk-secret,https://h/sk-secret",
-        "openai:https://u:sk-secret@h/v1",
-        "openia:m@http://u:sk-secret@h/v1",
-        "m@user:sk-secret@h",
-        "m@sk-secret:x",
-    ],
-)
-def test_nothing_after_the_model_is_repeated(text: str) -> None:
-    with pytest.raises(TablemendError) as caught:
-        ModelName.parse(text)
-    assert "sk-secret" not in f"{caught.value}"
-    assert caught.value.__cause__ is None
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tablemend.backends.backend import Backend, open_backend
-from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.cli import main
+from tablemend.backends.requests import Request, Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
@@ -55,18 +54,6 @@ def test_the_first_line_whose_text_is_in_the_messages_answers(path: Path) -> Non
     assert backend.spent.completion_tokens == 2 + sum(one.completion_tokens for one in found)
 
 
-def test_the_cache_knows_the_file_by_its_content(path: Path) -> None:
-    def ask(text: str) -> Completion:
-        with opened(path, {"text": text}, cache="cache.sqlite") as backend:
-            (found,) = backend.generate([request("Is it?")])
-            cached.append(backend.spent.cached)
-        return found
-
-    cached: list[int] = []
-    assert [ask(text).text for text in ("yes", "yes", "no")] == ["yes", "yes", "no"]
-    assert cached == [0, 1, 0]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -89,14 +76,3 @@ def test_a_file_that_holds_no_answers_is_one_line(
     assert message in str(refused.value) and str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not (path.parent / "runs").exists()
-
-
-def test_a_command_is_rehearsed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("table.csv").write_text("Team,Points\nAlba,41\nSella,37\n")
-    Path("summary.txt").write_text("Alba won 41 points. Sella won 39 points.")
-    path.write_text('{"text": "contradicted", "contains": "Sella won 39"}\n{"text": "supported"}\n')
-    files = ["--text", "summary.txt", "--source", "table.csv"]
-    assert main(["verify", *files, "--verifier", f"llm:scripted:{path}", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    verdicts = {one["text"]: one["verdict"] for one in found["claims"]}
-    assert set(verdicts.values()) == {"supported", "contradicted"}

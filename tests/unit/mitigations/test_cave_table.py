@@ -103,12 +103,6 @@ def test_what_mends_nothing_is_undone_and_asked_for_once_more() -> None:
     assert len(backend.asked) == 5 and len(found.undone) == 4  # the row is kept
 
 
-@pytest.mark.parametrize("answer", ["", "a\nb", "| x |", ("", "error"), ("3", "length"), "x" * 400])
-def test_an_answer_that_cannot_be_read_changes_nothing(answer: Answer) -> None:
-    found, _ = mend(lambda _: answer)
-    assert found.text == ANSWER and not found.edits and found.undone
-
-
 @pytest.mark.parametrize("text", ["I cannot do that.", "", "| Team | Points |"])
 def test_an_answer_without_a_table_stays_as_it_is(text: str) -> None:
     found, backend = mend(good, text)

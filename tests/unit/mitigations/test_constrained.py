@@ -190,13 +190,6 @@ def test_transformers_keeps_to_a_grammar_even_with_random_weights(
     assert len(answers) == len(examples)
 
 
-def test_a_grammar_that_cannot_be_read_is_one_line(tiny_model: Path) -> None:
-    engine = HFEngine(Checkpoint.parse(str(tiny_model)), BackendOptions(dtype="float32"))
-    request = Request("x", [{"role": "user", "content": "hi"}], Sampling(5), grammar="root ::= (")
-    with pytest.raises(TablemendError, match="a grammar that cannot be read"):
-        list(engine.generate([request]))
-
-
 def comparison(tmp_path: Path, model: str, **system: Any) -> list[str]:
     recipe = {
         "kind": "evaluation",

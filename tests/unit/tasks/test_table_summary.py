@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,16 +10,15 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.config import Source, parse
+from tablemend.config import BackendOptions, Source, parse
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evidence.source import Source as Evidence
 from tablemend.mitigations import cave_table, cave_text, corrections, repair_table
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
-from tablemend.records import CLAIM_ERRORS, SampleView
+from tablemend.records import CLAIM_ERRORS
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission, TaskOptions
 from tests.unit.config.test_config import count_most
@@ -158,15 +156,6 @@ def test_the_published_recipe_reads_the_set_and_its_prompts_fit(
     assert longest + 60 + config.evaluation.max_new_tokens <= config.model.context_length
 
 
-def test_a_mitigation_sees_the_table_alone(samples: list[TabFaithExample]) -> None:
-    one = samples[0]
-    assert TASK.evidence(one, "table") == Evidence((one.table,))
-    shown = TASK.show(one, "table")
-    assert SampleView.from_json(json.loads(json.dumps(shown.to_json()))) == shown
-    assert shown.length == len(one.table.rows) * len(one.table.columns)
-    assert one.summary not in str(TASK.messages(one, "table", "careful"))
-
-
 def test_what_is_said_again_pays_nothing(samples: list[TabFaithExample]) -> None:
     one = next(one for one in samples if one.label == "faithful" and len(one.facts) > 2)
     sentence = one.summary[one.facts[0].sentence.start : one.facts[0].sentence.end]
@@ -180,7 +169,7 @@ def test_a_text_that_no_extractor_could_take_apart_is_unscored(
     samples: list[TabFaithExample], model_server: Callable[..., str]
 ) -> None:
     failing = f"llm:{model_server('--faults=refusal:1')}"
-    task = TableSummary(TaskOptions(extractor=failing))
+    task = TableSummary(TaskOptions(extractor=failing, backend=BackendOptions(cache=None)))
     with task.scorer() as scorer:
         (found,) = scorer.score([Submission(samples[0], "table", samples[0].summary)])
     assert found.unscored.startswith("no claims") and not found.abstained
@@ -191,8 +180,3 @@ def test_versions_of_edits_are_those_of_their_modules() -> None:
     assert isinstance(repair, PostEdit) and isinstance(by_model, PostEdit)
     assert (repair.text, repair.table) == (corrections.VERSION, repair_table.VERSION)
     assert (by_model.text, by_model.table) == (cave_text.VERSION, cave_table.VERSION)
-
-
-def test_the_small_world_has_no_summaries() -> None:
-    with pytest.raises(TablemendError, match=r"small-world .*: python data_gen/tabfaith\.py"):
-        TASK.samples(Source(source="small-world", n=4))

@@ -88,7 +88,7 @@ def _command(settings: LlmSynthesis) -> str:
 
 def _unplaced(model: str) -> str:
     name = ModelName.parse(model)
-    return f"{name.engine}:{name.model}" + ("@URL" if name.urls else "")
+    return f"{name.engine}:{name.model}" + ("@URL" if name.url else "")
 
 
 def _calls(calls: dict[str, dict[str, int]]) -> str:

@@ -52,7 +52,7 @@ class LlmSynthesis(Section):
     engine: Literal["llm"] = "llm"
     """How examples are made; `llm` follows the three stages of the paper (section 3.2)."""
     generator: str
-    """The model that writes: `openai:MODEL@URL[,URL...]`, `vllm:MODEL`, `hf:MODEL` or
+    """The model that writes: `openai:MODEL@URL`, `vllm:MODEL`, `hf:MODEL` or
     `scripted:FILE`."""
     verifier: str | None = None
     """The model that verifies; null: the one that writes."""
