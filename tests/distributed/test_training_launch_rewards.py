@@ -13,9 +13,10 @@ import pytest
 
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.runs import Run
-from tablemend.training import checkpoints, grpo, run_folder, stage
+from tablemend.training import checkpoints, grpo, stage
 from tests.support.given_answers import given
 from tests.support.short_trainings import launch, logged, short, small_data, under
+from tests.support.trainings_in_process import begin
 
 STEPS, CUT = 3, 2
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
@@ -47,10 +48,8 @@ def make(tiny_model: Path, tmp_path: Path) -> Make:
 
 def _train(config: GrpoCommand) -> dict[str, Any]:
     """In this process alone."""
-    run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
-    assert run_folder.begin(config, run, overwrite=False)
-    prepared = grpo.prepare(config, run, tokenizer)
-    return stage.train(grpo.build_trainer(config, run, tokenizer, prepared), config, run)
+    run, trainer, _, _ = begin(config)
+    return stage.train(trainer, config, run)
 
 
 def _launch(strategy: str, config: GrpoCommand) -> dict[str, Any]:

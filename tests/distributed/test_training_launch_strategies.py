@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, sole_writer
-from tablemend.training import checkpoints, run_folder, sft, stage
+from tablemend.training import checkpoints, stage
 from tests.support.checkpoint_layouts import LAYOUTS
 from tests.support.short_trainings import (
     ENVIRONMENT,
@@ -34,6 +34,7 @@ from tests.support.short_trainings import (
     small_data,
     under,
 )
+from tests.support.trainings_in_process import begin
 
 STEPS, CUT = 20, 10
 ROWS = 21
@@ -96,9 +97,7 @@ def alone(make: Make) -> Callable[[str], Alone]:
     def train(method: str) -> Alone:
         if method not in known:
             config = make("single", method)
-            run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
-            assert run_folder.begin(config, run, overwrite=False)
-            trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, run, tokenizer))
+            run, trainer, _, _ = begin(config)
             facts = stage.train(trainer, config, run)
             weights = dict(trainer.model.named_parameters())
             known[method] = Alone(logged(facts, "loss"), facts["tokens"], weights)

@@ -67,8 +67,12 @@ def load_weights(checkpoint: Checkpoint, kind: Any, **options: Any) -> Any:
     return model
 
 
-def load_tokenizer(checkpoint: Checkpoint) -> Any:
+def load_tokenizer(checkpoint: Checkpoint, **options: Any) -> Any:
     """The tokenizer of a checkpoint that chats; an adapter without its own has its base's.
+
+    Args:
+        checkpoint: folder or Hub name.
+        options: of ``from_pretrained``.
 
     Raises:
         TablemendError: no such checkpoint, or no chat template.
@@ -78,7 +82,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     own = folder is not None and (folder / "tokenizer_config.json").is_file()
     source = checkpoint if own else checkpoint.base
     with named_failures(checkpoint):
-        tokenizer = AutoTokenizer.from_pretrained(source.path, revision=source.revision)
+        tokenizer = AutoTokenizer.from_pretrained(source.path, revision=source.revision, **options)
     if not tokenizer.chat_template:
         raise TablemendError(
             f"{source.path} has no chat template: use the instruction-tuned model, or put a "

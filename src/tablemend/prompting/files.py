@@ -28,14 +28,12 @@ class Prompt:
     Attributes:
         name: the file's, without its ending.
         version: raised with every change of the wording.
-        purpose: what it is for, in a line.
         system: the constant system text; empty for a turn inside a chat.
         user: the user text with its slots.
     """
 
     name: str
     version: int
-    purpose: str
     system: str
     user: str
 
@@ -116,4 +114,4 @@ def _read(path: Path) -> Prompt:
         raise ValueError(f"prompts/{path.name} is not a head, a system and a user part")
     head = yaml.safe_load(match[1])
     system = (match[2] or "").strip()
-    return Prompt(path.stem, int(head["version"]), str(head["purpose"]), system, match[3].strip())
+    return Prompt(path.stem, int(head["version"]), system, match[3].strip())

@@ -14,10 +14,11 @@ from huggingface_hub import resolve_revision
 from huggingface_hub.errors import RevisionResolutionError
 from safetensors import SafetensorError, safe_open
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, PreTrainedModel
+from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.core_model_loading import revert_weight_conversion
 
+from tablemend.backends import loading
 from tablemend.backends.checkpoints import Checkpoint, local_folder
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model
@@ -104,19 +105,12 @@ def check_model(path: str) -> None:
     Reads the headers of the weights alone. A Hub name is not checked here.
 
     Raises:
-        TablemendError: no folder, no configuration, no tokenizer, no weights, or weights that
-            are cut short or empty.
+        TablemendError: no folder, no configuration, no weights, or weights that are cut short or
+            empty.
     """
-    try:
-        Checkpoint(path).check()
-    except TablemendError as error:
-        raise TablemendError(cannot_load(path, error)) from error
+    Checkpoint(path).check()
     folder = local_folder(path)
-    if folder is None:
-        return
-    if not (folder / "tokenizer_config.json").is_file():
-        raise TablemendError(f"{folder} has no tokenizer_config.json: it is not a whole checkpoint")
-    if not read_shapes(folder):
+    if folder is not None and not read_shapes(folder):
         raise TablemendError(f"{folder} has no weights in safetensors: save them as such")
 
 
@@ -158,14 +152,8 @@ def load_tokenizer(config: Model, **options: Any) -> Tokenizer:
         TablemendError: it cannot be loaded, or lacks one of the two.
     """
     check_model(config.path)
-    try:
-        tokenizer: Tokenizer = AutoTokenizer.from_pretrained(
-            config.path, revision=config.revision, **options
-        )
-    except (OSError, ValueError) as error:
-        raise TablemendError(cannot_load(config.path, error)) from error
-    if not tokenizer.chat_template:
-        raise TablemendError(f"the tokenizer of {config.path} has no chat template")
+    checkpoint = Checkpoint(config.path, config.revision)
+    tokenizer: Tokenizer = loading.load_tokenizer(checkpoint, **options)
     for key, name, token in (
         ("end_of_turn", "eos_token", config.end_of_turn),
         ("pad_token", "pad_token", config.pad_token),
@@ -190,22 +178,13 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
             longer than the model's window.
     """
     check_model(config.path)
-    try:
-        model, info = AutoModelForCausalLM.from_pretrained(
-            config.path,
-            revision=config.revision,
-            dtype=DTYPES[config.dtype],
-            attn_implementation=config.attn,
-            output_loading_info=True,
-            **options,
-        )
-    except (OSError, ValueError, ImportError) as error:
-        raise TablemendError(cannot_load(config.path, error)) from error
-    wrong = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
-    if wrong:
-        raise TablemendError(
-            f"{config.path} lacks {len(wrong)} weights of its architecture, first {wrong[0]}"
-        )
+    model: PreTrainedModel = loading.load_weights(
+        Checkpoint(config.path, config.revision),
+        AutoModelForCausalLM,
+        dtype=DTYPES[config.dtype],
+        attn_implementation=config.attn,
+        **options,
+    )
     check_window(config, model.config)
     # accelerate's FSDP refuses a name without a layer, of which Gemma 3's vision tower has two, as
     # Llama 4 (https://github.com/huggingface/transformers/issues/37672). Remove when fixed there.
@@ -224,12 +203,6 @@ def check_window(config: Model, architecture: PretrainedConfig) -> None:
         )
 
 
-def cannot_load(path: str, error: Exception) -> str:
-    """A line for a library's error while it loads a model."""
-    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return f"cannot load model.path={path}: {first}"
-
-
 def commit_of(config: Model) -> str:
     """The commit that a name on the Hub stands for now: from the Hub, else from the local cache.
 
@@ -237,9 +210,10 @@ def commit_of(config: Model) -> str:
         TablemendError: neither knows the name, or not this revision of it.
     """
     try:
-        return str(resolve_revision(config.path, revision=config.revision).resolved)
-    except (OSError, ValueError, RevisionResolutionError) as error:
-        raise TablemendError(cannot_load(config.path, error)) from error
+        with loading.named_failures(Checkpoint(config.path)):
+            return str(resolve_revision(config.path, revision=config.revision).resolved)
+    except RevisionResolutionError as error:
+        raise TablemendError(f"cannot load {config.path}: {error}") from error
 
 
 def revision_of(path: str, commit: str | None = None) -> str:

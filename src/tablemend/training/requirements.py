@@ -12,7 +12,7 @@ from accelerate.utils import parse_flag_from_env
 from peft import LoraConfig
 from peft.tuners.tuners_utils import check_target_module_exists
 from torch import nn
-from transformers import AutoConfig, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import (
     is_flash_attn_2_available,
@@ -21,9 +21,9 @@ from transformers.utils import (
 )
 
 from tablemend.backends.checkpoints import Checkpoint, local_folder
+from tablemend.backends.loading import read_config
 from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import Model, Trained
-from tablemend.training.checkpoints import cannot_load, check_model
 
 ADAPTABLE = nn.Linear | nn.Embedding | nn.MultiheadAttention | Conv1D
 """What PEFT (0.21, ``dispatch_default``) can put an adapter on in a language model."""
@@ -106,11 +106,7 @@ def refuse_quantised(config: Model) -> None:
     Raises:
         TablemendError: it is, or it is no whole checkpoint.
     """
-    check_model(config.path)
-    try:
-        settings = AutoConfig.from_pretrained(config.path, revision=config.revision)
-    except (OSError, ValueError) as error:
-        raise TablemendError(cannot_load(config.path, error)) from error
+    settings = read_config(Checkpoint(config.path, config.revision))
     if getattr(settings, "quantization_config", None):
         raise TablemendError(
             f"{config.path} is quantised: trained weights would be rounded away in it. Set "

@@ -45,7 +45,6 @@ def _index(folder: Path) -> None:
         (shutil.rmtree, "no checkpoint folder"),
         (lambda folder: (folder / "model.safetensors").unlink(), "but no weights"),
         (lambda folder: (folder / "config.json").unlink(), "it has no config.json"),
-        (lambda folder: (folder / "tokenizer_config.json").unlink(), "no tokenizer_config.json"),
         (_cut, "is not readable"),
         (_empty, "norm.weight is empty"),
         (_index, "lacks model-00002-of-00002.safetensors"),

@@ -27,7 +27,7 @@ SLOTS = {
 def test_a_prompt_has_its_slots_and_no_stray_braces(name: str) -> None:
     found = prompt(name)
     assert set(found.slots) == SLOTS[name]
-    assert found.version >= 1 and found.purpose and prompting.version(name).startswith(f"{name}/")
+    assert found.version >= 1 and prompting.version(name).startswith(f"{name}/")
     filled = found.fill(dict.fromkeys(SLOTS[name], "x"))
     assert "{{" not in filled + found.system and "\n# " not in filled
     assert bool(found.system) == (name != RETRY)
