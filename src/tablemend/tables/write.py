@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
 from tablemend.tables.csvtable import write_csv
-from tablemend.tables.html import write_html
+from tablemend.tables.html import html_rows, write_html
 from tablemend.tables.jsontable import write_json
 from tablemend.tables.latex import write_latex
 from tablemend.tables.markdown import write_markdown
@@ -60,83 +61,44 @@ def serialize(table: Table, name: Serialisation, *, bare_numbers: bool = False) 
     """
     if not table.rows and name != "csv":
         raise TableError(f"the {name} serialisation needs at least one row")
-    rows = [[cell or "" for cell in row] for row in table.rows]
-    return _SERIALISERS[name](table.columns, rows, _bare if bare_numbers else json.dumps)
-
-
-Rows = Sequence[Sequence[str]]
-Spell = Callable[[str], str]
+    columns, rows = table.columns, [[cell or "" for cell in row] for row in table.rows]
+    spell = _bare if bare_numbers else json.dumps
+    match name:
+        case "html":
+            return html_rows(columns, rows)
+        case "json":
+            records = (dict(zip(columns, map(spell, row), strict=True)) for row in rows)
+            fields = (
+                ", ".join(f"{json.dumps(n)}: {cell}" for n, cell in r.items()) for r in records
+            )
+            return "{" + ", ".join(f'"{n}": {{{own}}}' for n, own in enumerate(fields)) + "}"
+        case "markdown":
+            lines = [columns, ["---"] * len(columns), *rows]
+            return "\n".join(f"|{'|'.join(line)}|" for line in lines)
+        case "indexed_row_major":
+            numbered = (f"row {number} : {' | '.join(row)}" for number, row in enumerate(rows, 1))
+            return " ".join([f"col : {' | '.join(columns)}", *numbered])
+        case "df":
+            named = zip(_number_repeats(columns), zip(*rows, strict=True), strict=True)
+            lists = (f"{json.dumps(n)}: [{', '.join(map(spell, cells))}]" for n, cells in named)
+            return f"pd.DataFrame({{\n{', '.join(lists)}}},\nindex={list(range(len(rows)))})"
+        case "concat":
+            return " ".join(cell for line in [columns, *rows] for cell in line)
+        case "csv":
+            buffer = io.StringIO()
+            csv.writer(buffer, lineterminator="\n").writerows([columns, *rows])
+            return buffer.getvalue().strip()
 
 
 def _bare(cell: str) -> str:
     return cell if _NUMBER.fullmatch(cell) else json.dumps(cell)
 
 
-def _serialize_csv(columns: Sequence[str], rows: Rows, spell: Spell) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([columns, *rows])
-    return buffer.getvalue().strip()
-
-
-def _serialize_markdown(columns: Sequence[str], rows: Rows, spell: Spell) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"|{'|'.join(line)}|" for line in lines)
-
-
-def _serialize_indexed(columns: Sequence[str], rows: Rows, spell: Spell) -> str:
-    parts = [f"col : {' | '.join(columns)}"]
-    parts += [f"row {number} : {' | '.join(row)}" for number, row in enumerate(rows, 1)]
-    return " ".join(parts)
-
-
-def _serialize_df(columns: Sequence[str], rows: Rows, spell: Spell) -> str:
-    names = _number_repeats(columns)
-    lists = (
-        f"{json.dumps(name)}: [{', '.join(map(spell, cells))}]"
-        for name, cells in zip(names, zip(*rows, strict=True), strict=True)
-    )
-    return f"pd.DataFrame({{\n{', '.join(lists)}}},\nindex={list(range(len(rows)))})"
-
-
 def _number_repeats(columns: Iterable[str]) -> list[str]:
     """Names with ``_1``, ``_2``, ... on the second, third, ... of the same name."""
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     names = []
     for name in columns:
-        count = seen.get(name, 0)
-        seen[name] = count + 1
-        names.append(f"{name}_{count}" if count else name)
+        names.append(f"{name}_{seen[name]}" if seen[name] else name)
+        seen[name] += 1
     return names
-
-
-def _serialize_json(columns: Sequence[str], rows: Rows, spell: Spell) -> str:
-    records = []
-    for number, row in enumerate(rows):
-        record = dict(zip(columns, row, strict=True))
-        fields = (f"{json.dumps(name)}: {spell(cell)}" for name, cell in record.items())
-        records.append(f'"{number}": {{{", ".join(fields)}}}')
-    return f"{{{', '.join(records)}}}"
-
-
-def _serialize_html(columns: Sequence[str], rows: Rows, spell: Spell) -> str:
-    head = "".join(f"<th>{name}</th>" for name in columns)
-    lines = ["<table>", "  <thead>", f"    <tr>{head}</tr>", "  </thead>", "  <tbody>"]
-    for row in rows:
-        cells = "".join(f"<td>{cell}</td>" for cell in row)
-        lines.append(f"    <tr>{cells}</tr>")
-    return "\n".join([*lines, "  </tbody>", "</table>"])
-
-
-def _serialize_concat(columns: Sequence[str], rows: Rows, spell: Spell) -> str:
-    return " ".join(cell for line in [columns, *rows] for cell in line)
-
-
-_SERIALISERS: dict[Serialisation, Callable[[Sequence[str], Rows, Spell], str]] = {
-    "html": _serialize_html,
-    "json": _serialize_json,
-    "markdown": _serialize_markdown,
-    "indexed_row_major": _serialize_indexed,
-    "df": _serialize_df,
-    "concat": _serialize_concat,
-    "csv": _serialize_csv,
-}
