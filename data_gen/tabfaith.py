@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from tqdm import tqdm
 
+from tablemend.config import load
 from tablemend.datasets.build import describe
 from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.settings import read_settings
+from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.script import run_script
 
 
 def main() -> None:
     """Read the settings, make the set, print what came of it."""
-    settings = read_settings()
+    settings = load(TabFaith)
     with tqdm(total=settings.sizes.total, unit="example", disable=None) as bar:
         counts = make_dataset(settings, bar.update)
     for line in describe(counts, settings.out, settings.shares):

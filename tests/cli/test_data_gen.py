@@ -16,7 +16,7 @@ from tablemend.datasets.build import MADE
 from tablemend.datasets.splits import SPLITS, split_of
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.engine import Engine
-from tablemend.datasets.tablehallu.settings import Synthesis, SynthesisRecipe
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
@@ -203,8 +203,8 @@ def test_a_recipe_gives_the_settings(tmp_path: Path) -> None:
 
 def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Path) -> None:
     for _ in range(2):  # the same again when it is asked for again
-        with pytest.raises(TablemendError, match=r"none of 3 examples .* x no room for a distract"):
-            make(tmp_path / "out", "n=3", "budget_tokens=50")
+        with pytest.raises(TablemendError, match=r"none of 3 examples .* x longer than max_tokens"):
+            make(tmp_path / "out", "n=3", "max_tokens=50")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -232,7 +232,7 @@ def test_tables_of_ones_own_make_splits_that_the_recipes_read(tmp_path: Path) ->
         (tables / f"{number}.csv").write_text(write_csv(make_table(5, number).table))
     out = tmp_path / "out"
     recipe = parse(
-        SynthesisRecipe,
+        Synthesis,
         ["recipe=tablehallu-data", f"source={tables}", "n=24", "workers=1", f"out={out}"],
     )
     counts = make_dataset(recipe, lambda _: None)["splits"]

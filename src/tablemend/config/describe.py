@@ -50,7 +50,9 @@ def keys_of(cls: type[Section]) -> list[Key]:
 
 def help_text(cls: type[Section], recipes: Sequence[tuple[str, str]]) -> str:
     """The page that ``--help`` prints; a class without kinds may have recipes or do without."""
-    named = "recipe=NAME " if kinds_of(cls) else "[recipe=NAME] " if recipes else ""
+    named = ""
+    if kind := cls.model_fields.get("kind"):
+        named = "recipe=NAME " if kind.is_required() else "[recipe=NAME] "
     listed = recipes if named else None
     return f"{usage_text(f'{named}[key.sub=value ...]', listed)}\n\n{keys_text(cls)}"
 

@@ -71,8 +71,9 @@ def load(
 ) -> SectionT:
     """Read the command line of a script.
 
-    Classes with a ``kind`` need ``recipe=NAME`` (a file in recipes/, or a path); others take
-    overrides of their defaults alone. ``--help`` and ``--check`` print and exit with status 0.
+    Classes with a ``kind`` need ``recipe=NAME`` (a file in recipes/, or a path), unless it has a
+    default; others take overrides of their defaults alone. ``--help`` and ``--check`` print and
+    exit with status 0.
 
     Args:
         cls: the model that decides.
@@ -149,6 +150,8 @@ def _read_recipe(cls: type[Section], pairs: list[tuple[str, str]], reading: _Rea
         return  # `recipe=` is then an unknown key like any other
     named = [value for name, value in pairs if name == "recipe"]
     pairs[:] = [pair for pair in pairs if pair[0] != "recipe"]
+    if not named and not cls.model_fields["kind"].is_required():
+        return
     if len(named) != 1:
         what = "no recipe given" if not named else "more than one recipe given"
         raise reading.refused(f"recipe: {what}; recipe=NAME with one of: {_listing(cls)}")

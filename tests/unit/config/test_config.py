@@ -17,7 +17,7 @@ from tablemend.config import ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
 from tablemend.datasets.tablehallu.engine import examples
-from tablemend.datasets.tablehallu.settings import SynthesisRecipe
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
@@ -62,7 +62,7 @@ def test_every_recipe_loads_and_says_its_launch_command(name: str) -> None:
 @pytest.fixture(scope="module")
 def longest() -> tuple[int, int]:
     """Characters' worth of tokens, at the most, of prompts and training rows of the data recipe."""
-    recipe = parse(SynthesisRecipe, [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=30"])
+    recipe = parse(Synthesis, [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=30"])
     prompts, rows = [], []
     for example in examples(recipe):
         sent = [

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
 from tablemend.backends.names import ModelName
-from tablemend.config import HUB, Section, load
+from tablemend.config import HUB, Section
 from tablemend.config.backend import BackendOptions
-from tablemend.config.describe import help_text
-from tablemend.config.load import recipes_of
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tablehallu.settings import POOL
@@ -98,6 +95,8 @@ class Sizes(Section):
 class TabFaith(Section):
     """A set of tables with faithful and unfaithful summaries."""
 
+    kind: Literal["tabfaith"] = "tabfaith"
+    """What a recipe is for."""
     sources: Sources = Sources()
     """Where tables come from."""
     sizes: Sizes = Sizes()
@@ -169,26 +168,3 @@ class TabFaith(Section):
             ModelName.parse(self.generator)
         except TablemendError as error:
             yield "generator", str(error)
-
-
-class TabFaithRecipe(TabFaith):
-    """The same from a file in recipes/."""
-
-    kind: Literal["tabfaith"]
-    """What the recipe is for."""
-
-
-def read_settings(argv: Sequence[str] | None = None) -> TabFaith:
-    """The settings of data_gen/tabfaith.py, with a recipe or without.
-
-    ``--help`` and ``--check`` print and exit with status 0.
-
-    Raises:
-        ConfigError: with every problem found.
-    """
-    tokens = list(sys.argv[1:] if argv is None else argv)
-    if {"--help", "-h"} & set(tokens):
-        print(help_text(TabFaith, recipes_of(TabFaithRecipe)))
-        raise SystemExit(0)
-    with_recipe = any(token.startswith("recipe=") for token in tokens)
-    return load(TabFaithRecipe if with_recipe else TabFaith, tokens)

@@ -166,11 +166,10 @@ class Engine:
         # In vain, as made-up rows always fill the length; real ones may run out before it.
         if most is not None and invent and _count_rows(gold) * EXPANSION[difficulty] > most:
             raise Rejected(TOO_LONG)
-        target = _Length(gold, settings.budget_tokens, EXPANSION[difficulty])
-        distractors = _state_distractors(table, kernel, target, invent, rng)
+        room = sum(map(_length, gold)) * (EXPANSION[difficulty] - 1)
+        distractors = _state_distractors(table, kernel, room, invent, rng)
         if not distractors:
-            short = settings.budget_tokens is not None
-            raise Rejected("no room for a distractor" if short else "no row out of scope")
+            raise Rejected("no row out of scope")
         composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)
@@ -231,30 +230,13 @@ def _count_rows(rows: Iterable[StatedRow]) -> int:
     return sum(count_tokens(s.text) + 1 for row in rows for s in row.sentences)
 
 
-class _Length:
-    """How long the adversarial context may still become, in characters or in tokens."""
-
-    def __init__(self, gold: list[StatedRow], budget_tokens: int | None, expansion: int) -> None:
-        self._in_tokens = budget_tokens is not None
-        used = sum(map(self._of, gold))
-        self._left = (budget_tokens or 0) - used if self._in_tokens else used * (expansion - 1)
-
-    def _of(self, row: StatedRow) -> int:
-        if self._in_tokens:
-            return _count_rows((row,))
-        return sum(len(sentence.text) + 1 for sentence in row.sentences)
-
-    def take(self, row: StatedRow) -> bool:
-        """Use up the length of a row; ``False`` where nothing was left for it."""
-        size = self._of(row)
-        if self._left <= 0 or (self._in_tokens and size > self._left):
-            return False
-        self._left -= size
-        return True
+def _length(row: StatedRow) -> int:
+    """Characters of a row, with what joins its sentences to the next."""
+    return sum(len(sentence.text) + 1 for sentence in row.sentences)
 
 
 def _state_distractors(
-    table: OpenTable, kernel: Kernel, length: _Length, invent: bool, rng: Random
+    table: OpenTable, kernel: Kernel, room: int, invent: bool, rng: Random
 ) -> list[StatedRow]:
     typed, rows = table.prepared.typed, table.rows
     stated = kernel.stated()
@@ -267,9 +249,11 @@ def _state_distractors(
         cells = rows.cells[number]
         secret = hidden.get(cells[typed.key])
         columns = [c for c in stated if c not in secret] if secret else stated
+        # The row that no room is left for is stated all the same: what is drawn then stays.
         row_in_words = table.speaker.state(cells, columns, violates, rng)
-        if not length.take(row_in_words):
+        if room <= 0:
             break
+        room -= _length(row_in_words)
         found.append(row_in_words)
     return found
 

@@ -37,6 +37,8 @@ class Shape(Section):
 class Synthesis(Section):
     """A data set of adversarial examples with ground truth by construction."""
 
+    kind: Literal["synthesis"] = "synthesis"
+    """What a recipe is for."""
     engine: Literal["program"] = "program"
     """How examples are made; `program` needs no language model."""
     source: str = POOL
@@ -57,12 +59,9 @@ class Synthesis(Section):
     difficulty: Literal["easy", "medium", "hard", "mixed"] = "easy"
     """Length of the adversarial context over the gold one: 10, 20 or 30 times; mixed: a third
     each."""
-    budget_tokens: int | None = Field(default=None, ge=50)
-    """Length of the adversarial context in tokens (estimated as Qwen's tokenizer counts, rather
-    too many than too few) instead of the difficulty's."""
     max_tokens: int | None = Field(default=None, ge=50)
-    """Longest adversarial context, in the same tokens; what would be longer is drawn again, so
-    hard examples have smaller tables then."""
+    """Longest adversarial context in tokens (estimated as Qwen's tokenizer counts, rather too many
+    than too few); what would be longer is drawn again, so hard examples have smaller tables."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows follow where those run out."""
     shape: Shape = Shape()
@@ -75,19 +74,10 @@ class Synthesis(Section):
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings that the source does not read."""
         if self.source == SMALL_WORLD:
-            for name in ("difficulty", "budget_tokens", "max_tokens", "distractors", "shape"):
+            for name in ("difficulty", "max_tokens", "distractors", "shape"):
                 if name in self.model_fields_set:
                     yield name, "the small world has a size of its own"
-        if self.budget_tokens is not None and self.max_tokens is not None:
-            yield "max_tokens", "budget_tokens is the length already"
         if not self.source.startswith(HUB):
             for name in ("dataset_config", "dataset_revision"):
                 if getattr(self, name) is not None:
                     yield name, f"only a `{HUB}` source has one"
-
-
-class SynthesisRecipe(Synthesis):
-    """The same from a file in recipes/."""
-
-    kind: Literal["synthesis"]
-    """What the recipe is for."""

@@ -17,7 +17,7 @@ from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import OnOff
 from tablemend.datasets.splits import Shares
-from tablemend.datasets.tablehallu.settings import Shape, Synthesis, SynthesisRecipe
+from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.errors import TablemendError
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
@@ -33,7 +33,7 @@ CONTENT_OPTIONS: dict[str, Any] = {
 }
 """Options of a backend that its answers depend on; the rest is how fast and how dear they come."""
 FREE = frozenset(
-    "n out concurrency estimate_only topics "
+    "kind n out concurrency estimate_only topics "
     "generator verifier generator_options verifier_options".split()
 )
 """Settings that change no row, or that are noted in another form."""
@@ -49,6 +49,8 @@ class LlmShape(Shape):
 class LlmSynthesis(Section):
     """A data set of adversarial examples, written and verified by language models."""
 
+    kind: Literal["llm-synthesis"] = "llm-synthesis"
+    """What a recipe is for."""
     engine: Literal["llm"] = "llm"
     """How examples are made; `llm` follows the three stages of the paper (section 3.2)."""
     generator: str
@@ -156,13 +158,6 @@ class LlmSynthesis(Section):
         return given
 
 
-class LlmSynthesisRecipe(LlmSynthesis):
-    """The same from a file in recipes/."""
-
-    kind: Literal["llm-synthesis"]
-    """What the recipe is for."""
-
-
 def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis:
     """The settings of data_gen/tablehallu.py: ``engine=``, or the recipe's kind, says whose.
 
@@ -181,16 +176,14 @@ def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis
         hint = nearest(unknown[0], ENGINES)
         known = " or ".join(map(repr, ENGINES))
         raise ConfigError([f"engine: {known}, not {unknown[0]!r}{hint} (command line)"])
-    if any(token.startswith("recipe=") for token in tokens):
-        kind = kind_named(tokens)
-        llm = kind == "llm-synthesis" or (kind is None and named[-1:] == ["llm"])
-        return load(LlmSynthesisRecipe, tokens) if llm else load(SynthesisRecipe, tokens)
-    return load(LlmSynthesis, tokens) if named[-1:] == ["llm"] else load(Synthesis, tokens)
+    kind = kind_named(tokens)
+    llm = kind == "llm-synthesis" or (kind is None and named[-1:] == ["llm"])
+    return load(LlmSynthesis if llm else Synthesis, tokens)
 
 
 def _help() -> str:
     """Both engines on one page."""
-    recipes = [*recipes_of(SynthesisRecipe), *recipes_of(LlmSynthesisRecipe)]
+    recipes = [*recipes_of(Synthesis), *recipes_of(LlmSynthesis)]
     lines = [usage_text("[engine=program|llm | recipe=NAME] [key.sub=value ...]", recipes)]
     lines += ["", "engine=program", "", keys_text(Synthesis)]
     lines += ["", "engine=llm", "", keys_text(LlmSynthesis)]

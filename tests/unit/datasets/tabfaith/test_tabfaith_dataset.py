@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.config.load import ConfigError
+from tablemend.config import ConfigError, parse
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.program_summaries import plan_example
 from tablemend.datasets.tabfaith.prompting import STAGES, ask_for
-from tablemend.datasets.tabfaith.settings import TabFaith, read_settings
+from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.errors import TablemendError
 from tablemend.tables.markdown import locate_markdown, read_markdown
 from tablemend.tables.table import Table
@@ -208,7 +208,7 @@ def test_the_card_names_the_fields_that_the_files_have(made: Path) -> None:
 )  # fmt: skip
 def test_settings_that_cannot_be_are_named(tokens: list[str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        read_settings(tokens)
+        parse(TabFaith, tokens)
 
 
 def test_help_and_check_print_and_make_nothing(tmp_path: Path) -> None:

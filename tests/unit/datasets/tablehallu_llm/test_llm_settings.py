@@ -9,11 +9,10 @@ import pytest
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu.settings import Synthesis, SynthesisRecipe
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.settings import (
     LlmSynthesis,
-    LlmSynthesisRecipe,
     read_settings,
 )
 from tablemend.datasets.tablehallu_llm.topics import (
@@ -41,9 +40,9 @@ def settings(*tokens: str) -> LlmSynthesis:
         (["engine=program", "n=5"], Synthesis),
         (["engine=llm", "generator=scripted:a.jsonl"], LlmSynthesis),
         (["engine=program", "engine=llm", "generator=hf:a/b"], LlmSynthesis),
-        (["recipe=tablehallu-data"], SynthesisRecipe),
-        (["recipe=tablehallu-llm", "n=5"], LlmSynthesisRecipe),
-        (["recipe=tablehallu-llm", "engine=llm"], LlmSynthesisRecipe),
+        (["recipe=tablehallu-data"], Synthesis),
+        (["recipe=tablehallu-llm", "n=5"], LlmSynthesis),
+        (["recipe=tablehallu-llm", "engine=llm"], LlmSynthesis),
     ],
 )
 def test_the_engine_or_the_recipe_chooses(
