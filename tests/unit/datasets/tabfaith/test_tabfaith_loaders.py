@@ -44,18 +44,6 @@ def test_totto_spans_and_headers() -> None:
     assert table.rows == (("2019", "First", "41"), ("2020", "First", "38"))
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"table": []}, "no ToTTo record"),
-        ({"table": [[{"value": 5}]]}, "without a text"),
-    ],
-)
-def test_damaged_totto_records_are_one_line(change: dict[str, Any], reason: str) -> None:
-    with pytest.raises(TableError, match=reason):
-        read_totto({**TOTTO, **change})
-
-
 def test_the_official_sample_is_read() -> None:
     folder = SHARED_DATA / "totto_sample"
     if not folder.is_dir():
@@ -225,21 +213,3 @@ def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
     settings = TabFaith.model_validate({"sources": {"operations": str(tmp_path / "nothing")}})
     with pytest.raises(TablemendError, match="no such file or folder; `synthetic` is built in"):
         open_tables(settings, "operations")
-
-
-def test_totto_on_the_hub_is_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def load_dataset(name: str, config: str | None, *, split: str, revision: str | None) -> Any:
-        asked.append((name, config, split, revision))
-        return [TOTTO, {"table": [[cell("a")]]}, {**TOTTO, "table_page_title": "again"}]
-
-    monkeypatch.setattr("datasets.load_dataset", load_dataset)
-    settings = TabFaith.model_validate(
-        {"sources": {"general": "hub:someone/totto", "dataset_split": "validation"}}
-    )
-    tables, skipped = open_tables(settings, "general")
-    assert asked == [("someone/totto", None, "validation", None)]
-    assert tables.count == 1 and tables[0].where == "someone/totto:1"
-    assert tables[0].table.rows[0] == ("2019", "First", "41")
-    assert len(skipped) == 2 and skipped[1].reason == "the same table again"

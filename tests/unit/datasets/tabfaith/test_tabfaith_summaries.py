@@ -121,11 +121,6 @@ def test_every_part_and_number_stands_where_a_fact_says_and_every_fact_is_true(
         assert not any(character.isdigit() for character in bare), summary.text
 
 
-def test_a_seed_decides_all_and_another_seed_says_something_else() -> None:
-    assert verbalise(CLUBS, 5) == verbalise(CLUBS, 5)
-    assert len({verbalise(CLUBS, seed).text for seed in range(10)}) >= 9
-
-
 def test_all_operators_and_kinds_of_claims_are_said(
     summaries: list[tuple[Verbaliser, Summary]],
 ) -> None:
@@ -136,21 +131,6 @@ def test_all_operators_and_kinds_of_claims_are_said(
     )
     kinds = {fact.kind for fact in facts}
     assert kinds == {"numeric", "relational", "comparative", "temporal", "attribute"}
-
-
-def test_totals_are_no_entities() -> None:
-    for seed in range(15):
-        text = verbalise(CLUBS, seed).text
-        assert "148" not in text and "Total" not in text
-        assert "six clubs" not in text.casefold()
-
-
-def test_names_that_stand_twice_are_not_spoken_of() -> None:
-    rows = [["Alba", "41"], ["Alba", "12"], ["Borea", "38"], ["Corvo", "27"], ["Dorna", "7"]]
-    for seed in range(8):
-        text = verbalise(Table.of(["Club", "Points"], rows), seed).text
-        assert "Alba" not in text
-        assert "highest" not in text and "most" not in text  # Alba's 41 has no unique owner
 
 
 @pytest.mark.parametrize(
@@ -208,28 +188,6 @@ def test_wrong_numbers_match_no_cell_and_are_off_by_7_to_110_percent(
             assert case.error.text not in {cell.text for row in cells for cell in row}
 
 
-def beside_digits(text: str) -> str:
-    """What a number has around its digits, without a hedge."""
-    hedge = r"(?i)^(?:about|roughly|approximately|around|nearly|almost|just \w+|over|more than)"
-    return re.sub(r"[\d.,+-]|[mb]illion", "", re.sub(hedge, "", text)).strip()
-
-
-def test_no_unit_gives_an_exchanged_value_away(cases: dict[str, list[Case]]) -> None:
-    errors = [case.error for case in cases["REL"] if case.error.text[-1:].isdigit()]
-    assert len(errors) > 5
-    for error in errors:
-        assert beside_digits(error.text) == beside_digits(error.original), error
-
-
-def test_an_entity_that_a_later_sentence_takes_up_is_not_exchanged(
-    cases: dict[str, list[Case]],
-) -> None:
-    for case in cases["ATT"]:
-        parts = [(fact, part) for fact in case.summary.facts for part in fact.parts]
-        carried = {part.start for fact, part in parts if part.start < fact.sentence.start}
-        assert case.error.start not in carried
-
-
 def test_up_to_five_errors_never_share_a_place_or_a_claim() -> None:
     sizes: Counter[int] = Counter()
     for number, table in enumerate(tables(5, 3)):
@@ -259,20 +217,3 @@ def test_types_are_drawn_by_the_papers_mix_and_by_the_seed() -> None:
         drawn.update(error.type for error in injected.errors if injected)  # type: ignore[union-attr]
     assert sum(MIX.values()) == pytest.approx(100)
     assert drawn.most_common(1)[0][0] == "NUM" and set(drawn) == set(CLAIM_ERRORS)
-
-
-def test_what_cannot_be_made_false_is_left() -> None:
-    """Every club has 5 cups: no value and no name can be exchanged without staying true."""
-    rows = [["Alba", "5", "Lyon"], ["Borea", "5", "Graz"], ["Corvo", "5", "Porto"]]
-    table = Table.of(["Club", "Cups", "City"], rows)
-    for seed in range(12):
-        summary = verbalise(table, seed)
-        for type in ("REL", "ATT"):
-            if injected := inject(summary, table, seed, [type]):
-                fact = injected.facts[injected.errors[0].facts[0]]
-                assert fact.kind == "attribute"  # only the cities differ
-    cities = Table.of(["Club", "City"], [["Alba", "Lyon"], ["Borea", "Graz"], ["Corvo", "Porto"]])
-    summary = verbalise(cities, 0)
-    for type in ("NUM", "TMP"):
-        assert inject(summary, cities, 0, [type]) is None
-    assert inject(summary, cities, 0, count=5) is None

@@ -44,11 +44,6 @@ def test_tables_are_found_in_records_of_any_shape(record: Any) -> None:
     assert (table.columns, table.rows) == (("a", "b"), (("1", "2"),))
 
 
-def test_a_spanning_line_above_the_header_is_dropped() -> None:
-    record = {"table": [["", "", "Years ended", ""], ["", "2019", "2018", "2017"], list("abcd")]}
-    assert find_table(record).columns == ("", "2019", "2018", "2017")
-
-
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
@@ -121,13 +116,6 @@ def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "narrow.csv").write_text("a\n1\n")
     with pytest.raises(TablemendError, match=r"none of 1 tables is usable .*only one column"):
         open_maker(settings(f"source={tmp_path}"))
-
-
-@pytest.mark.parametrize("name", ["nowhere", "README.md"])
-def test_a_wrong_source_is_refused(name: str, tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("x")
-    with pytest.raises(TablemendError, match="source="):
-        open_source(settings(f"source={tmp_path / name}"))
 
 
 @pytest.fixture

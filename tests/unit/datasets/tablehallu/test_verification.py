@@ -76,10 +76,6 @@ def unrecorded_sentence(example: Example) -> Example:
     return edited(example, adversarial_context=text)
 
 
-def unrecorded_clean_sentence(example: Example) -> Example:
-    return edited(example, gold_context=example.gold_context + " More is to come.")
-
-
 def fact_missing(example: Example) -> Example:
     index = gold_index(example)
     table = example.gold_table
@@ -87,19 +83,6 @@ def fact_missing(example: Example) -> Example:
     rows = [list(row) for row in table.rows]
     rows[fact.row][table.columns.index(fact.column)] = None
     # The blank of another cell is filled, so that only the stated blank is wrong.
-    return edited(example, gold_table=Table.of(table.columns, rows))
-
-
-def blank_filled_in_the_table(example: Example) -> Example:
-    row, _, column = blank_of(example)
-    table = example.gold_table
-    rows = [list(cells) for cells in table.rows]
-    rows[row][table.columns.index(column)] = "Quorvex"
-    other = next(
-        i for i, fact in enumerate(example.facts) if i == gold_index(example) and fact.row >= 0
-    )
-    fact = example.facts[other]
-    rows[fact.row][table.columns.index(fact.column)] = None
     return edited(example, gold_table=Table.of(table.columns, rows))
 
 
@@ -165,19 +148,13 @@ def columns_swapped_in_the_query(example: Example) -> Example:
     return edited(example, query=query.replace("@", f'"{second}"'))
 
 
-def sort_rule_missing(example: Example) -> Example:
-    return edited(example, query=example.query.replace(example.constraints.sort_order, "any"))
-
-
 def cell_in_the_query(example: Example) -> Example:
     return edited(example, query=f"{example.query} Do not forget {example.gold_table.rows[0][0]}.")
 
 
 INJECTED: dict[Callable[[Example], Example], str] = {
     unrecorded_sentence: "unrecorded text in the adversarial context",
-    unrecorded_clean_sentence: "unrecorded text in the gold context",
     fact_missing: "blank cell stated",
-    blank_filled_in_the_table: "blank cell stated|gold fact missing",
     stated_twice: "gold fact stated twice",
     blank_stated_by_a_twin: "blank attribute stated for its entity",
     blank_named_without_a_fact: "blank attribute named beside its entity",
@@ -186,7 +163,6 @@ INJECTED: dict[Callable[[Example], Example], str] = {
     gold_out_of_scope: "gold row out of scope",
     order_reversed: "rows not in the declared order",
     columns_swapped_in_the_query: "columns not listed in order in the query",
-    sort_rule_missing: "sort rule not in the query",
     cell_in_the_query: "gold cell in the query",
 }
 
@@ -194,7 +170,7 @@ INJECTED: dict[Callable[[Example], Example], str] = {
 @pytest.mark.parametrize("inject", INJECTED, ids=lambda inject: inject.__name__)
 def test_an_injected_error_is_named(example: Example, inject: Callable[[Example], Example]) -> None:
     assert verify(example) is None
-    assert verify(inject(example)) in INJECTED[inject].split("|")
+    assert verify(inject(example)) == INJECTED[inject]
 
 
 def test_the_small_world_passes() -> None:

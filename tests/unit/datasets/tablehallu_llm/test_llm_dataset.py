@@ -14,18 +14,16 @@ from typing import Any
 import pytest
 from datasets import load_dataset
 
-from tablemend.backends.limits import BudgetSpent
 from tablemend.config import parse
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu_llm.dataset import ROWS, make_llm_dataset
 from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.topics import Topics, split_key
+from tablemend.datasets.tablehallu_llm.topics import Topics
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
 from tablemend.runs import Store
-from tests.support.files import file_size_limit
 
 N = 60
 GIVEN_UP = {7, 23}
@@ -182,29 +180,6 @@ def test_any_order_of_ending_gives_the_same_bytes(
         assert fake.made != sorted(fake.made)
 
 
-@pytest.mark.parametrize("stop_at", [1, 20])
-def test_a_spent_budget_keeps_what_is_in_flight_and_continues(
-    stop_at: int, fake: Fake, tmp_path: Path, whole: dict[str, bytes]
-) -> None:
-    out = tmp_path / "out"
-
-    async def spend(number: int) -> None:
-        if number == stop_at:
-            raise BudgetSpent("max_cost is reached")
-
-    fake.before = spend
-    with pytest.raises(BudgetSpent):
-        make_llm_dataset(settings(out, *PRICES), fake)
-    first = list(fake.made)
-    assert stored(out) == set(first)
-    assert stop_at not in first and len(first) <= stop_at + 8
-    assert set(range(stop_at)) <= set(first)  # in flight, so stored
-    fake.before = None
-    make_llm_dataset(settings(out, *PRICES), fake)
-    assert files(out) == whole
-    assert sorted(fake.made) == list(range(N))
-
-
 def test_a_server_that_is_gone_is_not_asked_for_every_row(
     fake: Fake, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
@@ -235,17 +210,6 @@ def test_rows_whose_requests_failed_are_asked_for_again(
     assert files(out) == whole
 
 
-def test_a_full_disk_loses_no_row(fake: Fake, tmp_path: Path, whole: dict[str, bytes]) -> None:
-    out = tmp_path / "out"
-    path = out / ROWS
-    with file_size_limit(40_000), pytest.raises(OSError, match="too large") as caught:
-        make_llm_dataset(settings(out, *PRICES), fake)
-    assert str(caught.value.filename) == str(path)
-    assert 0 < len(stored(out)) < N
-    make_llm_dataset(settings(out, *PRICES), fake)
-    assert files(out) == whole
-
-
 def test_more_rows_continue_a_data_set_and_fewer_are_refused(
     fake: Fake, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
@@ -257,33 +221,6 @@ def test_more_rows_continue_a_data_set_and_fewer_are_refused(
     with pytest.raises(TablemendError, match=f"holds a data set of n={N}, which n=25 would make"):
         make_llm_dataset(settings(out, *PRICES, "n=25"), fake)
     assert files(out) == whole
-
-
-def test_no_topic_stands_in_two_splits(fake: Fake, tmp_path: Path) -> None:
-    def same_topics(number: int) -> Row:
-        row = row_of(number)
-        topic = f"exports of land {number % 10} from {1980 + number // 10} to 1999"
-        example = row.example and dataclasses.replace(row.example, topic=topic, id="")
-        return dataclasses.replace(row, example=example)
-
-    fake.row_of = same_topics
-    shares = ("shares.train=0.4", "shares.validation=0.3", "shares.test=0.3")
-    make_llm_dataset(settings(tmp_path / "out", *shares), fake)
-    split_of: dict[str, str] = {}
-    for split in SPLITS:
-        for line in (tmp_path / "out" / f"{split}.jsonl").read_text().splitlines():
-            key = split_key(json.loads(line)["topic"])
-            assert split_of.setdefault(key, split) == split
-    assert len(split_of) == 10 and set(split_of.values()) == set(SPLITS)
-
-
-def test_no_row_at_all_is_an_error_with_the_reasons(fake: Fake, tmp_path: Path) -> None:
-    fake.row_of = lambda number: Row(number, None, row_of(7).rejections, row_of(7).calls)
-    for _ in range(2):
-        with pytest.raises(TablemendError, match=r"none of 60 rows .*60 x verify_kernel: INCORR"):
-            make_llm_dataset(settings(tmp_path / "out"), fake)
-    assert len((tmp_path / "out" / "rejected.jsonl").read_text().splitlines()) == N
-    assert len(fake.made) == N
 
 
 # what is in the folder
@@ -308,53 +245,7 @@ def test_a_folder_of_something_else_or_of_other_settings_or_in_use_is_refused(
     assert sorted(fake.made) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ("scripted:{}/none.jsonl", "No such file"),
-        ("hf:{}/none", "no checkpoint folder"),
-        ("openai:gpt@https://api.invalid/v1", "NO_SUCH_KEY"),
-    ],
-)
-def test_a_model_that_cannot_be_had_is_said_before_the_estimate(
-    model: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    options = ("generator_options.key_variable=NO_SUCH_KEY", "generator_options.cache=null")
-    asked = settings(out, f"generator={model.format(tmp_path)}", *options)
-    with pytest.raises(TablemendError, match=message):
-        make_llm_dataset(asked)
-    assert not out.exists() and capsys.readouterr().out == ""
-
-
-def test_settings_without_a_row_bind_nobody(fake: Fake, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-
-    async def fail(number: int) -> None:
-        raise TablemendError("no such model")
-
-    fake.before = fail
-    with pytest.raises(TablemendError, match="no such model"):
-        make_llm_dataset(settings(out), fake)
-    fake.before = None
-    make_llm_dataset(settings(out, "generator=hf:a/c"), fake)
-    assert json.loads((out / "settings.json").read_text())["generator"] == "hf:a/c"
-    fake.made.clear()
-    make_llm_dataset(settings(out, "generator=hf:a/c"), fake)
-    assert not fake.made and fake.opened == 2  # found finished
-
-
 # before and after
-
-
-def test_an_estimate_alone_makes_and_writes_nothing(
-    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_llm_dataset(settings(tmp_path / "out", "estimate_only=true", *PRICES), fake)
-    assert not fake.made and not (tmp_path / "out").exists()
-    assert capsys.readouterr().out == (
-        f"no estimate for {N} rows yet: it is made from 3 rows or more (n=5)\n"
-    )
 
 
 def test_an_estimate_rests_on_the_rows_that_are_there(

@@ -46,22 +46,3 @@ def test_edits_are_found_and_others_are_not(edit: Callable[[Rows], Rows], same: 
         names = [f"column {i}" for i in range(len(table.columns))]
         found = kernels.add_or_find(1000 + number, Table.of(names, rows))
         assert found == (number if same else None), table.title
-
-
-def test_the_most_similar_earlier_kernel_is_named() -> None:
-    table = TABLES[0]
-    rows = [list(row) for row in table.rows]
-    far = [[*row[:3], f"Port {number}", *row[4:]] for number, row in enumerate(rows)]
-    near = _one_cell(rows)
-    kernels = Kernels()
-    assert kernels.add_or_find(1, Table.of(table.columns, far)) is None
-    assert kernels.add_or_find(2, Table.of(table.columns, near)) is None
-    assert kernels.add_or_find(3, table) == 2
-
-
-def test_a_table_without_values_is_nobodys_duplicate() -> None:
-    empty = Table.of(["A", "B"], [[None, None]])
-    single = Table.of(["A", "B"], [["x", None]])
-    kernels = Kernels()
-    assert [kernels.add_or_find(number, empty) for number in (1, 2)] == [None, None]
-    assert [kernels.add_or_find(number, single) for number in (3, 4)] == [None, 3]

@@ -15,7 +15,7 @@ from tablemend.datasets.tablehallu_llm.parsing import SCHEMAS
 from tablemend.datasets.tablehallu_llm.prompting import prompt
 from tablemend.prompting import replies
 from tablemend.prompting.replies import Unreadable
-from tablemend.records import Condition, Constraints
+from tablemend.records import Condition
 
 KERNEL: dict[str, Any] = {
     "title": "Ferries",
@@ -125,81 +125,6 @@ def test_unreadable_kernels(text: str, kind: str) -> None:
     assert kind_of(lambda: parsing.read_kernel(text)) == kind
 
 
-INNER = json.dumps(CONSTRAINTS)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ('{"constraints": ' + INNER[:-30], replies.TRUNCATED),
-        ('{"constraints": ' + INNER, replies.TRUNCATED),
-        (f'{{"draft": {INNER}, "final": {{"entity_scope": ["b"], "sort_col', replies.TRUNCATED),
-        (f'{{"draft": {INNER}, "note": "a }} in a str', replies.TRUNCATED),
-        (f'{INNER}\nBetter: {{"entity_scope": ["b"], "sort_col', replies.TRUNCATED),
-        (f"{{draft: {INNER}}}", replies.INVALID),
-        (f'{{"a": 1, "a": {INNER}}}', replies.INVALID),
-    ],
-)
-def test_a_part_of_a_broken_answer_is_never_taken_for_the_answer(text: str, kind: str) -> None:
-    assert kind_of(lambda: parsing.read_constraints(text)) == kind
-
-
-@pytest.mark.parametrize("wrap", [False, True])
-def test_constraints(wrap: bool) -> None:
-    text = json.dumps({"constraints": CONSTRAINTS} if wrap else CONSTRAINTS)
-    assert parsing.read_constraints(text) == Constraints(
-        ("ferries",),
-        "1995 to 2005",
-        "Launched",
-        "descending",
-        (Condition("Launched", "1995", "2005"),),
-    )
-
-
-def test_constraints_say_none_in_several_ways() -> None:
-    loose = {
-        **CONSTRAINTS,
-        "entity_scope": "ferries",
-        "numerical_range": "None",
-        "sort_order": "Desc",
-        "conditions": [{"column": "Type", "low": None, "high": "none", "values": "car"}],
-    }
-    found = parsing.read_constraints(json.dumps(loose))
-    assert found.entity_scope == ("ferries",) and found.numerical_range is None
-    assert found.sort_order == "descending"
-    assert found.conditions == (Condition("Type", values=("car",)),)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"conditions": None},
-        {"conditions": ["Launched"]},
-        {"conditions": [{"low": "1"}]},
-        {"entity_scope": {"a": 4}},
-        {"sort_order": None},
-    ],
-)
-def test_unreadable_constraints(changes: dict[str, Any]) -> None:
-    text = json.dumps({**CONSTRAINTS, **changes})
-    assert kind_of(lambda: parsing.read_constraints(text)) == replies.WRONG_FIELD
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Please make a table.\nSort it.",
-        '"Please make a table. Sort it."',
-        "```\nPlease make a table. Sort it.\n```",
-        "Here is the request:\n\nPlease make a table. Sort it.",
-        "**Query:** Please make a table. Sort it.",
-        "Sure! Here's the request:\n```text\nPlease make a table. Sort it.\n```",
-    ],
-)
-def test_a_request_is_freed_of_its_wrapping(text: str) -> None:
-    assert parsing.read_query(text) == "Please make a table. Sort it."
-
-
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -302,17 +227,4 @@ def read_all(text: str) -> None:
 @example(" " * 50_000 + "x")
 @example("here is " + " " * 50_000)
 def test_no_text_raises_anything_but_unreadable(text: str) -> None:
-    read_all(text)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.sampled_from([KERNEL, CONSTRAINTS]), st.data())
-def test_no_object_raises_anything_but_unreadable(
-    base: dict[str, Any], data: st.DataObject
-) -> None:
-    changed = dict(base)
-    for name in data.draw(st.lists(st.sampled_from(sorted(base)), max_size=3)):
-        changed[name] = data.draw(_VALUES)
-    text = json.dumps(changed)
-    read_all(text[: data.draw(st.integers(0, len(text)))])
     read_all(text)

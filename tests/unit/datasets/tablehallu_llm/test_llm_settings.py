@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.settings import (
@@ -16,12 +15,8 @@ from tablemend.datasets.tablehallu_llm.settings import (
     read_settings,
 )
 from tablemend.datasets.tablehallu_llm.topics import (
-    Topic,
-    lists,
     open_topics,
-    slots_of,
     split_key,
-    templates,
 )
 from tablemend.errors import TablemendError
 
@@ -72,19 +67,6 @@ def test_what_cannot_be_meant_is_refused(
         read_settings(tokens)
 
 
-def test_help_shows_both_engines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(SystemExit) as caught:
-        read_settings(["--help"])
-    assert caught.value.code == 0
-    page = capsys.readouterr().out
-    for words in ("engine=program", "engine=llm", "verifier_options.max_cost", "distractors:"):
-        assert words in page
-    assert "tablehallu-data" in page and "tablehallu-llm" in page
-
-
 def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
     one = settings("n=5", "generator_options.concurrency=3", "concurrency=7")
     two = settings("generator=openai:some/model@http://b:2/v1,http://c:3/v1")
@@ -95,14 +77,6 @@ def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
         "generator_options.vllm.reasoning_parser=qwen3",
     )  # fmt: skip
     assert all(settings(other).noted() != one.noted() for other in others)
-
-
-def test_a_verifier_of_the_same_name_is_one_model() -> None:
-    assert settings().one_model
-    assert settings(f"verifier={SERVED}").one_model
-    assert not settings("verifier_options.timeout=9").one_model
-    another = settings("verifier=hf:a/b", "generator_options.key_variable=MINE")
-    assert not another.one_model and another.asked_of_verifier == BackendOptions()  # not its key
 
 
 def test_weights_of_a_folder_are_noted(tmp_path: Path) -> None:
@@ -120,14 +94,6 @@ def test_weights_of_a_folder_are_noted(tmp_path: Path) -> None:
     assert "generator_weights" not in settings("generator=hf:owner/name").noted()
 
 
-def test_every_sub_category_has_topics_and_every_slot_a_list() -> None:
-    assert set(templates()) == {sub.name for sub in SUB_CATEGORIES}
-    used = {slot for texts in templates().values() for text in texts for slot in slots_of(text)}
-    assert used == set(lists())
-    for words in lists().values():
-        assert len(set(words)) == len(words) and all(word == word.strip() for word in words)
-
-
 def test_topics_are_not_repeated_while_they_last() -> None:
     topics = open_topics(None, seed=0)
     count = 100 * len(SUB_CATEGORIES)
@@ -137,30 +103,6 @@ def test_topics_are_not_repeated_while_they_last() -> None:
     assert set(Counter((t.category, t.domain) for t in drawn)) == {
         (sub.category, sub.domain) for sub in SUB_CATEGORIES
     }
-
-
-def test_the_seed_and_the_number_decide_a_topic() -> None:
-    numbers = (0, 5, 77, 5_000, 90_000)
-    topics = [open_topics(None, seed).topic(number) for seed in (0, 1) for number in numbers]
-    assert topics == [
-        open_topics(None, seed).topic(number) for seed in (0, 1) for number in numbers
-    ]
-    assert len(set(topics)) == len(topics)
-
-
-def test_topics_of_ones_own(tmp_path: Path) -> None:
-    path = tmp_path / "topics.txt"
-    lines = ["lighthouses of Brittany", "", " steam engines "]
-    path.write_text("\n".join(lines))
-    topics = open_topics(str(path), seed=3)
-    drawn = [topics.topic(number) for number in range(4)]
-    assert set(drawn[:2]) == set(drawn[2:]) == {
-        Topic("lighthouses of Brittany", "Own topics", "Own topics"),
-        Topic("steam engines", "Own topics", "Own topics"),
-    }  # fmt: skip
-    assert topics.count == 2
-    path.write_text("lighthouses of Brittany\n")
-    assert open_topics(str(path), seed=3).digest != topics.digest
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from tablemend.backends.requests import Completion, Message, Request, Sampling
 from tablemend.datasets.tablehallu_llm.asking import Asked
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, draw_difficulty, make_row
+from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import Topic
-from tablemend.prompting.replies import CUT, REFUSED, REQUEST_FAILED
+from tablemend.prompting.replies import REQUEST_FAILED
 from tests.support.prompts import recognise
 
 TOPIC = Topic("ferries of the Lunel Islands", "Technology & Business", "Transport & Energy")
@@ -197,46 +197,11 @@ def test_a_text_that_the_verifier_refuses_is_written_anew_with_its_reason(
     assert never.stages.count("perturb") == 2
 
 
-def test_a_query_that_cannot_be_had_costs_the_kernel() -> None:
-    model = Fake(query=["Give me a table of Alba and Sella."] * 3)
-    row = make(model, retries=2, restarts=1)
-    assert row.example is not None
-    assert model.stages == ["kernel", *["query"] * 3, *GOOD]
-
-
 def test_a_failed_request_gives_the_row_up_at_once_and_says_so() -> None:
     model = Fake(constraints=[{"finish_reason": "error", "error": "503 after 7 tries"}])
     row = make(model, retries=5, restarts=5)
     assert row.example is None and model.stages == list(GOOD)[:3]
     assert row.rejections == (("constraints", REQUEST_FAILED, "503 after 7 tries", 0),)
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        ({"text": "half a qu", "finish_reason": "length"}, CUT),
-        ({"text": "no, thank you", "finish_reason": "refusal"}, REFUSED),
-    ],
-)
-def test_an_answer_that_is_none_is_drawn_anew_and_never_shown(
-    answer: dict[str, Any], kind: str
-) -> None:
-    model = Fake(query=[answer])
-    row = make(model)
-    assert row.example is not None
-    first, again = (chat for stage, chat in model.asked if stage == "query")
-    assert first == again
-    assert [call.verdict for call in row.calls if call.stage == "query"] == [
-        "unreadable",
-        "accepted",
-    ]
-    assert [rejection.kind for rejection in row.rejections] == [kind]
-
-
-def test_a_text_that_nobody_verified_is_neither_accepted_nor_rejected() -> None:
-    row = make(Fake(verify_preserved=["perhaps"] * 9), retries=0)
-    assert row.example is None
-    assert [call.verdict for call in row.calls[-2:]] == ["unverified", "unreadable"]
 
 
 def test_an_unreadable_verdict_is_none() -> None:
@@ -248,10 +213,3 @@ def test_an_unreadable_verdict_is_none() -> None:
     never = make(Fake(verify_kernel=["It looks fine."] * 9), retries=2, restarts=0)
     assert never.example is None
     assert {rejection.kind for rejection in never.rejections} == {"no verdict"}
-
-
-def test_a_row_is_the_same_whenever_it_is_made() -> None:
-    assert make(Fake(), 4) == make(Fake(), 4)
-    mixed = LlmSynthesis(generator="hf:a/b", difficulty="mixed")
-    drawn = Counter(draw_difficulty(mixed, number) for number in range(300))
-    assert min(drawn[name] for name in ("easy", "medium", "hard")) > 60
