@@ -21,8 +21,8 @@ from random import Random
 
 from tablemend.backends.backend import open_backend
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
-from tablemend.datasets.tabfaith.summary import Fact, InjectedError
+from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.by_program import ProgramExtractor, ProgramVerifier
@@ -36,7 +36,7 @@ from tablemend.records import ClaimError
 from tablemend.values.cells import same_value
 
 SEED = "mending"
-Pair = tuple[Named, str, tuple[Fact, ...], Unfaithful]
+Pair = tuple[Named, str, tuple[Fact, ...], Summary]
 """A table, a faithful summary of it, its claims, and the same with one error."""
 
 

@@ -40,7 +40,8 @@ from scipy.sparse import csr_matrix
 import user_texts
 from tablemend.claims.extract import extract_claims
 from tablemend.config import Section, load
-from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
+from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.summary import Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
@@ -160,7 +161,7 @@ def _summaries(named: Named) -> Iterator[Item]:
         return
     injector = Injector(faithful, verbaliser)
     for count in ERRORS:
-        text: Unfaithful | None = Unfaithful(faithful.text, faithful.facts, ())
+        text: Summary | None = Summary(faithful.text, faithful.facts, ())
         if count:
             text = injector.inject_mixed(count, Random(f"{seed}:{count}"))
         if text is None:

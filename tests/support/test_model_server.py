@@ -21,7 +21,7 @@ from tablemend.datasets.tablehallu_llm.prompting import STAGES, render, with_pro
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import Models, make_row
-from tablemend.datasets.tablehallu_llm.topics import PoolTopics
+from tablemend.datasets.tablehallu_llm.topics import open_topics
 from tablemend.errors import TablemendError
 from tablemend.prompting.replies import Problem
 from tests.support.model_server import scripted
@@ -174,7 +174,7 @@ def test_whole_rows_are_made_through_the_server(
     faults: str, model_server: Callable[..., str]
 ) -> None:
     """The chain, its client and the server as a process."""
-    settings, topics = LlmSynthesis(generator="hf:a/b", retries=6, restarts=3), PoolTopics(seed=1)
+    settings, topics = LlmSynthesis(generator="hf:a/b", retries=6, restarts=3), open_topics(None, 1)
     options = BackendOptions(cache=None, backoff=0.01, retries=8)
     with open_backend(model_server("--seed=2", f"--faults={faults}"), options) as backend:
         asked = Asked("scripted", backend, Sampling(30_000, 0.6))

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.datasets.tabfaith.filings import read_filing
-from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
+from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
@@ -150,7 +150,7 @@ def summarise_table(named: Named, verify: bool = True) -> list[Summary]:
     except Unsayable:
         return []
     injector = Injector(faithful, verbaliser)
-    texts = [Unfaithful(faithful.text, faithful.facts, ())]
+    texts = [faithful]
     for count in range(1, MOST_ERRORS + 1):
         injected = injector.inject_mixed(count, Random(f"{seed}:{count}"))
         if injected is not None:

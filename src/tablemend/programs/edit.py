@@ -260,11 +260,11 @@ def _beside(statement: Statement, table: TypedTable) -> Iterator[Amount]:
     result = execute(program, table)
     own = result.cells[:1]
     for place, row in enumerate(table.cells):
-        inside = any((cell.row, cell.column) in own for cell in row)
+        inside = any(cell.place in own for cell in row)
         for cell in row if inside else row[program.column : program.column + 1]:
             if (
                 cell.kind == "number"
-                and (cell.row, cell.column) not in own
+                and cell.place not in own
                 and (cell.unit, cell.measure) == (result.unit, result.measure)
                 and not table.rows[place].total
             ):

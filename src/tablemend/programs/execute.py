@@ -165,9 +165,7 @@ def _meets(condition: Condition, row: int, table: TypedTable) -> bool:
     column, relation, value = condition.column, condition.relation, condition.value
     if column == PATH:
         return value in table.rows[row].keys
-    if not 0 <= column < len(table.columns):
-        raise _Undefined("no such column")
-    cell = table.cells[row][column]
+    cell = _cell(row, column, table)
     if isinstance(value, str):
         if relation == "=":
             return cell.key == value
@@ -181,6 +179,12 @@ def _meets(condition: Condition, row: int, table: TypedTable) -> bool:
     if relation not in _COMPARE or cell.kind not in ("number", "date"):
         return False
     return _COMPARE[relation](cell.value, value)
+
+
+def _cell(row: int, column: int, table: TypedTable) -> Cell:
+    if not 0 <= column < len(table.columns):
+        raise _Undefined("no such column")
+    return table.cells[row][column]
 
 
 def _ranked(rank: Rank, table: TypedTable) -> int:
@@ -197,17 +201,11 @@ def _ranked(rank: Rank, table: TypedTable) -> int:
 
 def _numbers(rows: RowSet, column: int, table: TypedTable) -> list[tuple[int, Cell]]:
     """The rows of a set with their numbers, or dates, of one unit in a column; at least one."""
-    places = _rows(rows, table)
-    if not 0 <= column < len(table.columns):
-        raise _Undefined("no such column")
-    found = [
-        (place, cell)
-        for place in places
-        if (cell := table.cells[place][column]).kind in ("number", "date")
-    ]
-    texts = sum(table.cells[place][column].kind == "text" for place in places)
+    cells = [(row, _cell(row, column, table)) for row in _rows(rows, table)]
+    found = [(row, cell) for row, cell in cells if cell.kind in ("number", "date")]
+    texts = sum(cell.kind == "text" for _, cell in cells)
     if not found or texts > len(found):
-        raise _Undefined("no numbers" if places else "no such row")
+        raise _Undefined("no numbers" if cells else "no such row")
     first = found[0][1]
     if not all(_alike(cell, first) for _, cell in found):
         raise _Undefined("numbers of several units")
@@ -224,23 +222,21 @@ def _alike(one: Cell | Result, other: Cell | Result) -> bool:
 
 
 def _value(program: Value, table: TypedTable) -> Result:
-    places = _rows(program.rows, table)
-    if not places:
+    cells = [_cell(row, program.column, table) for row in _rows(program.rows, table)]
+    if not cells:
         raise _Undefined("no such row")
-    if not 0 <= program.column < len(table.columns):
-        raise _Undefined("no such column")
-    cells = [table.cells[place][program.column] for place in places]
     cell = cells[0]
     if cell.kind == "blank":
         raise _Undefined("the cell is empty")
     if any(other.key != cell.key or other.value != cell.value for other in cells[1:]):
         raise _Undefined(f"{len(cells)} rows with different values")
-    decided = tuple((other.row, other.column) for other in cells)
+    decided = tuple(other.place for other in cells)
     if isinstance(program.rows, Rank):
+        (row,) = _rows(program.rows, table)
+        own = table.cells[row][program.rows.column]
         ranked = _numbers(program.rows.rows, program.rows.column, table)
-        own = table.cells[places[0]][program.rows.column]
-        others = ((other.row, other.column) for _, other in ranked)
-        decided = tuple(dict.fromkeys((*decided, (own.row, own.column), *others)))
+        others = (other.place for _, other in ranked)
+        decided = tuple(dict.fromkeys((*decided, own.place, *others)))
     key = "" if cell.kind == "number" else cell.key
     value = None if cell.kind == "text" else cell.value
     return Result(value, key, cell.text, cell.unit, cell.measure, cell.decimals, decided)
@@ -250,9 +246,7 @@ def _count(program: Count, table: TypedTable) -> Result:
     places = _rows(program.rows, table)
     conditions = program.rows.conditions if isinstance(program.rows, Rows) else ()
     columns = [c.column for c in conditions if c.column >= 0] or [table.key]
-    cells = tuple(
-        (cell.row, cell.column) for place in places for cell in [table.cells[place][columns[-1]]]
-    )
+    cells = tuple(table.cells[place][columns[-1]].place for place in places)
     return Result(float(len(places)), cells=cells)
 
 
@@ -261,12 +255,12 @@ def _aggregate(program: Aggregate, table: TypedTable) -> Result:
     if cells[0].kind == "date" and program.op not in ("max", "min"):
         raise _Undefined("dates do not add up")
     value = _AGGREGATES[program.op]([cell.value for cell in cells])
-    places = tuple((cell.row, cell.column) for cell in cells)
+    places = tuple(cell.place for cell in cells)
     key = text = ""
     if program.op in ("max", "min"):
         best = next(cell for cell in cells if cell.value == value)
         key, text = (best.key if best.kind == "date" else ""), best.text
-        places = tuple(dict.fromkeys(((best.row, best.column), *places)))
+        places = tuple(dict.fromkeys((best.place, *places)))
     decimals = max(cell.decimals for cell in cells)
     return Result(value, key, text, cells[0].unit, cells[0].measure, decimals, places)
 
@@ -331,18 +325,16 @@ def _share(one: float, other: float, percent: bool, cells: tuple[Place, ...]) ->
 
 
 def _group_by(program: GroupBy, table: TypedTable) -> Result:
-    if not 0 <= program.by < len(table.columns):
-        raise _Undefined("no such column")
     groups: dict[str, tuple[Cell, list[int]]] = {}
     for place in _rows(program.rows, table):
-        cell = table.cells[place][program.by]
+        cell = _cell(place, program.by, table)
         if cell.kind != "blank":
             groups.setdefault(cell.key, (cell, []))[1].append(place)
     found: list[tuple[float, Cell, tuple[Place, ...]]] = []
     for key, (cell, places) in groups.items():
         own = Rows((*program.rows.conditions, Condition(program.by, "=", key)))
         if program.op == "count":
-            found.append((float(len(places)), cell, ((cell.row, cell.column),)))
+            found.append((float(len(places)), cell, (cell.place,)))
             continue
         result = _aggregate(Aggregate(program.op, own, program.column), table)
         found.append((cast(float, result.value), cell, result.cells))
@@ -384,15 +376,8 @@ def _quantifier(program: Quantifier, table: TypedTable) -> Result:
     if not rows:
         raise _Undefined("no such row")
     counted = table.body if program.quantifier == "only" else rows
-    filled = [
-        place
-        for place in counted
-        if condition.column == PATH
-        or (
-            (0 <= condition.column < len(table.columns))
-            and table.cells[place][condition.column].kind != "blank"
-        )
-    ]
+    column = table.key if condition.column == PATH else condition.column
+    filled = [row for row in counted if _cell(row, column, table).kind != "blank"]
     met = [place for place in filled if _meets(condition, place, table)]
     if not filled:
         raise _Undefined("the cells are empty")
@@ -404,12 +389,7 @@ def _quantifier(program: Quantifier, table: TypedTable) -> Result:
         "few": 2 * len(met) < len(filled),
         "some": bool(met),
     }[program.quantifier]
-    cells = tuple(
-        (cell.row, cell.column)
-        for place in filled
-        for cell in [table.cells[place][max(condition.column, 0)]]
-    )
-    return Result(decided, cells=cells)
+    return Result(decided, cells=tuple(table.cells[row][column].place for row in filled))
 
 
 def _trend(program: Trend, table: TypedTable) -> Result:
@@ -425,7 +405,7 @@ def _trend(program: Trend, table: TypedTable) -> Result:
         raise _Undefined("no relation of numbers")
     values = [cell.value for _, cell in found]
     holds = all(relation(after, before) for before, after in pairwise(values))
-    return Result(holds, cells=tuple((cell.row, cell.column) for _, cell in found))
+    return Result(holds, cells=tuple(cell.place for _, cell in found))
 
 
 _RUN: Mapping[type, Callable[..., Result]] = {

@@ -95,7 +95,7 @@ class Sampler:
             for cell in [self._cell(row, measure)]
             if cell.kind != "blank"
             and not measure.flags
-            and (cell.row, cell.column) not in self.said
+            and cell.place not in self.said
             and (measure.kind == "text" or self._holds_number(row, measure))
         ]
         wanted = self.rng.choice((1, 2) if name else (2, 2, 3))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from tablemend.programs.execute import execute, rows_of
 from tablemend.programs.nouns import (
@@ -169,7 +169,8 @@ class Voice:
         Raises:
             Unsayable: there are no words for it.
         """
-        return self._render(_DRAFTS[type(statement.program)](self, statement))
+        program = statement.program
+        return self._render(_DRAFTS[type(program)](self, statement, program))
 
     def say_list(self, statements: Sequence[Statement], again: str = "") -> Said:
         """Several values of one row; ``again`` stands for its name where it was just named.
@@ -349,8 +350,7 @@ class Voice:
 
     # One draft an operator
 
-    def _value(self, statement: Statement) -> _Draft:
-        program = cast(Value, statement.program)
+    def _value(self, statement: Statement, program: Value) -> _Draft:
         if isinstance(program.rows, Rank):
             return self._superlative(statement, program, program.rows)
         measure = self._measure(program.column)
@@ -400,8 +400,7 @@ class Voice:
             beside += self._population(words, Rows(among))
         return self._draft(statement, families, words, measure, beside)
 
-    def _compare(self, statement: Statement) -> _Draft:
-        program = cast(Compare, statement.program)
+    def _compare(self, statement: Statement, program: Compare) -> _Draft:
         left, right = program.left, program.right
         less = (program.relation in _BELOW) is bool(statement.stated)
         if isinstance(left, Value) and isinstance(right, Value) and left.column != right.column:
@@ -434,9 +433,9 @@ class Voice:
         families = ["against_counted" if measure.counted else "against"]
         return self._draft(statement, families, words, measure, beside)
 
-    def _difference(self, statement: Statement) -> _Draft:
+    def _difference(self, statement: Statement, program: Difference | Change) -> _Draft:
         """How much more one entity has, or how far something went from one period to another."""
-        program, stated = cast(Difference | Change, statement.program), statement.stated
+        stated = statement.stated
         measure, words, beside = self._pair(program.left, program.right)
         is_change = isinstance(program, Change)
         if is_change is not ("q" in words) or not isinstance(stated, Amount):
@@ -452,8 +451,7 @@ class Voice:
         family += "_counted" if measure.counted and not is_change else ""
         return self._draft(statement, [family], words, measure, beside, "numeric", "value", "d")
 
-    def _ratio(self, statement: Statement) -> _Draft:
-        program = cast(Ratio, statement.program)
+    def _ratio(self, statement: Statement, program: Ratio) -> _Draft:
         if isinstance(program.left, Value) and isinstance(program.right, Aggregate):
             measure = self._measure(program.left.column)
             words = self._address(program.left.rows) | self._of(measure)
@@ -465,8 +463,7 @@ class Voice:
         words["r"] = self._stated(statement)
         return self._draft(statement, families, words, measure, beside, "numeric", "value", "r")
 
-    def _count(self, statement: Statement) -> _Draft:
-        program = cast(Count, statement.program)
+    def _count(self, statement: Statement, program: Count) -> _Draft:
         conditions = program.rows.conditions if isinstance(program.rows, Rows) else ()
         if len(conditions) != 1:
             raise Unsayable("no template for such a count")
@@ -506,8 +503,7 @@ class Voice:
         said = self._amount(Amount(value, unit, scale * 10.0**-decimals), cell.measure)
         return {"c": self.rng.choice(words[condition.relation]), "t": said}
 
-    def _quantifier(self, statement: Statement) -> _Draft:
-        program = cast(Quantifier, statement.program)
+    def _quantifier(self, statement: Statement, program: Quantifier) -> _Draft:
         measure = self._measure(program.condition.column)
         words = self._of(measure) | self._bound(program.condition, measure)
         counted = "_counted" if measure.counted else ""
@@ -523,8 +519,7 @@ class Voice:
                 families.append("quantified_most")
         return self._draft(statement, families, words, measure, focus=cast(Role, focus))
 
-    def _aggregate(self, statement: Statement) -> _Draft:
-        program = cast(Aggregate, statement.program)
+    def _aggregate(self, statement: Statement, program: Aggregate) -> _Draft:
         measure = self._measure(program.column)
         among = program.rows.conditions if isinstance(program.rows, Rows) else ()
         words = self._of(measure) | {"v": self._stated(statement)}
@@ -540,8 +535,7 @@ class Voice:
         beside = self._population(words, Rows(among))
         return self._draft(statement, families, words, measure, beside, "numeric", "value")
 
-    def _between(self, statement: Statement) -> _Draft:
-        program = cast(Between, statement.program)
+    def _between(self, statement: Statement, program: Between) -> _Draft:
         if not isinstance(program.left, Value) or not isinstance(program.limits, Value):
             raise Unsayable("no template for such limits")
         measure = self._measure(program.left.column)
@@ -549,8 +543,7 @@ class Voice:
         beside = self._beside(program.left, words, {"value": "v"})
         return self._draft(statement, ["range"], words, measure, beside)
 
-    def _trend(self, statement: Statement) -> _Draft:
-        program = cast(Trend, statement.program)
+    def _trend(self, statement: Statement, program: Trend) -> _Draft:
         measure = self._measure(program.column)
         words, ends = self._of(measure), dict[str, Period]()
         for condition in program.rows.conditions:
@@ -566,8 +559,7 @@ class Voice:
         words["c"] = f"{verb} {self.rng.choice(EVERY).format(grain=grain)}"
         return self._draft(statement, ["trend"], words, measure)
 
-    def _group(self, statement: Statement) -> _Draft:
-        program = cast(GroupBy, statement.program)
+    def _group(self, statement: Statement, program: GroupBy) -> _Draft:
         measure, pair = self._measure(program.by), "common"
         noun = noun_of(self.speaker.table.columns[program.by].header)
         words, families = {"k": noun, "g": str(statement.stated)}, ["group_count"]
@@ -634,7 +626,7 @@ class Voice:
         return template
 
 
-_DRAFTS: dict[type[Program], Callable[[Voice, Statement], _Draft]] = {
+_DRAFTS: dict[type[Program], Callable[[Voice, Statement, Any], _Draft]] = {
     Value: Voice._value,
     Compare: Voice._compare,
     Difference: Voice._difference,

@@ -55,6 +55,11 @@ class Cell(NamedTuple):
     measure: str = ""
     decimals: int = 0
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Row and column in the table as written."""
+        return self.row, self.column
+
 
 class Column(NamedTuple):
     """A column.

@@ -34,28 +34,13 @@ _WORST = 0.02
 """A wrong number is off by more than this share, so that no rounding explains it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unfaithful:
-    """A summary with errors.
-
-    Attributes:
-        text: what it says now.
-        facts: the claims at their new places, the false ones included, with what they say now.
-        errors: in the order of the text; no two overlap or concern one claim.
-    """
-
-    text: str
-    facts: tuple[Fact, ...]
-    errors: tuple[InjectedError, ...]
-
-
 def inject(
     summary: Summary,
     table: Table,
     seed: int | str,
     types: Sequence[ClaimError] = (),
     count: int = 1,
-) -> Unfaithful | None:
+) -> Summary | None:
     """Inject errors in a faithful summary of a table.
 
     Args:
@@ -103,13 +88,13 @@ class Injector:
             for span in {Span(part.start, part.end) for part in fact.parts}:
                 self._users.setdefault(span, []).append(index)
 
-    def inject(self, types: Sequence[ClaimError], rng: Random) -> Unfaithful | None:
+    def inject(self, types: Sequence[ClaimError], rng: Random) -> Summary | None:
         """Errors of exactly these types, or ``None``."""
         return self._choose([[type] for type in types], rng)
 
     def inject_mixed(
         self, count: int, rng: Random, mix: Mapping[ClaimError, float] = MIX
-    ) -> Unfaithful | None:
+    ) -> Summary | None:
         """So many errors, each of a type drawn from those that still fit, or ``None``."""
 
         def drawn() -> Iterator[ClaimError]:
@@ -121,7 +106,7 @@ class Injector:
 
         return self._choose((drawn() for _ in range(count)), rng)
 
-    def _choose(self, wanted: Iterable[Iterable[ClaimError]], rng: Random) -> Unfaithful | None:
+    def _choose(self, wanted: Iterable[Iterable[ClaimError]], rng: Random) -> Summary | None:
         """For each error wanted the first of the types given that fits."""
         chosen: list[_Wrong] = []
         for types in wanted:
@@ -228,7 +213,7 @@ class Injector:
         table = self._verbaliser.speaker(fact.turned).table
         return 1 < edit.new.value <= len(table.body) - bool(counts)
 
-    def _apply(self, chosen: Sequence[_Wrong]) -> Unfaithful:
+    def _apply(self, chosen: Sequence[_Wrong]) -> Summary:
         """The edited text; every part and sentence moves along."""
         wrongs = sorted(chosen, key=lambda wrong: wrong.part.start)
 
@@ -260,7 +245,7 @@ class Injector:
             statement = false.get(index, fact.statement)
             sentence = moved(*fact.sentence)
             facts.append(replace(fact, parts=parts, statement=statement, sentence=sentence))
-        return Unfaithful(text, tuple(facts), tuple(errors))
+        return Summary(text, tuple(facts), tuple(errors))
 
     def _expected(self, fact: Fact, part: Part) -> str:
         """What the table says there: a cell as written, else the summary's own words."""

@@ -12,7 +12,7 @@ from tablemend.datasets.splits import split_of
 from tablemend.datasets.tabfaith import injection, verbaliser
 from tablemend.datasets.tabfaith.domains import DOMAINS, Domain
 from tablemend.datasets.tabfaith.examples import TabFaithExample
-from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
+from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import Found, Tables
 from tablemend.datasets.tabfaith.summary import Summary
@@ -120,15 +120,14 @@ def make_example(
     planned = plan_example(settings, number)
     rng = Random(f"tabfaith:{settings.seed}:{planned.domain}:{planned.number}")
 
-    def made(found: Found, written: Summary | Unfaithful) -> TabFaithExample:
-        errors = written.errors if isinstance(written, Unfaithful) else ()
+    def made(found: Found, written: Summary) -> TabFaithExample:
         return TabFaithExample(
             domain=planned.domain,
             table=found.table,
             summary=written.text,
             facts=written.facts,
-            label="unfaithful" if errors else "faithful",
-            errors=errors,
+            label="unfaithful" if written.errors else "faithful",
+            errors=written.errors,
             labelled_by="construction",
             source=found.where,
             source_hash=found.table.content_hash(),

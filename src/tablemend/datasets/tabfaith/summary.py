@@ -88,14 +88,6 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """A text about a table; every number, name, period and cue in it belongs to a fact."""
-
-    text: str
-    facts: tuple[Fact, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class InjectedError:
     """One error of a summary.
 
@@ -116,3 +108,17 @@ class InjectedError:
     original: str
     expected: str
     facts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A text about a table; every number, name, period and cue in it belongs to a fact.
+
+    Attributes:
+        facts: the claims, the false ones included, with what they say.
+        errors: in the order of the text; no two overlap or concern one claim.
+    """
+
+    text: str
+    facts: tuple[Fact, ...]
+    errors: tuple[InjectedError, ...] = ()

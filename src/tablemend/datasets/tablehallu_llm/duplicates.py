@@ -21,10 +21,7 @@ THRESHOLD = 0.6
 
 
 class Kernels:
-    """The kernels so far, in memory: some 20 kB each.
-
-    What is found depends on the order of adding alone.
-    """
+    """The kernels so far, in memory: some 20 kB each."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[bytes, list[int]] = defaultdict(list)  # by the hash of a pair
@@ -33,18 +30,12 @@ class Kernels:
     def add_or_find(self, number: int, table: Table) -> int | None:
         """Add a kernel, unless an earlier one is nearly the same.
 
-        Args:
-            number: of the kernel.
-            table: its gold table.
-
         Returns:
             The number of the most similar earlier kernel, the first of equals; ``None`` where there
             is none and the kernel was added.
         """
         pairs = {blake2b(pair.encode(), digest_size=8).digest() for pair in _pairs(table)}
-        common = Counter(
-            other for pair in pairs if pair in self._numbers for other in self._numbers[pair]
-        )
+        common = Counter(other for pair in pairs for other in self._numbers.get(pair, ()))
         likeness = {
             other: shared / (len(pairs) + self._pairs[other] - shared)
             for other, shared in common.items()

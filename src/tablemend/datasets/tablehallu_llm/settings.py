@@ -178,7 +178,7 @@ def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis
         raise ConfigError([f"engine: {known}, not {unknown[0]!r}{hint} (command line)"])
     kind = kind_named(tokens)
     llm = kind == "llm-synthesis" or (kind is None and named[-1:] == ["llm"])
-    return load(LlmSynthesis if llm else Synthesis, tokens)
+    return load(LlmSynthesis, tokens) if llm else load(Synthesis, tokens)
 
 
 def _help() -> str:

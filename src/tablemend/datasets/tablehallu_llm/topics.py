@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from random import Random
 from string import Formatter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -47,16 +47,64 @@ class Topic(NamedTuple):
     domain: str
 
 
-class Topics(Protocol):
-    """A topic for every number."""
+class Group(NamedTuple):
+    """Topics of one place in the paper's hierarchy; groups take turns.
 
-    digest: str
-    """What the topics depend on, to be noted."""
-    count: int
-    """Topics that differ in more than their years."""
+    Attributes:
+        name: for the order in which its topics are drawn.
+        topics: by template, filled in every way; their years stay open.
+    """
+
+    name: str
+    category: str
+    domain: str
+    topics: list[list[str]]
+
+
+class Topics:
+    """A topic for every number.
+
+    Args:
+        groups: of topics.
+        seed: another seed takes the topics in another order.
+
+    Attributes:
+        digest: what the topics depend on, to be noted.
+        count: topics that differ in more than their years.
+    """
+
+    def __init__(self, groups: list[Group], seed: int) -> None:
+        self._groups, self._seed = groups, seed
+        self._order = cache(self._shuffle)
+        content = json.dumps(groups, ensure_ascii=False)
+        self.digest = sha256(content.encode()).hexdigest()[:16]
+        topics = (text for group in groups for filled in group.topics for text in filled)
+        self.count = len(set(map(split_key, topics)))
 
     def topic(self, number: int) -> Topic:
         """Topic of row ``number``."""
+        turn, place = divmod(number, len(self._groups))
+        group = self._groups[place]
+        round_, turn = divmod(turn, len(self._order(place, 0)))
+        text = self._order(place, round_)[turn]
+        rng = Random(f"years:{self._seed}:{number}")
+        for slot, spans in YEARS.items():
+            text = text.replace(f"{{{slot}}}", rng.choice(spans))
+        return Topic(text, group.category, group.domain)
+
+    def _shuffle(self, place: int, round_: int) -> list[str]:
+        """All topics of a group; templates take turns while they have one left."""
+        group = self._groups[place]
+        rng = Random(f"topics:{self._seed}:{group.name}:{round_}")
+        left = [topics.copy() for topics in group.topics]
+        for topics in left:
+            rng.shuffle(topics)
+        order = []
+        while left:
+            rng.shuffle(left)
+            order += [topics.pop() for topics in left]
+            left = [topics for topics in left if topics]
+        return order
 
 
 def open_topics(path: str | None, seed: int) -> Topics:
@@ -65,7 +113,13 @@ def open_topics(path: str | None, seed: int) -> Topics:
     Raises:
         TablemendError: the file cannot be read, holds no topic or one twice; with its line.
     """
-    return PoolTopics(seed) if path is None else OwnTopics(_read(Path(path)), seed)
+    if path is not None:
+        return Topics([Group("", OWN, OWN, [_read(Path(path))])], seed)
+    groups = [
+        Group(sub.name, sub.category, sub.domain, list(map(_fill, templates()[sub.name])))
+        for sub in SUB_CATEGORIES
+    ]
+    return Topics(groups, seed)
 
 
 def split_key(text: str) -> str:
@@ -74,16 +128,15 @@ def split_key(text: str) -> str:
 
 
 @cache
-def templates() -> dict[str, tuple[str, ...]]:
+def templates() -> dict[str, list[str]]:
     """What the tables of each sub-category can be about, with slots."""
-    return {name: tuple(texts) for name, texts in _data()["templates"].items()}
+    return dict(_data()["templates"])
 
 
 @cache
-def lists() -> dict[str, tuple[str, ...]]:
-    """What fills the slots, those of years too."""
-    filled = {name: tuple(words.split(" | ")) for name, words in _data()["lists"].items()}
-    return YEARS | filled
+def _lists() -> dict[str, list[str]]:
+    """What fills the slots, but for those of years."""
+    return {name: words.split(" | ") for name, words in _data()["lists"].items()}
 
 
 @cache
@@ -92,93 +145,26 @@ def _data() -> dict[str, Any]:
     return dict(yaml.safe_load(text))
 
 
-def slots_of(template: str) -> tuple[str, ...]:
-    """Names of the slots of a template."""
-    return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
-
-
 def _fill(template: str) -> list[str]:
     """The template filled in every way; its years stay open."""
-    slots = slots_of(template)
-    words = [(f"{{{slot}}}",) if slot in YEARS else lists()[slot] for slot in slots]
+    slots = [name for _, name, _, _ in Formatter().parse(template) if name]
+    words = [(f"{{{slot}}}",) if slot in YEARS else _lists()[slot] for slot in slots]
     return [template.format(**dict(zip(slots, chosen, strict=True))) for chosen in product(*words)]
 
 
-class PoolTopics:
-    """The built-in topics; sub-categories take turns.
-
-    Args:
-        seed: another seed takes the topics in another order.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._order = cache(self._shuffle)
-        self.digest = f"pool/{_digest([templates(), lists()])}"
-        self.count = sum(len(self._order(sub.name, 0)) for sub in SUB_CATEGORIES)
-
-    def topic(self, number: int) -> Topic:
-        """Topic of row ``number``."""
-        turn, place = divmod(number, len(SUB_CATEGORIES))
-        sub = SUB_CATEGORIES[place]
-        round_, turn = divmod(turn, len(self._order(sub.name, 0)))
-        text = self._order(sub.name, round_)[turn]
-        rng = Random(f"years:{self._seed}:{number}")
-        for slot, spans in YEARS.items():
-            text = text.replace(f"{{{slot}}}", rng.choice(spans))
-        return Topic(text, sub.category, sub.domain)
-
-    def _shuffle(self, name: str, round_: int) -> list[str]:
-        """All topics of a sub-category; templates take turns while they have one left."""
-        rng = Random(f"topics:{self._seed}:{name}:{round_}")
-        left = [_fill(template) for template in templates()[name]]
-        for filled in left:
-            rng.shuffle(filled)
-        order = []
-        while left:
-            rng.shuffle(left)
-            order += [filled.pop() for filled in left]
-            left = [filled for filled in left if filled]
-        return order
-
-
-class OwnTopics:
-    """A user's topics in a shuffled order, again and again."""
-
-    def __init__(self, topics: list[Topic], seed: int) -> None:
-        self._topics, self._seed = topics, seed
-        self._order = cache(self._shuffle)
-        self.digest = f"own/{_digest(topics)}"
-        self.count = len({split_key(topic.text) for topic in topics})
-
-    def topic(self, number: int) -> Topic:
-        """Topic of row ``number``."""
-        round_, turn = divmod(number, len(self._topics))
-        return self._topics[self._order(round_)[turn]]
-
-    def _shuffle(self, round_: int) -> list[int]:
-        order = list(range(len(self._topics)))
-        Random(f"topics:{self._seed}:{round_}").shuffle(order)
-        return order
-
-
-def _digest(content: Any) -> str:
-    return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:16]
-
-
-def _read(path: Path) -> list[Topic]:
+def _read(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise TablemendError(f"topics={path}: not UTF-8 text at byte {error.start}") from error
     except OSError as error:
         raise TablemendError(f"topics={path}: {error.strerror}") from error
-    topics: dict[str, Topic] = {}
+    topics: dict[str, None] = {}
     for number, line in enumerate(map(str.strip, lines), 1):
         if line in topics:
             raise TablemendError(f"topics={path}: line {number} has an earlier topic again")
         if line:
-            topics[line] = Topic(line, OWN, OWN)
+            topics[line] = None
     if not topics:
         raise TablemendError(f"topics={path} holds no topic: write one a line")
-    return list(topics.values())
+    return list(topics)

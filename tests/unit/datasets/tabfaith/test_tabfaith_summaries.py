@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tablemend.datasets.tabfaith.domains import DOMAINS, domain_table
-from tablemend.datasets.tabfaith.injection import Injector, Unfaithful, inject
+from tablemend.datasets.tabfaith.injection import Injector, inject
 from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser, verbalise
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
     verbaliser: Verbaliser
     summary: Summary
-    injected: Unfaithful
+    injected: Summary
 
     @property
     def error(self) -> InjectedError:
@@ -92,7 +92,7 @@ def is_true(fact: Fact, verbaliser: Verbaliser) -> bool | None:
     return check(fact.statement, verbaliser.speaker(fact.turned).table).holds
 
 
-def undone(injected: Unfaithful) -> str:
+def undone(injected: Summary) -> str:
     """The faithful text, from the errors alone."""
     text = injected.text
     for error in reversed(injected.errors):
