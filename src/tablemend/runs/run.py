@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import yaml
 
@@ -44,15 +44,10 @@ PACKAGES = (
 )
 
 
-def say(text: str, output: TextIO | None = None) -> None:
-    """What a command is doing, in a line for the one who waits; of several processes one says it.
-
-    Args:
-        text: the line.
-        output: standard error, so that it mixes with no result.
-    """
+def say(text: str) -> None:
+    """What a command is doing, on stderr; of several processes one says it."""
     if os.environ.get("RANK", "0") == "0":
-        print(text, file=sys.stderr if output is None else output, flush=True)
+        print(text, file=sys.stderr, flush=True)
 
 
 def folder_of(run: str) -> Path:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, TextIO
+from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
@@ -26,18 +25,11 @@ class Progress(TrainerCallback):  # type: ignore[misc]
 
     Args:
         budget: the minutes that the training may end at before its steps.
-        output: where the lines go; the standard error stream by default.
         clock: in seconds.
     """
 
-    def __init__(
-        self,
-        budget: Budget,
-        output: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget
-        self.output = sys.stderr if output is None else output
         self.clock = clock
         self._values: dict[str, float] = {}
 
@@ -51,7 +43,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         until = f", at most {self.budget.minutes:g} minutes" if self.budget.minutes else ""
         before = f", {state.global_step:,} of them done" if state.global_step else ""
         if state.is_world_process_zero and not args.disable_tqdm:
-            say(f"training: {state.max_steps:,} steps{before}{until}", self.output)
+            say(f"training: {state.max_steps:,} steps{before}{until}")
 
     def on_log(
         self,
@@ -71,7 +63,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         now = "held-out loss" in found or state.global_step == state.max_steps
         if now or self.clock() - self._last >= PAUSE:
             self._last = self.clock()
-            say(self.line(state), self.output)
+            say(self.line(state))
 
     def line(self, state: TrainerState) -> str:
         """How far the training is."""

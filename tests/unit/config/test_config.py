@@ -249,21 +249,6 @@ def test_a_class_without_recipes_takes_overrides_alone() -> None:
         parse(Command, ["recipe=tiny"])
 
 
-def test_check_prints_the_resolved_configuration_without_torch() -> None:
-    code = (
-        "import sys\n"
-        "sys.argv = ['eval/compare.py', 'recipe=qwen3-8b', 'train.learning_rate=3e-5', '--check']\n"
-        "import runpy\n"
-        "try:\n    runpy.run_path('eval/compare.py', run_name='__main__')\n"
-        "finally:\n"
-        "    heavy = {'torch', 'transformers', 'trl', 'datasets'} & set(sys.modules)\n"
-        "    assert not heavy, heavy\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert yaml.safe_load(done.stdout)["train"]["learning_rate"] == 3e-5
-
-
 def test_a_refusal_is_short_has_no_traceback_and_loads_no_torch() -> None:
     command = [sys.executable, "-X", "importtime", "train/sft.py", "recipe=tiny", "train.lr=1"]
     done = subprocess.run(command, capture_output=True, text=True)
