@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tablemend.backends.names import ModelName
 from tablemend.evaluation.systems import hash_examples, model_of
-from tablemend.generations import Generations, ScoredSystems
+from tablemend.generations import Generations, Scored, ScoredSystems
 from tablemend.recipe.experiment import STAGES, Comparison
 from tablemend.records import ContextKind
-from tablemend.reports.second_scorers import Opinions, tabulate_second
+from tablemend.reports.second_scorers import tabulate_second
 from tablemend.reports.tabulation import RESULTS_VERSION, Judgements, cost, tabulate
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample
+
+T = TypeVar("T")
 
 
 def write_results(
@@ -33,20 +35,8 @@ def write_results(
         for context in config.contexts
     }
     tables = {sample.id: sample.source_hash for sample in examples}
-    judgements = {
-        system: {
-            context: {example_id: one.judgement for example_id, one in own.items()}
-            for context, own in kinds.items()
-        }
-        for system, kinds in scored.items()
-    }
-    opinions = {
-        system: {
-            context: {example_id: one.opinions for example_id, one in own.items()}
-            for context, own in kinds.items()
-        }
-        for system, kinds in scored.items()
-    }
+    judgements = _of_each(scored, lambda one: one.judgement)
+    opinions = _of_each(scored, lambda one: one.opinions)
     options = {system: config.options_of(config.evaluation.systems[system]) for system in scored}
     settings = {
         system: generations.settings(system, next(iter(kinds))) for system, kinds in scored.items()
@@ -91,8 +81,10 @@ def write_results(
     write_jsonl(
         run.path / "views.jsonl", [one.to_json() for own in views.values() for one in own.values()]
     )
-    write_jsonl(run.path / "judgements.jsonl", list(_judgement_lines(judgements)))
-    write_jsonl(run.path / "opinions.jsonl", list(_opinion_lines(opinions)))
+    judged = _lines(scored, lambda one: [one.judgement.to_json()])
+    write_jsonl(run.path / "judgements.jsonl", list(judged))
+    said = _lines(scored, lambda one: [asdict(opinion) for opinion in one.opinions])
+    write_jsonl(run.path / "opinions.jsonl", list(said))
     write_json(run.path / "results.json", results)
     kept = ("recipe", "n", "scorer", "cut", "data", "settings", "cost")
     asked = {
@@ -167,17 +159,25 @@ def _scorer_name(judgements: Judgements) -> str:
     return names.pop()
 
 
-def _judgement_lines(judgements: Judgements) -> Iterator[dict[str, Any]]:
-    for system, kinds in judgements.items():
-        for context, own in kinds.items():
-            for example_id, judgement in own.items():
-                place = {"example_id": example_id, "system": system, "context": context}
-                yield place | judgement.to_json()
+def _of_each(
+    scored: ScoredSystems, pick: Callable[[Scored], T]
+) -> dict[str, dict[ContextKind, dict[str, T]]]:
+    """A part of every scored answer, by system, context and example."""
+    return {
+        system: {
+            context: {example_id: pick(one) for example_id, one in own.items()}
+            for context, own in kinds.items()
+        }
+        for system, kinds in scored.items()
+    }
 
 
-def _opinion_lines(opinions: Opinions) -> Iterator[dict[str, Any]]:
-    for system, kinds in opinions.items():
+def _lines(
+    scored: ScoredSystems, read: Callable[[Scored], list[dict[str, Any]]]
+) -> Iterator[dict[str, Any]]:
+    """What was said of every answer, each with its place."""
+    for system, kinds in scored.items():
         for context, own in kinds.items():
-            for example_id, said in own.items():
+            for example_id, one in own.items():
                 place = {"example_id": example_id, "system": system, "context": context}
-                yield from (place | asdict(one) for one in said)
+                yield from (place | said for said in read(one))

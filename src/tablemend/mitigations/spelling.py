@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from tablemend.evidence.marks import read_cell, read_counted
-from tablemend.values.number_words import ONES, ORDINALS, TENS
+from tablemend.values.number_words import ONES, TENS
 from tablemend.values.numbers import Number, find_quantities, plain_digits, spelled_end
-from tablemend.values.periods import read_period, spellings
 from tablemend.values.text import align
 from tablemend.values.units import ONE
 
 _MINUS = ("-", "\u2212")
 _LARGEST_ERROR = Decimal("0.05")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
-_ORDINALS = ORDINALS[:12]
 _DIGITS = re.compile(r"\d(?:[\d,' ]*\d)?(?:\.\d+)?|\.\d+")
-_ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)$", re.I)
 
 
 def spell_alike(
@@ -32,7 +29,7 @@ def spell_alike(
     """A value worded as other words are.
 
     Numbers keep the text's scale, currency, unit, decimals, thousands separators, and whether they
-    stand in digits or words; dates keep their form. Names are as the source writes them, with a
+    stand in digits or words. Names are as the source writes them, with a
     capital where a sentence begins.
 
     Args:
@@ -50,22 +47,11 @@ def spell_alike(
         another unit.
     """
     folded = align(old)
-    period, other = read_period(old), read_period(new)
-    if period is not None and other is not None:
-        if period.grain != other.grain:
-            return None
-        forms = zip(spellings(period), spellings(other), strict=False)
-        return next((form for own, form in forms if own == old), other.text)
     stated = find_quantities(folded)
-    ordinal = _read_ordinal(folded)
-    if len(stated) == 1 or ordinal is not None:
+    if len(stated) == 1:
         value = read_counted(new).number
-        if value is None and (place := _read_ordinal(align(new))) is not None:
-            value = Number(Decimal(place))
         if value is None:
             return None
-        if ordinal is not None:
-            return _cased(old, _spell_ordinal(old, value))
         number, start, end = stated[0]
         if number.value < 0 and old[:start].endswith(_MINUS):
             start -= 1
@@ -142,21 +128,6 @@ def _spell_words(size: Decimal) -> str | None:
         return ONES[number]
     ten, one = divmod(number, 10)
     return TENS[ten - 2] + (f"-{ONES[one]}" if one else "")
-
-
-def _read_ordinal(text: str) -> int | None:
-    if text in _ORDINALS:
-        return _ORDINALS.index(text) + 1
-    match = _ORDINAL.fullmatch(text)
-    return int(match[1]) if match else None
-
-
-def _spell_ordinal(old: str, value: Number) -> str:
-    number = int(value.value)
-    if old[0].isalpha() and 1 <= number <= len(_ORDINALS):
-        return _ORDINALS[number - 1]
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0)
-    return f"{number}{ending or 'th'}"
 
 
 def _cased(old: str, new: str) -> str:
