@@ -15,10 +15,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
-from tablemend.exact_match import Difference, Opinion
-from tablemend.records import Finding, Judgement
 from tablemend.reports.report import terminal_table, write_reports
-from tablemend.reports.second_scorers import compare_scorers
 from tablemend.runs import Run, read_jsonl
 from tests.support.answering import AnsweringServer, answering, right_answer
 
@@ -126,17 +123,3 @@ def test_what_is_trained_on_the_detector_has_a_second_scorer(
     assert parse(CompareCommand, [f"recipe={name}"]).evaluation.second_scorer == "exact"
     with pytest.raises(TablemendError, match="shares nothing with it"):
         parse(CompareCommand, [f"recipe={name}", "evaluation.second_scorer=none"])
-
-
-def test_agreement_counts_what_both_scored() -> None:
-    finding = Finding("attribute", 0, "a", "1", "2", "")
-    verdicts = {"a": (True, True), "b": (True, False), "c": (False, True), "d": (False, False)}
-    judgements = {
-        name: Judgement((finding,) if said else (), scorer="d")
-        for name, (said, _) in verdicts.items()
-    } | {"e": Judgement(unscored="failed", scorer="d")}
-    opinions = {name: Opinion("s", said) for name, (_, said) in verdicts.items()}
-    opinions |= {"e": Opinion("s", True, (Difference("cell", ""),))}
-    found = compare_scorers(judgements, opinions)
-    assert found["examples"] == {"detector_only": ["b"], "second_only": ["c"]}
-    assert (found["n"], found["disagreement"], found["kappa"]) == (4, 2, 0.0)

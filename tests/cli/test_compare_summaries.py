@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.config import ConfigError, Source, parse
+from tablemend.config import Source, parse
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.evaluation.command import CompareCommand
@@ -152,19 +152,3 @@ def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPat
         runpy.run_path(script, run_name="__main__")
     except SystemExit as end:
         assert not end.code, script
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("evaluation.systems.base.mitigation=spans", "spans is for answers that are tables"),
-        ("evaluation.systems.base.prompt=cot", "table_summary has no prompt 'cot'; it has base"),
-        ("evaluation.contexts=[clean]", "table_summary has no context 'clean'; it has table"),
-        ("task=table_sumary", r"no task 'table_sumary'; did you mean table_summary\?"),
-    ],
-)
-def test_what_summaries_do_not_have_is_refused(
-    recipe: Callable[..., list[str]], override: str, message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        parse(CompareCommand, [*recipe({"base": {}}), override])

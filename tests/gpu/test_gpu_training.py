@@ -19,7 +19,6 @@ import random_training
 from tablemend.config import parse
 from tablemend.recipe.experiment import Experiment
 from tablemend.runs import read_jsonl
-from tablemend.script import run_script
 from tablemend.training.data import IGNORED
 from tablemend.training.trainer import Trainer
 
@@ -117,31 +116,6 @@ def test_running_out_of_memory_is_a_result(
     line = benchmark.make(settings(), "full", benchmark.TRIES["full"])
     assert (line["result"], line["peak_gib"], line["method"]) == ("out of memory", 77.5, "full")
     assert "| full | out of memory | - | - | - | 77.5 | 0.0" in benchmark.table([line])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "problem"),
-    [
-        ("recipe=nope", "nope"),
-        ("overrides=[train.foo=1]", "train.foo"),
-        ("tries={mine: {overrides: [train.micro_batch=0]}}", "train.micro_batch"),
-    ],
-)
-def test_a_wrong_recipe_is_refused_before_anything_is_started(
-    wrong: str,
-    problem: str,
-    benchmark: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(benchmark, "apart", None)
-    monkeypatch.setattr(sys, "argv", ["gpu_training.py", wrong])
-    with pytest.raises(SystemExit) as caught:
-        run_script(benchmark.main)
-    assert caught.value.code == 2
-    first, line = capsys.readouterr().err.splitlines()
-    assert first == "error: the configuration has 1 problem:" and problem in line
 
 
 def _counted(trainer: Trainer) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -72,7 +71,7 @@ class ChatServer:
     ``seen`` holds every request, ``most`` the most at once, ``sent`` the bytes of endless bodies.
     """
 
-    def __init__(self, respond: Respond, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, respond: Respond, port: int = 0) -> None:
         self.respond = respond
         self.seen: list[Seen] = []
         self.most = 0
@@ -81,10 +80,10 @@ class ChatServer:
         self._now = 0
         self._loop = asyncio.new_event_loop()
         self._server = self._loop.run_until_complete(
-            asyncio.start_server(self._serve, "127.0.0.1", port, ssl=tls)
+            asyncio.start_server(self._serve, "127.0.0.1", port)
         )
         self.port: int = self._server.sockets[0].getsockname()[1]
-        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}/v1"
+        self.url = f"http://127.0.0.1:{self.port}/v1"
         self._writers: set[asyncio.StreamWriter] = set()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()

@@ -5,10 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import shutil
 import socket
-import ssl
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -185,9 +182,6 @@ def test_options_decide_on_the_fields(
 def test_an_answer_is_read(reply: Reply, text: str, finish: str) -> None:
     one, seen = ask_one(lambda _: reply)
     assert (one.text, one.finish_reason, len(seen)) == (text, finish, 1)
-
-
-GOOD = {"prompt_tokens": 9, "completion_tokens": 3}
 
 
 # faults that pass
@@ -374,29 +368,3 @@ def test_which_servers_the_default_key_is_sent_to(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     key = key_of(ModelName.parse(f"openai:m@{url}"), BackendOptions())
     assert key == (KEY if sent else NO_KEY)
-
-
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-def test_a_certificate_that_is_not_trusted_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -addext".split()
-    made = [*command, "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
-    subprocess.run(made, check=True, capture_output=True)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
-    monkeypatch.setenv("MY_KEY", KEY)
-    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "https_proxy", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with ChatServer(lambda _: answer(), tls=tls) as server:
-        with pytest.raises(TablemendError) as caught:
-            ask(server, requests(3), key_variable="MY_KEY")
-        said = str(caught.value).replace("self signed", "self-signed")  # OpenSSL 1.1 writes so
-        assert said.startswith(
-            f"{server.url}: the server's certificate is not trusted (self-signed certificate): "
-            "name a file with the certificate of its authority in the environment variable "
-            "SSL_CERT_FILE"
-        )
-        monkeypatch.setenv("SSL_CERT_FILE", certificate)
-        assert [one.text for one in ask(server, [request()], key_variable="MY_KEY")] == ["hi"]

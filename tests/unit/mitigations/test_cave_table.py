@@ -114,9 +114,3 @@ def test_a_json_answer_stays_json() -> None:
     found, _ = mend(good, text)
     assert found.text.startswith("Here:\n####\n{") and found.text.endswith("}\nDone.")
     assert '"37"' in found.text and "null" in found.text and "39" not in found.text
-
-
-def test_a_faithful_table_costs_no_call() -> None:
-    text = "|Team|Points|City|\n|---|---|---|\n|Alba|41|Oslo|\n"
-    found, backend = mend(good, text)
-    assert found.text == text and not backend.asked and found.before is found.after
