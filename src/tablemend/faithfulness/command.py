@@ -39,7 +39,7 @@ def verify(options: argparse.Namespace) -> int:
     """Verify every claim of a text or an answer table by its source, and print STAF."""
     refuse_unread(options)
     if options.batch is not None:
-        return verify_batch(options, inputs.read_batch(options.batch))
+        return verify_batch(options)
     given = inputs.read_input(options)
     (found,) = _verify(options, [given])
     if options.json:
@@ -52,20 +52,16 @@ def verify(options: argparse.Namespace) -> int:
     return 0
 
 
-def verify_batch(options: argparse.Namespace, lines: Sequence[inputs.Line]) -> int:
+def verify_batch(options: argparse.Namespace) -> int:
     """Verify a file of documents, and print their mean STAF or one JSON object each."""
-    scored = []
-    status = 0
-    for line, found in inputs.of_lines(lines, partial(_verify, options)):
-        if options.json:
-            print(inputs.line_json(line, found))
-        scored += [] if found is None else [found]
-        status |= line.failed
-    if why := inputs.why_failed(scored):
+    found, count, status = inputs.run_batch(
+        options.batch, partial(_verify, options), print_json=options.json
+    )
+    if why := inputs.why_failed(found):
         print(f"{options.batch}: {why}", file=sys.stderr)
         status = inputs.NOTHING
     if not options.json:
-        print(describe_batch(scored, len(lines)))
+        print(describe_batch(found, count))
     return status
 
 

@@ -57,27 +57,13 @@ class Input(NamedTuple):
         return self.text if self.table is None else self.table
 
 
-class Line(NamedTuple):
-    """A line of a batch file.
-
-    Attributes:
-        number: from 1.
-        input: what it holds; ``None`` for an answer without a table.
-        error: why there is none, or why nothing came of it.
-        failed: whether nothing came of it for a defect of ours.
-    """
-
-    number: int
-    input: Input | None
-    error: str = ""
-    failed: bool = False
-
-
 class _Printable(Protocol):
     def to_json(self) -> dict[str, Any]: ...
 
 
 P = TypeVar("P", bound=_Printable)
+EXPECTED = (TablemendError, OSError, ImportError, MemoryError)
+"""What no single document is to blame for."""
 
 
 def _check(given: Collection[str]) -> None:
@@ -143,21 +129,59 @@ def read_input(options: argparse.Namespace) -> Input:
     return _read_answer(str(options.answer), text, source, format)
 
 
-def read_batch(path: Path) -> list[Line]:
-    """The documents of a file; see :func:`tablemend.config.batch.read_batch`."""
-    lines = []
-    for number, one in batch.read_batch(path, Fields):
-        name = f"{path}, line {number}"
-        source = _join([one.source] if one.source else [], one.context or "", one.query)
+def run_batch(
+    path: Path, run: Callable[[list[Input]], Sequence[P]], *, print_json: bool
+) -> tuple[list[P], int, int]:
+    """What comes of the documents of a file, how many they are, and the exit status.
+
+    Why nothing comes of one is said on stderr: an answer without a table, or a defect of ours; the
+    others go on, and after a defect the status is 1. See also :func:`batch.read_batch`.
+    """
+    lines = [(n, _of_line(f"{path}, line {n}", own)) for n, own in batch.read_batch(path, Fields)]
+    results = _results(run, [one for _, one in lines if isinstance(one, Input)])
+    found, status = [], 0
+    for number, one in lines:
+        result = next(results) if isinstance(one, Input) else one
+        if isinstance(result, str):
+            status |= isinstance(one, Input)
+            print(result, file=sys.stderr)
+        else:
+            found.append(result)
+        if print_json:
+            said = {"error": result} if isinstance(result, str) else result.to_json()
+            print(json.dumps({"line": number} | said, ensure_ascii=False))
+    return found, len(lines), status
+
+
+def _of_line(name: str, fields: Fields) -> Input | str:
+    """The document of a line, or why it holds none."""
+    source = _join([fields.source] if fields.source else [], fields.context or "", fields.query)
+    if fields.answer is None:
+        return Input(name, fields.text or "", source)
+    try:
+        return _read_answer(name, fields.answer, source, "auto")
+    except NoTable as error:
+        return str(error)
+
+
+def _results(
+    run: Callable[[list[Input]], Sequence[P]], given: Sequence[Input]
+) -> Iterator[P | str]:
+    """What comes of all; where a defect of ours ends that, of each alone, or the defect."""
+    try:
+        yield from run(list(given))
+        return
+    except EXPECTED:
+        raise
+    except Exception:
+        pass
+    for one in given:
         try:
-            if one.answer is None:
-                found = Input(name, one.text or "", source)
-            else:
-                found = _read_answer(name, one.answer, source, "auto")
-            lines.append(Line(number, found))
-        except NoTable as error:
-            lines.append(Line(number, None, str(error)))
-    return lines
+            yield run([one])[0]
+        except EXPECTED:
+            raise
+        except Exception as error:
+            yield f"{one.name}: {defect(error)}"
 
 
 def _join(sources: Sequence[Source], context: str, query: str) -> Source:
@@ -171,45 +195,6 @@ def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> 
     if found.table is None:
         raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
     return Input(name, text, source, found.table, format)
-
-
-def of_lines(
-    lines: Sequence[Line], run: Callable[[list[Input]], Sequence[P]]
-) -> Iterator[tuple[Line, P | None]]:
-    """Every line with what comes of it; why nothing comes of one is said on stderr.
-
-    Where a defect of ours ends all, each is tried alone, and the others go on.
-    """
-    given = [line.input for line in lines if line.input is not None]
-    all_at_once = _try(run, given)
-    results: Iterator[P | Exception]
-    if isinstance(all_at_once, Exception):
-        alone = (_try(run, [one]) for one in given)
-        results = (one if isinstance(one, Exception) else one[0] for one in alone)
-    else:
-        results = iter(all_at_once)
-    for line in lines:
-        result = None if line.input is None else next(results)
-        if isinstance(result, Exception) and line.input is not None:
-            line = line._replace(error=f"{line.input.name}: {defect(result)}", failed=True)
-        if line.error:
-            print(line.error, file=sys.stderr)
-        yield line, None if isinstance(result, Exception) else result
-
-
-def _try(run: Callable[[list[Input]], Sequence[P]], given: list[Input]) -> Sequence[P] | Exception:
-    try:
-        return run(given)
-    except (TablemendError, OSError, ImportError, MemoryError):
-        raise
-    except Exception as error:
-        return error
-
-
-def line_json(line: Line, found: P | None) -> str:
-    """What ``--batch`` writes of a line."""
-    said = {"error": line.error} if found is None else found.to_json()
-    return json.dumps({"line": line.number} | said, ensure_ascii=False)
 
 
 def why_nothing(given: Input, found: Verification, verifier: str) -> str:

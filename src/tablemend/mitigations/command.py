@@ -56,7 +56,7 @@ def mend(options: argparse.Namespace) -> int:
     """Mend a text or an answer table by its source, and list every edit."""
     _check(options)
     if options.batch is not None:
-        return mend_batch(options, inputs.read_batch(options.batch))
+        return mend_batch(options)
     given = inputs.read_input(options)
     (found,) = _mend(options, [given])
     if options.json:
@@ -72,16 +72,13 @@ def mend(options: argparse.Namespace) -> int:
     return 0
 
 
-def mend_batch(options: argparse.Namespace, lines: Sequence[inputs.Line]) -> int:
+def mend_batch(options: argparse.Namespace) -> int:
     """Mend a file of documents; one JSON object each, and the totals on stderr."""
-    mended = []
-    status = 0
-    for line, found in inputs.of_lines(lines, partial(_mend, options)):
-        print(inputs.line_json(line, found))
-        status |= line.failed
-        mended += [] if found is None else [found]
+    mended, count, status = inputs.run_batch(
+        options.batch, partial(_mend, options), print_json=True
+    )
     print(
-        f"{len(lines)} documents, {len(lines) - len(mended)} without a table to mend;"
+        f"{count} documents, {count - len(mended)} without a table to mend;"
         f" {sum(len(one.edits) for one in mended)} edits,"
         f" {sum(len(one.undone) for one in mended)} undone,"
         f" {sum(one.usage.calls for one in mended)} calls",
