@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tablemend.config.nearest import closest
 from tablemend.errors import TablemendError
-from tablemend.values.foreign import whole_fields
+from tablemend.values.foreign import whole_characters
 
 
 class Fields(BaseModel):
@@ -59,7 +59,9 @@ def _read_line(line: str, place: str, model: type[FieldsT], named: set[str]) -> 
         raise TablemendError(f"{place}: wanted an object with {', '.join(known)}")
     _refuse_misspelt(data, known, place, named)
     try:
-        return model.model_validate(whole_fields(data))
+        return model.model_validate(
+            {n: whole_characters(own) if isinstance(own, str) else own for n, own in data.items()}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         field = "".join(f"{part}: " for part in first["loc"])

@@ -123,12 +123,8 @@ def _parse(text: str) -> Any:
     """JSON with numbers as they are written."""
     try:
         return load_json(text.removeprefix("\ufeff"), parse_float=str, parse_int=str)
-    except json.JSONDecodeError as error:
-        raise TableError(f"invalid JSON at line {error.lineno}: {error.msg}") from error
     except ValueError as error:
         raise TableError(f"the JSON cannot be read: {error}") from error
-    except RecursionError as error:
-        raise TableError("the JSON is nested too deeply") from error
 
 
 def _read_csv(text: str) -> Table:

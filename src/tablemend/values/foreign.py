@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -28,14 +27,6 @@ def shown(text: str) -> str:
     return " ".join(whole_characters(_CONTROL.sub("", text)).split())
 
 
-def whole_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record whose texts are :func:`whole_characters`; lists and objects in it stay."""
-    return {
-        name: whole_characters(value) if isinstance(value, str) else value
-        for name, value in record.items()
-    }
-
-
 def load_json(text: str | bytes, **how: Any) -> Any:
     """``json.loads`` of a file's text; half of a surrogate pair, which JSON can spell, is refused.
 
@@ -44,12 +35,14 @@ def load_json(text: str | bytes, **how: Any) -> Any:
         how: what ``json.loads`` takes.
 
     Raises:
-        ValueError: no JSON, or half of a pair.
-        RecursionError: nested too deeply.
+        ValueError: no JSON, nested too deeply, or half of a pair.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig")
-    value = json.loads(text, **how)
+    try:
+        value = json.loads(text, **how)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
     if _SPELT_HALF.search(text):
         half = _HALF.search(json.dumps(value, ensure_ascii=False))
         if half is not None:
