@@ -43,6 +43,7 @@ _AS = re.compile(
     r"\b(?P<no>not\s+)?(?:with|having|has|have)\s+([^\"\u201c\u201d\0]{1,200}?)\s+as\s+(?:the\s+)?$",
     re.I,
 )
+_FIRST = re.compile(r" +([\d\"\u201c]|[^\W\d_a-z])")
 _COMPARES = re.compile(
     r"(?:(?:from|between|at|above|below|over|under|more|less|fewer|before|after|no|in|on|since|until"
     r"|up|greater|larger|higher|lower|smaller|later|earlier|older|newer|within|not|than|longer"
@@ -191,13 +192,12 @@ def _values_behind(
     if link is None:
         if not opened:
             return None
-        start = mention.end + len(masked[mention.end :]) - len(masked[mention.end :].lstrip(" "))
-        first = masked[start : start + 1]
+        found = _FIRST.match(masked, mention.end)
+        first = found[1] if found else ""
         is_name = first.isupper() and not mention.quoted and masked[mention.start].isupper()
-        if start == mention.end or is_name or not (
-            first.isdigit() or first in '"\u201c' or (first.isupper() and mention.known)
-        ):  # fmt: skip
+        if found is None or is_name or (first.isupper() and not mention.known):
             return None  # "for Team Norvik" is a name
+        start = found.start(1)
     elif not mention.quoted and not opened and link["link"].strip()[:1] != "=":
         return None  # "the country is to stand first"
     else:
@@ -209,8 +209,7 @@ def _values_behind(
 
 def _values_ahead(masked: str, mention: QueryMention) -> tuple[tuple[str, ...], bool, Span] | None:
     """The values before a column: with Norvik as "Team"."""
-    begin = max(0, mention.start - _LONGEST)
-    found = _AS.search(masked, begin, mention.start)
+    found = _AS.search(masked, max(0, mention.start - _LONGEST), mention.start)
     if found is None or _COMPARES.match(found[2]):
         return None
     return tuple(_ITEMS.split(found[2])), bool(found["no"]), Span(*found.span(2))
@@ -234,10 +233,7 @@ def _read_items(masked: str, start: int, following: int) -> tuple[tuple[str, ...
             end = joint.start()
         said = masked[start:end].rstrip(" ,")
         end = start + len(said)
-        bounds = re.search(
-            r"\d.*?(?:or|and) (?:later|earlier|more|less|fewer|higher|lower)\b", said
-        )
-        if len(said) > _LONGEST or _COMPARES.match(said) or bounds:
+        if len(said) > _LONGEST or _COMPARES.match(said) or _BOUNDS.search(said):
             return (), start
         items = [said] if read_value(said).dates else _ITEMS.split(said)
     if any(pattern.match(masked[end : end + 24].lower()) for _, pattern in _BEHIND):
