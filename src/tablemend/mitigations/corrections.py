@@ -276,16 +276,16 @@ class _Reader:
         return bool(said) and said in around.lower()
 
     def _doubt_worked_out(self, claim: _Claim, new: str) -> str:
-        """Why a count, a sum or a difference could be right of other rows than were taken."""
+        """Why a count, a sum or a difference could be right of other rows than were taken.
+
+        The conditions are read off the verifier's reason; one in other words is a doubt.
+        """
         reason, cells = claim.verdict.reason, claim.cells
         counted = [v.reason for v in self._verdicts_in(claim.sentence) if " where" in v.reason]
         conditions = re.findall(r"(?: where|,) ([^:,]+): ([^,]+)", reason)
         columns = [name for name, _ in conditions]
-        known = (
-            {fold(cell) for row in cells[0].grid.table.rows for cell in row if cell}
-            if cells
-            else ()
-        )
+        rows = cells[0].grid.table.rows if cells else ()
+        known = {fold(text) for row in rows for text in row if text}
         is_whole = all(_BOUND.match(value) or fold(value) in known for _, value in conditions)
         plain = bool(conditions) or all(parse_number(cell.text) is not None for cell in cells)
         apart = len(set(columns)) == len(columns) and "in the table" not in reason
