@@ -30,9 +30,8 @@ from tablemend.programs.program import (
     from_json,
     to_json,
 )
-from tablemend.programs.reword import reword
 from tablemend.programs.say import say
-from tablemend.programs.speaker import Speaker, Unsayable
+from tablemend.programs.speaker import Unsayable
 from tablemend.programs.table import TypedTable
 from tablemend.records import ClaimError
 from tablemend.tables.table import Table
@@ -159,26 +158,6 @@ def test_the_slot_is_the_type_of_the_error(
 ) -> None:
     made = edits(Statement(program, stated), CLUBS, Random(2))
     assert {edit.type for edit in made if edit.role == role} == {type}
-
-
-@pytest.mark.parametrize(
-    ("program", "stated", "old", "new"),
-    [
-        (at("alba", POINTS), Amount(41, step=1), "Alba", {"Borea", "Corvo", "Dorna"}),
-        (Compare(at("alba", POINTS), ">", at("corvo", POINTS)), True, "more", {"fewer"}),
-        (Quantifier("none", Rows(), Condition(POINTS, ">", 50.0)), True, "None of the", {"All"}),
-    ],
-)
-def test_an_edit_has_words_in_the_style_of_those_before(
-    program: Program, stated: Amount | bool, old: str, new: set[str]
-) -> None:
-    statement, speaker = Statement(program, stated), Speaker(CLUBS)
-    words = {
-        reword(old, edit, statement, speaker)
-        for edit in edits(statement, CLUBS, Random(0))
-        if edit.role in ("entity", "cue", "quantifier")
-    }
-    assert new & words
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.backends.names import ModelName
-from tablemend.config import HUB, Section
+from tablemend.config import Section
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tabfaith.domains import Domain
-from tablemend.datasets.tablehallu.settings import POOL
+from tablemend.datasets.tablehallu.settings import POOL, HubOptions
 from tablemend.errors import TablemendError
 from tablemend.records import CLAIM_ERRORS, ClaimError
 
@@ -25,7 +25,7 @@ _OF_A_MODEL = tuple(
 )
 
 
-class Sources(Section):
+class Sources(HubOptions):
     """Where the tables of each domain come from."""
 
     general: str = POOL
@@ -38,12 +38,6 @@ class Sources(Section):
     """`synthetic`, `mimic:FOLDER` for the MIMIC-IV files that you have, or files as above."""
     operations: str = SYNTHETIC
     """`synthetic`, or files as above."""
-    dataset_split: str = "train"
-    """Split to read where a source is on the Hub."""
-    dataset_config: str | None = None
-    """Configuration (subset) of a data set on the Hub; null where it has but one."""
-    dataset_revision: str | None = None
-    """Commit, tag or branch of a data set on the Hub; null: the newest."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Sources that a domain does not have."""
@@ -55,10 +49,7 @@ class Sources(Section):
         for name in ("financial", "clinical", "operations"):
             if getattr(self, name) == POOL:
                 yield name, f"only general has the topic pool: write {SYNTHETIC}"
-        on_hub = any(self.of(domain).startswith(HUB) for domain in Sizes.model_fields)
-        for name in ("dataset_config", "dataset_revision"):
-            if getattr(self, name) is not None and not on_hub:
-                yield name, f"only a `{HUB}` source has one"
+        yield from self.unread(*map(self.of, Sizes.model_fields))
 
     def of(self, domain: str) -> str:
         """The source of a domain."""

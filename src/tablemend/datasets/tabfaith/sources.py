@@ -15,7 +15,7 @@ from tablemend.datasets.tabfaith.filings import read_filing
 from tablemend.datasets.tabfaith.mimic import read_panels
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 from tablemend.datasets.tabfaith.totto import is_totto, read_totto
-from tablemend.datasets.tablehallu.settings import POOL, Synthesis
+from tablemend.datasets.tablehallu.settings import POOL, HubOptions, Synthesis
 from tablemend.datasets.tablehallu.sources import find_table, open_source
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
@@ -115,9 +115,7 @@ def _read(settings: TabFaith, domain: Domain, name: str) -> Iterator[Found | Ski
             f"sources.{domain}={name}: no such file or folder; `{built_in}` is built in, and a "
             f"name on the Hub is written {HUB}NAME"
         )
-    hub = settings.sources.model_dump(
-        include={"dataset_split", "dataset_config", "dataset_revision"}
-    )
+    hub = settings.sources.model_dump(include=set(HubOptions.model_fields))
     readers = dict.fromkeys(FILINGS, read_filing)
     try:
         source = open_source(Synthesis(source=name, **hub), _find, readers)

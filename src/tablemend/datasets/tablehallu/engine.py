@@ -19,8 +19,9 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
 from tablemend.datasets.tablehallu.distractors import Rows, choose_distractors
-from tablemend.datasets.tablehallu.kernel import Kernel, Prepared, Rejected, draw_kernel
+from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import write_query
+from tablemend.datasets.tablehallu.scope import Scopes
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import (
@@ -55,17 +56,15 @@ class Usable(NamedTuple):
 class OpenTable:
     """Everything about one table that its examples share."""
 
-    def __init__(self, source_table: SourceTable, settings: Synthesis) -> None:
+    def __init__(self, read: SourceTable, settings: Synthesis) -> None:
         shape = settings.shape
-        typed = type_table(
-            source_table.table, shape.min_columns, shape.min_rows + 1, source_table.key
-        )
-        self.source_table = source_table
-        self.prepared = Prepared(typed, shape)
-        if not self.prepared.scopes:
+        self.read = read
+        self.typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
+        self.scopes = Scopes(self.typed, shape.min_rows, shape.max_rows)
+        if not self.scopes:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
-        self.rows = Rows(typed, settings.seed)
-        self.speaker = Speaker(typed, self.prepared.repeated)
+        self.rows = Rows(self.typed, settings.seed)
+        self.speaker = Speaker(self.typed)
 
 
 class Maker(Protocol):
@@ -159,8 +158,8 @@ class Engine:
         return order
 
     def _draw(self, table: OpenTable, difficulty: Difficulty, rng: Random) -> Example:
-        settings, typed = self._settings, table.prepared.typed
-        kernel = draw_kernel(table.prepared, rng)
+        settings, read, typed = self._settings, table.read, table.typed
+        kernel = draw_kernel(typed, table.scopes, settings.shape, rng)
         gold = _state_gold(table, kernel, rng)
         most, invent = settings.max_tokens, settings.distractors == "extended"
         # In vain, as made-up rows always fill the length; real ones may run out before it.
@@ -173,12 +172,11 @@ class Engine:
         composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)
-        source_table = table.source_table
-        query, constraints = write_query(typed, kernel, source_table.subject, rng)
+        query, constraints = write_query(typed, kernel, read.subject, rng)
         return Example(
-            topic=source_table.topic,
-            category=source_table.category,
-            domain=source_table.domain,
+            topic=read.topic,
+            category=read.category,
+            domain=read.domain,
             query=query,
             constraints=constraints,
             gold_table=_gold_table(table, kernel),
@@ -186,7 +184,7 @@ class Engine:
             adversarial_context=composition.adversarial,
             difficulty=difficulty,
             facts=composition.facts,
-            source=source_table.source,
+            source=read.source,
             source_hash=typed.source_hash,
             engine=ENGINE,
             seed=settings.seed,
@@ -200,7 +198,7 @@ def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:
 
 
 def _gold_table(table: OpenTable, kernel: Kernel) -> Table:
-    typed = table.prepared.typed
+    typed = table.typed
     columns = tuple(typed.table.columns[index] for index in kernel.columns)
     rows = tuple(
         tuple(
@@ -209,14 +207,14 @@ def _gold_table(table: OpenTable, kernel: Kernel) -> Table:
         )
         for row in kernel.rows
     )
-    return Table(columns, rows, table.source_table.topic)
+    return Table(columns, rows, table.read.topic)
 
 
 def _state_gold(table: OpenTable, kernel: Kernel, rng: Random) -> list[StatedRow]:
     stated = kernel.stated()
     return [
         table.speaker.state(
-            table.prepared.typed.table.rows[row],
+            table.typed.table.rows[row],
             [column for column in stated if (row, column) not in kernel.blanks],
             None,
             rng,
@@ -238,7 +236,7 @@ def _length(row: StatedRow) -> int:
 def _state_distractors(
     table: OpenTable, kernel: Kernel, room: int, invent: bool, rng: Random
 ) -> list[StatedRow]:
-    typed, rows = table.prepared.typed, table.rows
+    typed, rows = table.typed, table.rows
     stated = kernel.stated()
     # What is blank for an entity in scope is left out in its other rows too.
     hidden: dict[str | None, set[int]] = {}
@@ -276,7 +274,7 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         except TablemendError as error:
             skipped.append(Skipped(place.where, str(error)))
             continue
-        source_hash = table.prepared.typed.source_hash
+        source_hash = table.typed.source_hash
         if source_hash in usable:
             skipped.append(Skipped(place.where, "the same table as an earlier one"))
         else:

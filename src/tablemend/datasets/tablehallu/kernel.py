@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from random import Random
 
 from tablemend.datasets.tablehallu.columns import ORDERED, TypedTable, words_of
@@ -44,32 +43,22 @@ class Kernel:
         return (*self.columns, *sorted(outside))
 
 
-class Prepared:
-    """A typed table and what is worked out of it once for all its examples."""
-
-    def __init__(self, typed: TypedTable, shape: Shape) -> None:
-        self.typed = typed
-        self.shape = shape
-        entities = [row[typed.key] or "" for row in typed.table.rows]
-        self.repeated = frozenset(name for name, count in Counter(entities).items() if count > 1)
-
-    @cached_property
-    def scopes(self) -> Scopes:
-        """Every scope of the table."""
-        return Scopes(self.typed, self.shape.min_rows, self.shape.max_rows)
-
-
-def draw_kernel(prepared: Prepared, rng: Random) -> Kernel:
+def draw_kernel(typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random) -> Kernel:
     """Draw a kernel at random.
+
+    Args:
+        typed: the table.
+        scopes: what may be asked of it.
+        shape: of the gold table.
+        rng: what draws.
 
     Raises:
         Rejected: the rows in scope allow no strict order, or no blank cell.
     """
-    scope = prepared.scopes.draw(rng)
-    sort, order = _draw_sort(prepared, scope, rng)
-    columns = _draw_columns(prepared, scope, sort, rng)
-    blanks = _draw_blanks(prepared, scope, columns, sort, rng)
-    typed = prepared.typed
+    scope = scopes.draw(rng)
+    sort, order = _draw_sort(typed, scope, rng)
+    columns = _draw_columns(typed, shape, scope, sort, rng)
+    blanks = _draw_blanks(typed, scope, columns, sort, rng)
     reverse = order == "descending"
     if sort == typed.key:
         names = typed.table.rows
@@ -80,9 +69,8 @@ def draw_kernel(prepared: Prepared, rng: Random) -> Kernel:
     return Kernel(scope, columns, tuple(rows), sort, order, blanks)
 
 
-def _draw_sort(prepared: Prepared, scope: Scope, rng: Random) -> tuple[int, SortOrder]:
+def _draw_sort(typed: TypedTable, scope: Scope, rng: Random) -> tuple[int, SortOrder]:
     """A column in which all rows in scope differ, and a direction."""
-    typed = prepared.typed
     sortable = []
     for index, column in enumerate(typed.columns):
         if column.kind in ORDERED and column.usable and index != typed.key:
@@ -107,9 +95,10 @@ def _sorts_plainly(names: Sequence[str]) -> bool:
     return len(set(letters)) == len(letters) and letters == sorted(letters)
 
 
-def _draw_columns(prepared: Prepared, scope: Scope, sort: int, rng: Random) -> tuple[int, ...]:
+def _draw_columns(
+    typed: TypedTable, shape: Shape, scope: Scope, sort: int, rng: Random
+) -> tuple[int, ...]:
     """The key, the sort column, usually the scope's columns, and others at random."""
-    typed, shape = prepared.typed, prepared.shape
     fit = [
         index
         for index, column in enumerate(typed.columns)
@@ -143,10 +132,9 @@ def _draw_columns(prepared: Prepared, scope: Scope, sort: int, rng: Random) -> t
 
 
 def _draw_blanks(
-    prepared: Prepared, scope: Scope, columns: Sequence[int], sort: int, rng: Random
+    typed: TypedTable, scope: Scope, columns: Sequence[int], sort: int, rng: Random
 ) -> frozenset[tuple[int, int]]:
     """Cells already empty, and up to an eighth of the others; never key, sort or scope."""
-    typed = prepared.typed
     rows: Sequence[Row] = typed.table.rows
     fixed = {typed.key, sort, *(bound.column for bound in scope.bounds)}
     blanks = {

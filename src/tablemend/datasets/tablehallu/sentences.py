@@ -6,7 +6,8 @@ The patterns and the lists of words are in ``sentences.yaml``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -78,10 +79,11 @@ _FRAMES = {size: [_pattern(text, "{l}") for text in texts] for size, texts in FR
 class Speaker:
     """Puts the rows of one table into words."""
 
-    def __init__(self, typed: TypedTable, repeated: Container[str]) -> None:
+    def __init__(self, typed: TypedTable) -> None:
         self._names = typed.table.columns
         self._key = typed.key
-        self._repeated = repeated
+        entities = Counter(row[typed.key] for row in typed.table.rows)
+        self._repeated = {name for name, count in entities.items() if count > 1}
         self._wordings = [_wordings_of(column) for column in typed.columns]
 
     def state(

@@ -34,7 +34,25 @@ class Shape(Section):
             yield "min_columns", f"more than shape.max_columns={self.max_columns}"
 
 
-class Synthesis(Section):
+class HubOptions(Section):
+    """What is read of a data set on the Hub."""
+
+    dataset_split: str = "train"
+    """Split to read where the source is on the Hub."""
+    dataset_config: str | None = None
+    """Configuration (subset) of a data set on the Hub; null where it has but one."""
+    dataset_revision: str | None = None
+    """Commit, tag or branch of a data set on the Hub; null: the newest."""
+
+    def unread(self, *sources: str) -> Iterator[tuple[str, str]]:
+        """The options that no source reads."""
+        if not any(source.startswith(HUB) for source in sources):
+            for name in ("dataset_config", "dataset_revision"):
+                if getattr(self, name) is not None:
+                    yield name, f"only a `{HUB}` source has one"
+
+
+class Synthesis(HubOptions):
     """A data set of adversarial examples with ground truth by construction."""
 
     kind: Literal["synthesis"] = "synthesis"
@@ -44,12 +62,6 @@ class Synthesis(Section):
     source: str = POOL
     """A CSV or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in topics) or
     `small-world`."""
-    dataset_split: str = "train"
-    """Split to read where the source is on the Hub."""
-    dataset_config: str | None = None
-    """Configuration (subset) of a data set on the Hub; null where it has but one."""
-    dataset_revision: str | None = None
-    """Commit, tag or branch of a data set on the Hub; null: the newest."""
     n: int = Field(default=1000, ge=1)
     """Number of examples, over all splits."""
     out: str = "data/tablehallu"
@@ -77,7 +89,4 @@ class Synthesis(Section):
             for name in ("difficulty", "max_tokens", "distractors", "shape"):
                 if name in self.model_fields_set:
                     yield name, "the small world has a size of its own"
-        if not self.source.startswith(HUB):
-            for name in ("dataset_config", "dataset_revision"):
-                if getattr(self, name) is not None:
-                    yield name, f"only a `{HUB}` source has one"
+        yield from self.unread(self.source)

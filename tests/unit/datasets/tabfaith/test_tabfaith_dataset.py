@@ -15,11 +15,7 @@ from tablemend.config import ConfigError, parse
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.program_summaries import plan_example
-from tablemend.datasets.tabfaith.prompting import STAGES, ask_for
 from tablemend.datasets.tabfaith.settings import TabFaith
-from tablemend.tables.markdown import locate_markdown, read_markdown
-from tablemend.tables.table import Table
-from tests.support.prompts import recognise
 
 SMALL = {"general": 18, "financial": 6, "clinical": 6, "operations": 6}
 FILES = ("train.jsonl", "validation.jsonl", "test.jsonl")
@@ -120,16 +116,3 @@ def test_the_card_names_the_fields_that_the_files_have(made: Path) -> None:
 def test_settings_that_cannot_be_are_named(tokens: list[str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         parse(TabFaith, tokens)
-
-
-def test_prompts_show_the_table_and_are_told_apart() -> None:
-    table = Table.of(["Club", "Points"], [["Alba", "41"], ["Borea", None]], "Clubs")
-    for domain, stage in STAGES.items():
-        messages = ask_for(domain, table, (2, 5))
-        found = recognise(messages)
-        assert found is not None and found.name == stage
-        text = messages[1]["content"]
-        start, end = locate_markdown(text)[0]
-        assert read_markdown(text[start:end]).columns == table.columns
-        assert ("2 to 3 sentences" if domain == "financial" else "2 to 5 sentences") in text
-    assert "text of 4 sentences" in ask_for("general", table, (4, 4))[1]["content"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -22,7 +21,6 @@ from tablemend.datasets.tablehallu.engine import Engine, examples, find_tables, 
 from tablemend.datasets.tablehallu.names import NameGuard
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
-from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
@@ -120,11 +118,6 @@ def test_cells_are_cleaned_only_where_that_is_safe(cell: str, clean: str | None)
 def test_an_unusable_table_says_why(table: Table, reason: str) -> None:
     with pytest.raises(Unusable, match=reason):
         type_table(table)
-
-
-def test_totals_and_repeated_rows_are_left_out() -> None:
-    rows = [*SHIPS.rows, SHIPS.rows[0], ("Total", "1990", "9 m", "x", "y", "400")]
-    assert type_table(Table.of(SHIPS.columns, rows)).table.rows == SHIPS.rows
 
 
 def test_a_sum_is_found_so_that_no_part_of_it_is_blanked() -> None:
@@ -248,18 +241,6 @@ def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
         assert {fact.entity for fact in example.facts} <= names
         assert example.source == "ships.jsonl:1"
         assert example.source_hash == SHIPS.content_hash()
-
-
-def test_the_topic_pool_is_the_papers_hierarchy() -> None:
-    assert len({sub.category for sub in SUB_CATEGORIES}) == 4
-    assert len({sub.domain for sub in SUB_CATEGORIES}) == 12
-    assert len({sub.name for sub in SUB_CATEGORIES}) == len(SUB_CATEGORIES) == 24
-    assert set(Counter(sub.domain for sub in SUB_CATEGORIES).values()) == {2}
-    for number in range(24):
-        made = make_table(0, number)
-        typed = type_table(made.table, key=0)
-        assert len(made.table.rows) >= 20
-        assert sum(column.usable for column in typed.columns) >= 6
 
 
 def test_an_example_depends_on_its_number_alone(tmp_path: Path) -> None:

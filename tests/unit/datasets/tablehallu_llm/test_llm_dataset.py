@@ -226,25 +226,6 @@ def test_more_rows_continue_a_data_set_and_fewer_are_refused(
 # what is in the folder
 
 
-def test_a_folder_of_something_else_or_of_other_settings_or_in_use_is_refused(
-    fake: Fake, tmp_path: Path
-) -> None:
-    out, notes = tmp_path / "out", tmp_path / "notes"
-    notes.mkdir()
-    (notes / "a.txt").write_text("mine")
-    with pytest.raises(TablemendError, match="holds something else"):
-        make_llm_dataset(settings(notes), fake)
-    with (
-        Store(out / ROWS, "number"),
-        pytest.raises(TablemendError, match=r"rows\.jsonl is being written by another"),
-    ):
-        make_llm_dataset(settings(out), fake)
-    make_llm_dataset(settings(out, "n=2"), fake)
-    with pytest.raises(TablemendError, match=r"retries was 2, is 5"):
-        make_llm_dataset(settings(out, "retries=5"), fake)
-    assert sorted(fake.made) == [0, 1]
-
-
 # before and after
 
 

@@ -202,14 +202,3 @@ def test_a_failed_request_gives_the_row_up_at_once_and_says_so() -> None:
     row = make(model, retries=5, restarts=5)
     assert row.example is None and model.stages == list(GOOD)[:3]
     assert row.rejections == (("constraints", REQUEST_FAILED, "503 after 7 tries", 0),)
-
-
-def test_an_unreadable_verdict_is_none() -> None:
-    row = make(Fake(verify_kernel=["It looks fine."] * 2), retries=2)
-    assert row.example is not None
-    assert [call.verdict for call in row.calls if call.stage == "verify_kernel"] == [
-        "unreadable", "unreadable", "accepted",
-    ]  # fmt: skip
-    never = make(Fake(verify_kernel=["It looks fine."] * 9), retries=2, restarts=0)
-    assert never.example is None
-    assert {rejection.kind for rejection in never.rejections} == {"no verdict"}
