@@ -12,7 +12,7 @@ from tablemend.config import load
 from tablemend.recipe.experiment import PairsCommand
 from tablemend.script import run_script
 from tablemend.tasks.sources import check_local
-from tablemend.training.pair_making import describe, make_pairs
+from tablemend.training.pair_generation import describe, make_pairs
 
 
 def main() -> None:

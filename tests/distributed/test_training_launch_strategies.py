@@ -48,7 +48,7 @@ LORA = (
     "train.gradient_checkpointing=true",  # with ZeRO-3 and LoRA it once did not train
 )
 METHODS = {"full": (), "lora": LORA}
-MOMENTS = {"ddp": "model", "zero2": "marker", "zero3": "optimizer", "fsdp2": "random"}
+KILLED_AT = {"ddp": "model", "zero2": "marker", "zero3": "optimizer", "fsdp2": "random"}
 """Where each strategy is killed: before the second process writes its share of the optimizer or its
 random state, before a checkpoint is marked complete, before the finished model gets its name."""
 GOES_ON: dict[str, tuple[tuple[str, ...], str]] = {
@@ -119,12 +119,12 @@ def _launch(strategy: str, config: SftCommand, *options: str) -> str:
     return done.stdout
 
 
-def _launch_and_kill(strategy: str, config: SftCommand, moment: str) -> None:
-    """Train up to a moment of the save of the last step; then SIGKILL, first to the launcher."""
+def _launch_and_kill(strategy: str, config: SftCommand, point: str) -> None:
+    """Train up to a point of the save of the last step; then SIGKILL, first to the launcher."""
     _skip_without(strategy)
     run = Run.of(config)
     there = run.path.with_suffix(".halted")
-    script = ["tests/support/halted.py", moment, str(there), "train/sft.py"]
+    script = ["tests/support/halted.py", point, str(there), "train/sft.py"]
     log = run.path.with_suffix(".log")
     with log.open("w") as file:
         launcher = psutil.Popen(
@@ -175,22 +175,22 @@ def _check_checkpoint(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("strategy", "moment"), MOMENTS.items())
+@pytest.mark.parametrize(("strategy", "point"), KILLED_AT.items())
 def test_two_processes_that_are_killed_train_as_one_and_save(
-    strategy: str, moment: str, make: Make, alone: Callable[[str], Alone]
+    strategy: str, point: str, make: Make, alone: Callable[[str], Alone]
 ) -> None:
     config = make(strategy, "full")
     run = Run.of(config)
-    _launch_and_kill(strategy, config, moment)
+    _launch_and_kill(strategy, config, point)
     folders = [run.path / "sft" / f"checkpoint-{step}" for step in (CUT, STEPS)]
     files = {path.relative_to(folders[0]).as_posix() for path in folders[0].rglob("*")}
     assert files >= LAYOUTS[strategy]
     assert folders[1].is_dir() and not run.model.exists()
-    last = folders[1] if moment == "model" else folders[0]
+    last = folders[1] if point == "model" else folders[0]
     assert checkpoints.last_complete(run.path / "sft") == last
     count = SPREAD.get(strategy, 2)
     said = _launch(strategy, config, f"--num_processes={count}")
-    assert (f"{folders[1]} is half-written: deleted" in said) == (moment != "model")
+    assert (f"{folders[1]} is half-written: deleted" in said) == (point != "model")
     assert f"resuming from {last}" in said
     spread = f"was saved by {strategy} on 2 processes, {strategy} on {count} process"
     assert (spread in said) == (strategy in SPREAD)

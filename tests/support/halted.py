@@ -1,6 +1,6 @@
-"""A training script that stops at a moment of its second save, to be killed there.
+"""A training script that stops at a point of its second save, to be killed there.
 
-python tests/support/halted.py MOMENT FILE train/sft.py recipe=...; FILE appears once it halted.
+python tests/support/halted.py POINT FILE train/sft.py recipe=...; FILE appears once it halted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tablemend.training.trainer import Trainer
 
 def main() -> None:
     """Put a stop into the code that the script runs."""
-    moment, file, script, *rest = sys.argv[1:]
+    point, file, script, *rest = sys.argv[1:]
     sys.argv = [script, *rest]
 
     def halt() -> None:
@@ -35,23 +35,23 @@ def main() -> None:
     mark = checkpoints.mark_complete
 
     def save_shard(self: Any, folder: str) -> None:
-        if moment == "optimizer" and second(process=1):
+        if point == "optimizer" and second(process=1):
             halt()
         shard(self, folder)
 
     def save_random(self: Any, folder: str) -> None:
-        if moment == "random" and second(process=1):
+        if point == "random" and second(process=1):
             halt()
         random(self, folder)
         saves.append(Path(folder))
 
     def mark_complete(folder: Path) -> None:
-        if moment == "marker" and len(saves) == 2:
+        if point == "marker" and len(saves) == 2:
             halt()
         mark(folder)
 
     def put_in_place(folder: Path, new: Path) -> None:
-        assert moment == "model" and checkpoints.is_complete(new), folder
+        assert point == "model" and checkpoints.is_complete(new), folder
         halt()
 
     Trainer._save_optimizer_and_scheduler, Trainer._save_rng_state = save_shard, save_random

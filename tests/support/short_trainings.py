@@ -21,7 +21,7 @@ from tablemend.recipe.experiment import (
     Trained,
 )
 from tablemend.runs import Run
-from tablemend.training.pair_making import make_pairs
+from tablemend.training.pair_generation import make_pairs
 
 ROOT = Path(__file__).parents[2]
 RECIPES: dict[type[Trained], str] = {

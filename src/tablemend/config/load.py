@@ -45,23 +45,23 @@ class _Reading:
     """What has been read so far, where each key came from, and what was wrong."""
 
     values: DictConfig = field(default_factory=OmegaConf.create)
-    origins: dict[str, str] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def refused(self, problem: str) -> ConfigError:
         """What ends the reading, behind all that was found before."""
         return ConfigError([*self.problems, problem])
 
-    def origin(self, path: str) -> str:
+    def place_of(self, path: str) -> str:
         """Where the key, all that is in it, or the nearest section around it was written."""
-        inside = {where for name, where in self.origins.items() if name.startswith(f"{path}.")}
-        if path not in self.origins and len(inside) == 1:
+        inside = {where for name, where in self.places.items() if name.startswith(f"{path}.")}
+        if path not in self.places and len(inside) == 1:
             return inside.pop()
         while path:
-            if path in self.origins:
-                return self.origins[path]
+            if path in self.places:
+                return self.places[path]
             path = path.rpartition(".")[0]
-        return self.origins.get("", "command line")
+        return self.places.get("", "command line")
 
 
 def load(
@@ -191,17 +191,17 @@ def _read_yaml(path: Path, reading: _Reading) -> DictConfig:
         raise reading.refused(f"{path}: not readable as YAML: {_why(error)}") from error
     if not isinstance(values, DictConfig) or not isinstance(node, yaml.MappingNode):
         raise reading.refused(f"{path}: a recipe is a mapping of keys to values")
-    reading.origins[""] = str(path)
-    _note_lines(node, path, "", reading.origins)
+    reading.places[""] = str(path)
+    _note_lines(node, path, "", reading.places)
     return values
 
 
-def _note_lines(node: yaml.MappingNode, path: Path, prefix: str, origins: dict[str, str]) -> None:
+def _note_lines(node: yaml.MappingNode, path: Path, prefix: str, places: dict[str, str]) -> None:
     for key, value in node.value:
         dotted = f"{prefix}{key.value}"
-        origins[dotted] = f"{path}:{key.start_mark.line + 1}"
+        places[dotted] = f"{path}:{key.start_mark.line + 1}"
         if isinstance(value, yaml.MappingNode):
-            _note_lines(value, path, f"{dotted}.", origins)
+            _note_lines(value, path, f"{dotted}.", places)
 
 
 def _override(name: str, value: str, reading: _Reading) -> None:
@@ -220,7 +220,7 @@ def _override(name: str, value: str, reading: _Reading) -> None:
         shown = on_one_line(f"{name}={value}", _LONGEST)
         reading.problems.append(f"{shown}: {_why(error)} (command line)")
         return
-    reading.origins[name] = "command line"
+    reading.places[name] = "command line"
 
 
 _UNREADABLE = (OmegaConfBaseException, RecursionError, ValueError, KeyError, AttributeError)
@@ -292,8 +292,8 @@ def _lines(problem: Any, keys: Sequence[Key], reading: _Reading) -> list[str]:
     raised = problem.get("ctx", {}).get("error")
     if isinstance(raised, Conflicts):
         below = [(f"{path}.{name}".lstrip("."), message) for name, message in raised.found]
-        return [f"{name}: {message} ({reading.origin(name)})" for name, message in below]
-    return [f"{path}: {_message(problem, path, keys)} ({reading.origin(path)})"]
+        return [f"{name}: {message} ({reading.place_of(name)})" for name, message in below]
+    return [f"{path}: {_message(problem, path, keys)} ({reading.place_of(path)})"]
 
 
 def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:

@@ -35,8 +35,8 @@ from tablemend.training.data import (
 )
 from tablemend.training.models import trainer_parts
 from tablemend.training.order import LengthGrouped
-from tablemend.training.pair_making import STAGE as PAIRS_STAGE
-from tablemend.training.pair_making import start_of
+from tablemend.training.pair_generation import STAGE as PAIRS_STAGE
+from tablemend.training.pair_generation import start_of
 from tablemend.training.pairs import FILE, PairRows, Split, read_pairs, render_pair
 from tablemend.training.phases import Method, Prepared
 from tablemend.training.run_folder import checkpoints_of

@@ -24,7 +24,6 @@ from tablemend.training.quiet import silence
 from tablemend.training.run_folder import checkpoints_of
 
 C = TypeVar("C", bound=Trained)
-T = TypeVar("T")
 
 
 def set_up(config: C) -> C:

@@ -20,8 +20,8 @@ from tablemend.generations import Scored, Stored
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment, PairsCommand
 from tablemend.records import Answer, Example, FinishReason
 from tablemend.tasks import tablehallu
-from tablemend.training.pair_making import make_pairs
-from tablemend.training.pairs import FILE, Pair, PairMaker, Prompt, read_pairs
+from tablemend.training.pair_generation import PairGenerator, Prompt, make_pairs
+from tablemend.training.pairs import FILE, Pair, read_pairs
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = list(small_world.examples(seed=21, n=60))
@@ -36,10 +36,10 @@ def recipe(*overrides: str) -> DpoExperiment:
     return parse(DpoExperiment, ["recipe=tiny-dpo", *overrides])
 
 
-def maker(*overrides: str) -> PairMaker:
+def generator(*overrides: str) -> PairGenerator:
     config = recipe(*overrides)
     with config.task_of().scorer() as scorer:
-        return PairMaker(config, scorer)
+        return PairGenerator(config, scorer)
 
 
 def scored(text: str, example: Example, finish: FinishReason = "stop") -> Scored:
@@ -79,8 +79,8 @@ def test_each_injected_error_is_found_as_its_type(name: str) -> None:
 
 
 def test_a_injected_pair_differs_in_its_table_alone_and_carries_the_findings() -> None:
-    made = maker()
-    pairs = made.make(Prompt(example, "adversarial", "train") for example in EXAMPLES)
+    made = generator()
+    pairs = made.pairs_of(Prompt(example, "adversarial", "train") for example in EXAMPLES)
     assert len(pairs) == len(EXAMPLES) and not made.dropped
     assert {finding.type for pair in pairs for finding in pair.findings} == set(ERROR_TYPES)
     for pair, example in zip(pairs, EXAMPLES, strict=True):
@@ -91,7 +91,7 @@ def test_a_injected_pair_differs_in_its_table_alone_and_carries_the_findings() -
         thought, table = pair.chosen.split("</think>")
         other_thought, other_table = pair.rejected.split("</think>")
         assert thought == other_thought and table != other_table
-    again = maker().make(Prompt(example, "adversarial", "train") for example in EXAMPLES)
+    again = generator().pairs_of(Prompt(example, "adversarial", "train") for example in EXAMPLES)
     assert again == pairs and [Pair.from_json(pair.to_json()) for pair in pairs] == pairs
     assert len({pair.id for pair in pairs}) == len(pairs)
 
@@ -106,8 +106,8 @@ def test_of_the_models_answers_the_first_with_a_finding_is_rejected() -> None:
         scored(with_row(example, "First"), example),
         scored(with_row(example, "Second"), example),
     ]
-    made = maker()
-    (pair,) = made.make([Prompt(example, "adversarial", "train", answers)])
+    made = generator()
+    (pair,) = made.pairs_of([Prompt(example, "adversarial", "train", answers)])
     assert pair.rejected == answers[4].stored.answer.text
     assert (pair.rejected_source, pair.chosen_source, pair.edit) == ("sampled", "gold", None)
     assert pair.chosen == gold(example) and pair.findings == answers[4].judgement.findings
@@ -125,12 +125,12 @@ def test_the_best_own_answer_is_whole_or_it_is_gold() -> None:
     short = gold(example).rsplit("\n", 1)[0]
     wrong = scored(with_row(example, "Other"), example)
     assert scored(short, example).judgement.findings == ()  # nothing wrong, and not whole
-    made = maker("dpo.pairs.chosen=best")
+    made = generator("dpo.pairs.chosen=best")
     prompts = [
         Prompt(example, "adversarial", "train", [scored(text, example), wrong])
         for text in (short, respelt)
     ]
-    cut, whole = made.make(prompts)
+    cut, whole = made.pairs_of(prompts)
     assert (cut.chosen, cut.chosen_source) == (gold(example), "gold")
     assert (whole.chosen, whole.chosen_source) == (respelt, "sampled")
 

@@ -1,25 +1,27 @@
-"""Making the pairs: the model's answers are drawn, scored, and set beside gold ones."""
+"""Preference pairs: the model's answers are drawn, scored, and set beside gold ones."""
 
 from __future__ import annotations
 
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.errors import TablemendError
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.scoring import score
 from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, plan_systems
-from tablemend.generations import ScoredSystems
+from tablemend.generations import Scored, ScoredSystems
 from tablemend.recipe.evaluation import System
 from tablemend.recipe.experiment import DpoExperiment, PairsCommand
+from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
-from tablemend.tasks.task import Sample
-from tablemend.training.pairs import FILE, Pair, PairMaker, Prompt, Split
+from tablemend.tasks.task import Sample, Scorer, Submission
+from tablemend.training.pairs import FILE, Pair, Split
 
 STAGE = "preference"
 FIXED = (
@@ -71,19 +73,19 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             if asked:
                 generate(systems, asked, sampling, run)
                 answers = score(asked, sampling, run, {task.format: scorer})
-            maker = PairMaker(config, scorer)
-            say(f"making the pairs of {inputs['examples']:,} examples")
-            pairs = maker.make(_prompts(examples, config, answers))
+            generator = PairGenerator(config, scorer)
+            say(f"pairing the answers to {inputs['examples']:,} examples")
+            pairs = generator.pairs_of(_prompts(examples, config, answers))
         if not pairs:
-            reasons = ", ".join(f"{n} x {reason}" for reason, n in maker.dropped.most_common())
+            reasons = ", ".join(f"{n} x {reason}" for reason, n in generator.dropped.most_common())
             raise TablemendError(f"no pair came of {inputs['examples']} examples: {reasons}")
         write_jsonl(path, [pair.to_json() for pair in pairs])
         facts = {
             **inputs,
             **_counts(pairs),
             "asked": len(asked),
-            "dropped": dict(maker.dropped),
-            "passed_over": dict(maker.passed_over),
+            "dropped": dict(generator.dropped),
+            "passed_over": dict(generator.passed_over),
             "scorer": scorer.name,
             "pairs_hash": hash_file(path),
         }
@@ -206,3 +208,123 @@ def describe(facts: dict[str, Any], config: DpoExperiment) -> Iterator[str]:
     for title in ("dropped", "passed_over"):
         for reason, count in facts[title].items():
             yield f"  {title.replace('_', ' ')}: {count} x {reason}"
+
+
+class Prompt(NamedTuple):
+    """One prompt, and the model's own answers to it; ``None`` where it gets an injected error."""
+
+    example: Sample
+    context: ContextKind
+    split: Split
+    answers: Sequence[Scored] | None = None
+
+
+@dataclass
+class PairGenerator:
+    """Sets two answers to each prompt beside each other, and counts what is left out.
+
+    Attributes:
+        config: the recipe.
+        scorer: of the task.
+        dropped: prompts without a pair, by reason.
+        passed_over: answers and edits that make no pair, by reason; the prompt may have another.
+    """
+
+    config: DpoExperiment
+    scorer: Scorer[Any]
+    dropped: Counter[str] = field(default_factory=Counter)
+    passed_over: Counter[str] = field(default_factory=Counter)
+
+    def pairs_of(self, prompts: Iterable[Prompt]) -> list[Pair]:
+        """The pairs, in the order of the prompts."""
+        return [pair for prompt in prompts if (pair := self._pair_of(prompt)) is not None]
+
+    def _pair_of(self, prompt: Prompt) -> Pair | None:
+        example, context, config = prompt.example, prompt.context, self.config
+        try:
+            gold = config.task_of().target(example, context, config.thinking)
+        except NoTarget as error:
+            self.dropped[f"{error.kind}: {error}"] += 1
+            return None
+        judgement = self._score(gold, prompt)
+        if judgement.unscored:
+            self.dropped[f"the chosen answer cannot be scored: {judgement.unscored}"] += 1
+            return None
+        if judgement.findings:
+            self.dropped[f"the chosen answer has a finding: {judgement.findings[0].type}"] += 1
+            return None
+        sides = (
+            self._injected(gold, prompt) if prompt.answers is None else self._sampled(gold, prompt)
+        )
+        if sides is None:
+            kind = "edit" if prompt.answers is None else "answer of the model"
+            self.dropped[f"no {kind} with a finding"] += 1
+            return None
+        return Pair(example.id, context, prompt.split, **sides)
+
+    def _sampled(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
+        """Of the model's answers the first with a finding, beside gold or its best."""
+        rejected: list[Scored] = []
+        flawless: list[str] = []
+        for one in prompt.answers or ():
+            if reason := why_no_rejected(one):
+                self.passed_over[f"sampled: {reason}"] += 1
+            else:
+                rejected.append(one)
+            if _is_flawless(one):
+                flawless.append(one.stored.answer.text)
+        if not rejected:
+            return None
+        own = flawless[:1] if self.config.dpo.pairs.chosen == "best" else []
+        return {
+            "chosen": own[0] if own else gold,
+            "chosen_source": "sampled" if own else "gold",
+            "rejected": rejected[0].stored.answer.text,
+            "rejected_source": "sampled",
+            "edit": None,
+            "findings": rejected[0].judgement.findings,
+        }
+
+    def _injected(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
+        """Gold beside itself with one error, which the scorer finds and calls by its type."""
+        sample, view, task = prompt.example, prompt.context, self.config.task_of()
+        rng = random.Random(f"{self.config.seed}/plant/{sample.id}/{view}")
+        errors = [metric.name for metric in task.metrics if metric.kind == "error"]
+        types = list(self.config.dpo.pairs.errors or errors)  # each gets the same share
+        rng.shuffle(types)
+        for one in task.corruptions(sample, view, gold, types, rng):
+            findings = self._score(one.text, prompt).findings
+            if one.type in {finding.type for finding in findings}:
+                return {
+                    "chosen": gold,
+                    "chosen_source": "gold",
+                    "rejected": one.text,
+                    "rejected_source": "injected",
+                    "edit": one.name,
+                    "findings": findings,
+                }
+            self.passed_over[f"injected: {one.name} is no finding"] += 1
+        return None
+
+    def _score(self, text: str, prompt: Prompt) -> Judgement:
+        (found,) = self.scorer.score([Submission(prompt.example, prompt.context, text)])
+        return found
+
+
+def why_no_rejected(one: Scored) -> str:
+    """Why a sampled answer cannot be a rejected one; empty where it can."""
+    if one.stored.failed:
+        return "the request failed"
+    # with an end of turn an answer that was cut would be another
+    unfit = {"length": "cut at the token limit", "refusal": "the model declined"}
+    if reason := unfit.get(one.stored.answer.finish_reason):
+        return reason
+    if one.judgement.unscored:
+        return "unscored"
+    return "" if one.judgement.findings else "without a finding"
+
+
+def _is_flawless(one: Scored) -> bool:
+    """Whether an answer states all that it should, and nothing else."""
+    whole = all(share.value == 1.0 for share in one.judgement.shares.values())
+    return why_no_rejected(one) == "without a finding" and whole
