@@ -23,12 +23,12 @@ from typing import Any
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu.engine import examples as make_examples
 from tablemend.datasets.tablehallu.injected_errors import (
     INJECTED_ERRORS,
     gold_rows,
     with_rows,
 )
+from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.order import SortRule

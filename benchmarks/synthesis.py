@@ -19,7 +19,7 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import Section, load
-from tablemend.datasets.tablehallu.engine import Maker, open_maker
+from tablemend.datasets.tablehallu.program_engine import Maker, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.runs import to_line

@@ -15,7 +15,7 @@ from tablemend.config import Source, parse
 from tablemend.datasets.build import MADE
 from tablemend.datasets.splits import SPLITS, split_of
 from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.engine import Engine
+from tablemend.datasets.tablehallu.program_engine import Engine
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError

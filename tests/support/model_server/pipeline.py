@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import cache
 from random import Random
 
-from tablemend.datasets.tablehallu.engine import open_maker
+from tablemend.datasets.tablehallu.program_engine import open_maker
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.datasets.tablehallu_llm.checks import check_kernel
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.order import SortRule

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.datasets.claims import Claims, make_claims
+from tablemend.datasets.labelled_claims import Claims, make_claims
 from tablemend.datasets.splits import SPLITS, Shares
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.settings import Sizes, TabFaith

@@ -9,7 +9,7 @@ import pytest
 
 from tablemend.claims.answers import answer_claims
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer

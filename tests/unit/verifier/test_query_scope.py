@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer

@@ -13,7 +13,7 @@ from decimal import Decimal
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.names import invent_word
+from tablemend.datasets.tablehallu.invented_names import invent_word
 from tablemend.tables.table import Cell, Table
 
 METRICS = ("Revenue", "Net income", "EPS", "Operating margin")

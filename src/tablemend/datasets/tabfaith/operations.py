@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tablemend.datasets.tablehallu.names import invent_word
+from tablemend.datasets.tablehallu.invented_names import invent_word
 from tablemend.tables.table import Table
 from tablemend.values.periods import MONTHS
 

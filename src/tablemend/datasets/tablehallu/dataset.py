@@ -12,7 +12,7 @@ from tablemend.datasets.build import Opened, Record, make_by_number
 from tablemend.datasets.card import command_of, counted_parts, write_card
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.engine import (
+from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
     Usable,
     find_tables,

@@ -9,8 +9,8 @@ from datetime import date
 from random import Random
 
 from tablemend.datasets.tablehallu.columns import Kind, TypedTable, read_date, read_number
+from tablemend.datasets.tablehallu.invented_names import NameGuard, forms_of, invent_name
 from tablemend.datasets.tablehallu.kernel import Kernel
-from tablemend.datasets.tablehallu.names import NameGuard, forms_of, invent_name
 from tablemend.datasets.tablehallu.scope import Bound, Row
 from tablemend.tables.table import Cell
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.datasets.tablehallu.columns import MONTHS
-from tablemend.datasets.tablehallu.names import invent_word
+from tablemend.datasets.tablehallu.invented_names import invent_word
 from tablemend.tables.table import Cell, Table
 
 ROWS = 40

@@ -13,7 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
-from tablemend.datasets.tablehallu.engine import EXPANSION
+from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
 from tablemend.datasets.tablehallu_llm.checks import check_kernel

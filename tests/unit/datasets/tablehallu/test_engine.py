@@ -17,8 +17,8 @@ from tablemend.datasets.tablehallu.columns import (
     read_number,
     type_table,
 )
-from tablemend.datasets.tablehallu.engine import Engine, examples, find_tables, open_maker
-from tablemend.datasets.tablehallu.names import NameGuard
+from tablemend.datasets.tablehallu.invented_names import NameGuard
+from tablemend.datasets.tablehallu.program_engine import Engine, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.verification import verify

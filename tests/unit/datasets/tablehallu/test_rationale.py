@@ -12,7 +12,7 @@ import pytest
 from rationale_check import check_rationale
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.engine import examples
+from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.rationale import NoRationale, rationale
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.records import Condition, Example

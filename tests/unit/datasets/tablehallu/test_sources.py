@@ -11,7 +11,7 @@ import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.tablehallu.engine import Skipped, examples, find_tables, open_maker
+from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import find_table, open_source
 from tablemend.datasets.tablehallu.topics import make_table

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.engine import examples, open_maker
+from tablemend.datasets.tablehallu.program_engine import examples, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.records import Condition, Example, Fact, Mention

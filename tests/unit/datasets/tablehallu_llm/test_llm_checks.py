@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.datasets.tablehallu_llm import checks, preservation, queries
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
