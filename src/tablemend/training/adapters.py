@@ -18,7 +18,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model, Trained
 from tablemend.runs import Run
 from tablemend.training import checkpoints
-from tablemend.training.requirements import refuse_quantised
+from tablemend.training.requirements import refuse_start
 
 PROMPTS = 8
 """Prompts on which the logits are compared, unless a command says otherwise."""
@@ -123,7 +123,7 @@ def _at_revision(base: Model, revision: str) -> Model:
     is_folder = local_folder(base.path) is not None
     if not is_folder:
         base = base.model_copy(update={"revision": revision})
-    refuse_quantised(base)
+    refuse_start(base)
     if is_folder and checkpoints.revision_of(base.path) != revision:
         raise TablemendError(
             f"{base.path} holds other weights than those that the adapter was trained on "

@@ -20,7 +20,7 @@ from transformers.utils import (
     is_kernels_available,
 )
 
-from tablemend.backends.checkpoints import Checkpoint, local_folder
+from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import read_config
 from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import Model, Trained
@@ -86,28 +86,20 @@ def refuse_kernel(name: str) -> None:
         )
 
 
-def refuse_adapter(config: Trained) -> None:
-    """Refuse an adapter as a start: what is trained would be its base, without it.
+def refuse_start(config: Model) -> None:
+    """Refuse weights that no training can begin with; reads no weights.
 
     Raises:
-        TablemendError: model.path is the folder of an adapter.
+        TablemendError: no checkpoint, an adapter (what is trained would be its base, without it),
+            or quantised weights.
     """
-    folder = local_folder(config.model.path)
-    if folder is not None and folder.is_dir() and Checkpoint(str(folder)).adapter_base is not None:
+    checkpoint = Checkpoint(config.path, config.revision)
+    if checkpoint.adapter_base is not None:
         raise TablemendError(
-            f"model.path={config.model.path} is an adapter, and a training would begin with its "
+            f"model.path={config.path} is an adapter, and a training would begin with its "
             "base: merge it first (train/merge.py), or train the start with lora.save: merged"
         )
-
-
-def refuse_quantised(config: Model) -> None:
-    """Refuse a base whose stored weights are quantised; reads its config.json alone.
-
-    Raises:
-        TablemendError: it is, or it is no whole checkpoint.
-    """
-    settings = read_config(Checkpoint(config.path, config.revision))
-    if getattr(settings, "quantization_config", None):
+    if getattr(read_config(checkpoint), "quantization_config", None):
         raise TablemendError(
             f"{config.path} is quantised: trained weights would be rounded away in it. Set "
             "model.path to the unquantised model; train.method=qlora loads that in 4 bits"

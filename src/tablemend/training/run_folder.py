@@ -15,7 +15,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, launch
-from tablemend.training.requirements import refuse_adapter, refuse_kernel, refuse_quantised
+from tablemend.training.requirements import refuse_kernel, refuse_start
 
 C = TypeVar("C", bound=Trained)
 T = TypeVar("T")
@@ -63,9 +63,8 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     """
     launch.refuse(config.train)
     refuse_kernel(config.model.attn)
-    refuse_adapter(config)
     if local_folder(config.model.path) is not None:
-        refuse_quantised(config.model)
+        refuse_start(config.model)
     with launch.main_first() as is_main:
         if is_main:
             _open(config, run, overwrite)
@@ -110,7 +109,7 @@ def pinned(config: C, run: Run) -> C:
         noted = run.recorded(config.stage).get("model_revision")
     revision = noted or once(run, lambda: checkpoints.commit_of(config.model))
     model = config.model.model_copy(update={"revision": revision})
-    refuse_quantised(model)
+    refuse_start(model)
     return config.model_copy(update={"model": model})
 
 
