@@ -156,8 +156,8 @@ PACKAGES = (
     "errors workers statistics values tables records config runs renderer exact_match detector "
     "evidence programs claims verifier datasets datasets.card datasets.tablehallu generations "
     "backends reports prompting faithfulness datasets.tabfaith tasks mitigations recipe evaluation "
-    "training datasets.tablehallu_llm meta_evaluation datasets.labelled_claims annotation publishing "
-    "script cli"
+    "training datasets.tablehallu_llm meta_evaluation datasets.labelled_claims annotation "
+    "publishing script cli"
 ).split()
 """Each imports only from those before it."""
 
