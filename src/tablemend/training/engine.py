@@ -56,13 +56,19 @@ def check_server(server: str, config: GrpoExperiment) -> None:
     Raises:
         TablemendError: it cannot be reached, or was not started as a training needs it.
     """
-    trl = config.train.trl
-    wrong = _unreachable(server, float(trl.get("vllm_server_timeout", 0.0)))
-    if not wrong:
+    deadline = time.monotonic() + float(config.train.trl.get("vllm_server_timeout", 0.0))
+    while True:
         try:
-            wrong = _unfit(server, config, trl.get("vllm_importance_sampling_correction", True))
+            wrong = _unfit(server, config)
+            break
+        except httpx.TransportError as error:
+            if time.monotonic() >= deadline:
+                wrong = f"cannot be reached ({error}; train.trl.vllm_server_timeout waits for it)"
+                break
+            time.sleep(PAUSE)
         except (httpx.HTTPError, ValueError, KeyError, IndexError, TypeError) as error:
             wrong = f"does not describe itself as a vLLM server does ({error!r})"
+            break
     if wrong:
         raise TablemendError(
             f"grpo.server={server} {wrong}: start it with `VLLM_SERVER_DEV_MODE=1 vllm serve "
@@ -71,22 +77,7 @@ def check_server(server: str, config: GrpoExperiment) -> None:
         )
 
 
-def _unreachable(server: str, patience: float) -> str:
-    """Why a server cannot be asked; empty where it can."""
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            answer = httpx.get(f"{server}/health", timeout=PATIENCE)
-        except httpx.HTTPError as error:
-            if time.monotonic() >= deadline:
-                return f"cannot be reached ({error}; train.trl.vllm_server_timeout waits for it)"
-            time.sleep(PAUSE)
-        else:
-            code = answer.status_code
-            return "" if code == 200 else f"answers {code} to /health, so it is no vLLM server"
-
-
-def _unfit(server: str, config: GrpoExperiment, corrects: bool) -> str:
+def _unfit(server: str, config: GrpoExperiment) -> str:
     """What keeps a server from drawing the answers; empty where nothing does."""
 
     def described(path: str) -> Any:
@@ -95,6 +86,7 @@ def _unfit(server: str, config: GrpoExperiment, corrects: bool) -> str:
     window = described("/v1/models")["data"][0]["max_model_len"]
     settings = described("/server_info?config_format=json")["vllm_config"]
     logprobs = settings["model_config"]["logprobs_mode"]
+    corrects = config.train.trl.get("vllm_importance_sampling_correction", True)
     if (settings["weight_transfer_config"] or {}).get("backend") != "nccl":
         return "takes no weights over NCCL"
     if window < config.longest_row:

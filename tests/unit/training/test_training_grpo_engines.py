@@ -21,7 +21,6 @@ from tests.support.short_trainings import ROOT, short, small_data
 SERVER = "grpo.server=http://localhost:8000"
 LENGTH = 1024
 GOOD: dict[str, Any] = {
-    "/health": None,
     "/v1/models": {"data": [{"id": "m", "max_model_len": LENGTH}]},
     "/server_info": {
         "vllm_config": {
@@ -121,7 +120,7 @@ def _started(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ({}, "answers 404 to /health"),
+        ({}, "does not describe itself as a vLLM server"),
         (GOOD | {"/v1/models": b"<html>"}, "does not describe itself as a vLLM server"),
         (_started(weight_transfer_config=None), "takes no weights over NCCL"),
         (_started(model_config={"logprobs_mode": "raw_logprobs"}), "gives raw_logprobs"),
