@@ -136,7 +136,7 @@ class AnswerVerifier(AnswerReader):
         if breach is not None:
             what = f" for {breach.condition.label!r}" if breach.condition.label else ""
             reason = f"the context says {breach.said!r}{what}; {_asked(breach.condition)}"
-            evidence = (self._evidence(breach.sentence),)
+            evidence = (self.reader.evidence(breach.sentence),)
             return scored(claim, "contradicted", reason, _error_of(breach.condition), evidence)
         record = self.record(row)
         said = self.records.meets(self.name(row), record) if record else []
@@ -210,7 +210,7 @@ class AnswerVerifier(AnswerReader):
     def _verify_name(self, claim: Claim, row: int) -> Verdict:
         name = self.name(row)
         if spans := self.reader.name_spans.get(name, []):
-            evidence = (self._evidence(self.reader.sentence_at(spans[0].start)),)
+            evidence = (self.reader.evidence(self.reader.sentence_at(spans[0].start)),)
             if name in self.reader.partly_named:
                 reason = "only a word of the name stands in the context"
                 return scored(claim, "unscored", reason, evidence=evidence)
@@ -242,7 +242,7 @@ class AnswerVerifier(AnswerReader):
             return scored(claim, "unscored", "no sentence is surely about this row")
         look = self.look(row, column)
         if look.beside:
-            evidence = (self._evidence(look.beside[0]),)
+            evidence = (self.reader.evidence(look.beside[0]),)
             return scored(claim, "supported", f"said of {header!r}", evidence=evidence)
         other = look.other
         if not self.is_explicit:
@@ -252,14 +252,14 @@ class AnswerVerifier(AnswerReader):
         if other and sure:
             return self._contradict(claim, look, other, self._error(row, column))
         if look.free:
-            evidence = (self._evidence(look.free[0]),)
+            evidence = (self.reader.evidence(look.free[0]),)
             verdict: VerdictName = "unscored" if other else "supported"
             return scored(claim, verdict, "stated of this entity", evidence=evidence)
         if look.claimed:
             stated, sentence = look.claimed[0]
             reason, evidence = (
                 f"the context says it of {stated.label!r}",
-                (self._evidence(sentence),),
+                (self.reader.evidence(sentence),),
             )
             if sure and self.is_explicit:
                 return scored(claim, "not_in_source", reason, "REL", evidence)
@@ -289,7 +289,7 @@ class AnswerVerifier(AnswerReader):
             if not any(same_value(one.value, known, unit) for known in expected.values()):
                 expected[self.context[slice(*one.stated.span)]] = one.value
         sentences = dict.fromkeys(one.about.sentence for one in other)
-        evidence = tuple(map(self._evidence, sentences))
+        evidence = tuple(map(self.reader.evidence, sentences))
         if look.free and not (self.is_explicit and len(expected) == 1):
             return scored(claim, "unscored", "the context has both", evidence=evidence)
         reason = f"the context gives {header!r} as {next(iter(expected))!r}"
@@ -299,14 +299,14 @@ class AnswerVerifier(AnswerReader):
     def _verify_missing(self, claim: Claim, row: int, column: int, record: Record) -> Verdict:
         """A cell that no sentence about its entity states."""
         value, header = read_value(self.table.rows[row][column]), self.table.columns[column]
-        evidence = tuple(self._evidence(one.sentence) for one in record.sentences[:3])
+        evidence = tuple(self.reader.evidence(one.sentence) for one in record.sentences[:3])
         is_exact = value.number is not None or bool(value.dates)
         clear = _CLEAR_TRACE if self.is_explicit else _TRACE
         if value.text in _FLAGS or (not is_exact and self._trace(value, record) >= clear):
             return scored(claim, "unscored", "stated in part or in other words", evidence=evidence)
         if self._is_setting(row, column, record):
             return scored(claim, "unscored", "the text is set in that time", evidence=evidence)
-        near = (self._evidence(one.sentence).text for one in record.sentences[:_LOOKED_AT])
+        near = (self.reader.evidence(one.sentence).text for one in record.sentences[:_LOOKED_AT])
         is_open = is_worked_out(header) and (is_exact or not self.is_explicit)
         if is_open or (is_exact and any(map(is_stated_relatively, near))):
             reason = "the context never says it, but it may follow from what it says"
@@ -349,9 +349,6 @@ class AnswerVerifier(AnswerReader):
         spans = (self.reader.sentences[one.sentence] for one in record.sentences[:_LOOKED_AT])
         said = {token.word for span in spans for token in self.reader.tokens(span)}
         return sum(any(akin(word, one) for one in said) for word in words) / len(words)
-
-    def _evidence(self, sentence: int) -> Evidence:
-        return evidence_of(self.reader, sentence)
 
     # what repair asks
 
@@ -429,12 +426,6 @@ def _error_of(condition: ScopeCondition) -> ClaimError:
     return "TMP" if condition.is_time else "ATT" if condition.values else "NUM"
 
 
-def evidence_of(reader: ContextReader, sentence: int) -> Evidence:
-    """A sentence as evidence."""
-    start, end = reader.sentences[sentence]
-    return Evidence(reader.text[start:end], start=start, end=end)
-
-
 class FieldsVerifier:
     """An info box, a list of attributes with their values, beside a text about its subject.
 
@@ -462,7 +453,7 @@ class FieldsVerifier:
         found = [whole] if whole else places
         if all(found):
             sentences = [self._reader.sentence_at(one[0].start) for one in found]
-            evidence = tuple(evidence_of(self._reader, number) for number in sentences)
+            evidence = tuple(self._reader.evidence(number) for number in sentences)
             return scored(claim, "supported", "stated in the text", None, evidence)
         value = read_value(cell)
         is_exact = value.number is not None or bool(value.dates)

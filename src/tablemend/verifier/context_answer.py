@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tablemend.detector.keys import filled_rows, primary_key
 from tablemend.tables.table import Table
@@ -16,7 +16,6 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
-from tablemend.values.units import Unit
 from tablemend.values.words import akin, content_words
 from tablemend.verifier.context_records import Record, Records, Said, same_value
 from tablemend.verifier.context_text import ContextReader
@@ -87,9 +86,11 @@ class AnswerReader:
         ]
         timed = any(len(rows) > 1 for rows in self.rows_of.values())
         self.records = Records(self.reader, self.labels.values(), self.conditions, timed)
-        self._chosen: dict[int, tuple[Record | None, bool]] = {}
-        self._places: dict[tuple[str, Unit], list[Span]] = {}
-        self._looks: dict[tuple[int, int], Look] = {}
+        # Each row and cell is looked up once.
+        self._record = lru_cache(maxsize=None)(self._choose)
+        self._merged = lru_cache(maxsize=None)(self._merge)
+        self._find = lru_cache(maxsize=None)(self.reader.places.find)
+        self.look = lru_cache(maxsize=None)(self._look)
 
     def name(self, row: int) -> str:
         """What a row is about; empty where its key is blank."""
@@ -165,13 +166,11 @@ class AnswerReader:
 
     def record(self, row: int) -> Record | None:
         """What the context says of a row; all that it may be where that is not plain."""
-        if row not in self._chosen:
-            self._chosen[row] = self._choose(row)
-        return self._chosen[row][0]
+        return self._record(row)[0]
 
     def is_sure(self, row: int) -> bool:
         """Whether nothing but its record can be meant by a row."""
-        if self.record(row) is None or not self._chosen[row][1]:
+        if not self._record(row)[1]:
             return False
         name = self.name(row)
         if len(self.records.in_scope(name)[1]) > 1 or row in self.repeated:
@@ -188,13 +187,12 @@ class AnswerReader:
             best = max(scores)
             if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
                 return records[scores.index(best)], True
-        if name not in self._whole:
-            self._whole[name] = Record(tuple(one for part in records for one in part.sentences))
-        return self._whole[name], False
+        return self._merged(name), False
 
-    @cached_property
-    def _whole(self) -> dict[str, Record]:
-        return {}
+    def _merge(self, name: str) -> Record:
+        """All records of a name that may be in scope as one."""
+        _, records, _ = self.records.in_scope(name)
+        return Record(tuple(one for part in records for one in part.sentences))
 
     def filled(self, row: int) -> list[int]:
         """The columns of a row that are no blanks, beside its name."""
@@ -205,15 +203,11 @@ class AnswerReader:
         """How many cells of a row a record states."""
         return sum(bool(self.sentences_with(row, column, record)) for column in self.filled(row))
 
-    def look(self, row: int, column: int) -> Look:
+    def _look(self, row: int, column: int) -> Look:
         """What the context has of a cell."""
-        if (row, column) not in self._looks:
-            record = self.record(row)
-            self._looks[row, column] = Look() if record is None else self._look(row, column, record)
-        return self._looks[row, column]
-
-    def _look(self, row: int, column: int, record: Record) -> Look:
-        look = Look()
+        look, record = Look(), self.record(row)
+        if record is None:
+            return look
         name, header = self.name(row), self.table.columns[column]
         value, unit = read_value(self.table.rows[row][column]), self.labels[header].unit
         said = self.records.said(name, record, header) if len(record.sentences) < _MANY else ()
@@ -295,10 +289,7 @@ class AnswerReader:
     def find(self, row: int, column: int) -> list[Span]:
         """Every place of the context that states a cell's value."""
         cell, header = self.table.rows[row][column] or "", self.table.columns[column]
-        key = (cell, self.labels[header].unit)
-        if key not in self._places:
-            self._places[key] = self.reader.places.find(*key)
-        return self._places[key]
+        return self._find(cell, self.labels[header].unit)
 
     def sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
         """Sentences of a record that state a cell, outside the names of entities; some of many."""

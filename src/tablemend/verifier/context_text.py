@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from tablemend.records import Evidence
 from tablemend.values.dates import MONTHS, WEEKDAYS
 from tablemend.values.inclusion import MODIFIERS
 from tablemend.values.places import Places, singular
@@ -123,6 +124,11 @@ class ContextReader:
     def starts(self) -> list[int]:
         """Where sentences begin."""
         return [span.start for span in self.sentences]
+
+    def evidence(self, sentence: int) -> Evidence:
+        """A sentence as evidence."""
+        start, end = self.sentences[sentence]
+        return Evidence(self.text[start:end], start=start, end=end)
 
     def sentence_at(self, place: int) -> int:
         """Number of the sentence at a place."""

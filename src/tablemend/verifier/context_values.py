@@ -56,7 +56,6 @@ _OF_ENTITY = re.compile(
 )
 _BEFORE_AMOUNT = re.compile(r"\s*(?:in|on|at|by|to|of|with|:)?\s*(?:about|only|just|over)?\s*$")
 _ARTICLE = re.compile(r"(?:^|[\s,(])(?:the|an?|this|its|his|her|their)\s+$", re.I)
-_HAS = re.compile(r"\w\s+(?:has|have|had|lists?|names?|gives?|shows?)\s+$")
 _PREPOSITION = re.compile(r"\s(?:with|in|for|by|at|from|while|which|who|but|when|after|before)\s")
 _AS = re.compile(r"\s+as\s+(?:the|its|his|her|their|an?)\s+", re.I)
 _OF = re.compile(r"\s+(?:\w+\s+)?(?:of|for)\b")
@@ -268,9 +267,7 @@ class _Segment:
         """The value that stands behind its attribute."""
         start, number = self._place.end, self._next
         entity = self._entity(number)
-        if self._leads:  # "As LABEL, E has V", "In LABEL, V is given for E", "As LABEL, F has E"
-            if entity and _HAS.search(self._right):
-                return Span(entity.start, entity.end), True
+        if self._leads:  # "As LABEL, E has V", "In LABEL, V is given for E"
             span = self._trim(Span(start, self._end(number)))
             if span is not None or entity is None:
                 return (span, True) if span else None
