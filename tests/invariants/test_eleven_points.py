@@ -7,7 +7,6 @@ that a training or a comparison runs. What other tests do in full is named, not 
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import shutil
 from collections import Counter
@@ -283,20 +282,20 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
 
     # a process that is not the main one waits, without a limit that data could reach, and reads
     limits: list[timedelta] = []
-    handed = tmp_path / "rows"
 
     def new_group(backend: str, timeout: timedelta) -> str:
         limits.append(timeout)
         return backend
 
-    world = SimpleNamespace(num_processes=2, is_main_process=False, wait_for_everyone=lambda: None)
+    def receive(made: list[object], src: int, group: str) -> None:
+        made[0] = ["ids"]
+
+    world = SimpleNamespace(num_processes=2, is_main_process=False)
     monkeypatch.setattr(launch, "PartialState", lambda: world)
     monkeypatch.setattr(torch.distributed, "new_group", new_group)
     monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda _: None)
-    monkeypatch.setattr(
-        torch.distributed, "barrier", lambda _: handed.write_bytes(pickle.dumps(["ids"]))
-    )
-    assert launch.once(handed, lambda: pytest.fail("tokenised a second time")) == ["ids"]
+    monkeypatch.setattr(torch.distributed, "broadcast_object_list", receive)
+    assert launch.once(lambda: pytest.fail("tokenised a second time")) == ["ids"]
     assert limits[0] > timedelta(days=7)
 
 

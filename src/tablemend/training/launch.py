@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -18,7 +17,7 @@ from accelerate.utils import DistributedType, parse_flag_from_env
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.training import Train
-from tablemend.runs import disk_errors, read_object, write_json
+from tablemend.runs import read_object, write_json
 
 T = TypeVar("T")
 SHARDED = ("zero3", "fsdp2")
@@ -221,30 +220,21 @@ def main_first() -> Iterator[bool]:
     torch.distributed.destroy_process_group(waiting)
 
 
-def once(path: Path, make: Callable[[], T]) -> T:
-    """What ``make`` returns: the main process calls it, the others read what it wrote.
+def once(make: Callable[[], T]) -> T:
+    """What ``make`` returns: the main process calls it, the others get it, however long it takes.
 
-    Data is so read and tokenised once, not by every process.
-
-    Args:
-        path: file for what is handed over, on a disk that all machines share; deleted at the end.
-        make: must not wait for other processes.
+    Data is so read and tokenised once. Over gloo, since NCCL would take it through the GPU and end
+    the others after ten minutes.
     """
     state = PartialState()
     if state.num_processes == 1:
         return make()
-    with main_first() as is_main:
-        if is_main:
-            made = make()
-            with disk_errors(path.parent):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(pickle.dumps(made))
-        else:
-            made = pickle.loads(path.read_bytes())  # our own file, of a moment ago
-    state.wait_for_everyone()
-    if is_main:
-        path.unlink()
-    return made
+    group = torch.distributed.new_group(backend="gloo", timeout=PATIENCE)
+    made: list[Any] = [make() if state.is_main_process else None]
+    torch.distributed.broadcast_object_list(made, src=0, group=group)
+    torch.distributed.destroy_process_group(group)
+    found: T = made[0]
+    return found
 
 
 def refuse(train: Train) -> None:

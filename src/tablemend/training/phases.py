@@ -14,7 +14,15 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run
-from tablemend.training import adapters, checkpoints, requirements, run_folder, saving, stage
+from tablemend.training import (
+    adapters,
+    checkpoints,
+    launch,
+    requirements,
+    run_folder,
+    saving,
+    stage,
+)
 
 Facts = dict[str, Any]
 
@@ -83,10 +91,10 @@ def train(config: Any, method: Method) -> None:
 def _train(config: Trained, method: Method, run: Run) -> None:
     pinned = run_folder.pinned(config, run)
     tokenizer = checkpoints.load_tokenizer(pinned.model)
-    prepared = run_folder.once(run, lambda: method.prepare(config, run, tokenizer))
+    prepared = launch.once(lambda: method.prepare(config, run, tokenizer))
     trainer = method.build_trainer(pinned, run, tokenizer, prepared)
     model = pinned.model
-    revision = run_folder.once(run, lambda: checkpoints.revision_of(model.path, model.revision))
+    revision = launch.once(lambda: checkpoints.revision_of(model.path, model.revision))
     facts = {**prepared.facts, "model_revision": revision}
     run_folder.record(run, config.stage, facts)
     facts |= stage.train(trainer, config, run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,11 +18,8 @@ from tablemend.training import checkpoints, launch
 from tablemend.training.requirements import refuse_kernel, refuse_start
 
 C = TypeVar("C", bound=Trained)
-T = TypeVar("T")
 FIXED = ("seed", "task", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
 """What must not change between an interruption and the resumption."""
-HANDED_OVER = ".prepared.pickle"
-"""File of the run folder through which the main process hands the data over."""
 REPLACED = ".replaced"
 """Folder of the run folder for what ``overwrite=true`` replaces, until the new training begins."""
 
@@ -87,7 +84,6 @@ def _open(config: Trained, run: Run, overwrite: bool) -> None:
     if not overwrite and local_folder(config.model.path):
         revision = checkpoints.revision_of(config.model.path)
         run.refuse_changes(stage, {"model_revision": revision})
-    (run.path / HANDED_OVER).unlink(missing_ok=True)
     for path in checkpoints.remove_partial(checkpoints_of(run, stage)):
         print(f"{path} is half-written: deleted")
 
@@ -107,7 +103,7 @@ def pinned(config: C, run: Run) -> C:
     noted = None
     if checkpoints.last_complete(checkpoints_of(run, config.stage)) is not None:
         noted = run.recorded(config.stage).get("model_revision")
-    revision = noted or once(run, lambda: checkpoints.commit_of(config.model))
+    revision = noted or launch.once(lambda: checkpoints.commit_of(config.model))
     model = config.model.model_copy(update={"revision": revision})
     refuse_start(model)
     return config.model_copy(update={"model": model})
@@ -146,11 +142,6 @@ def _refuse_another(run: Run, stage: str) -> None:
                 f"{run.path} holds another training ({other}.yaml) and its model: give run=NAME "
                 "for this one"
             )
-
-
-def once(run: Run, prepare: Callable[[], T]) -> T:
-    """The data of a training, read and tokenised by the main process alone."""
-    return launch.once(run.path / HANDED_OVER, prepare)
 
 
 def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
