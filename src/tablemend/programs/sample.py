@@ -226,21 +226,16 @@ class Sampler:
         measure, rows = self._column(3)
         if measure is None or self.speaker.who is None:
             return None
-        order: Order = "max" if self.rng.random() < 0.65 else "min"
-        rank = Rank(Rows(self._period(rows[0])), measure.column, order)
-        return self._named(Value(rank, self.speaker.who))
+        return self._first(rows, measure, "max" if self.rng.random() < 0.65 else "min")
 
     def rank(self) -> Statement | None:
         """The second to fourth highest."""
         measure, rows = self._column(4)
         n = self.rng.choice((2, 2, 3, 4))
-        if measure is None or self.speaker.who is None or n >= len(rows):
+        if measure is None or n >= len(rows):
             return None
         values = sorted((self._cell(row, measure).value for row in rows), reverse=True)
-        if len(set(values[:n])) < n:
-            return None
-        rank = Rank(Rows(self._period(rows[0])), measure.column, "max", n)
-        return self._named(Value(rank, self.speaker.who))
+        return self._first(rows, measure, "max", n) if len(set(values[:n])) == n else None
 
     def extreme(self) -> Statement | None:
         """The highest or lowest number of all rows, whosever it is."""
@@ -376,6 +371,13 @@ class Sampler:
         """What comes first; ``None`` for a tie."""
         result = execute(program, self.speaker.table)
         return None if result.undefined else Statement(program, result.text)
+
+    def _first(
+        self, rows: list[int], measure: Measure, order: Order, n: int = 1
+    ) -> Statement | None:
+        """Who has the n-th value of a column, in the period of these rows."""
+        rank = Rank(Rows(self._period(rows[0])), measure.column, order, n)
+        return None if self.speaker.who is None else self._named(Value(rank, self.speaker.who))
 
     def _difference(self, program: Difference | Change, more: Cell, less: Cell) -> Statement | None:
         decimals = max(more.decimals, less.decimals)

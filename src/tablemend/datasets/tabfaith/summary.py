@@ -56,15 +56,7 @@ class Fact:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return {
-            "kind": self.kind,
-            "statement": json.dumps(to_json(self.statement)),
-            "turned": self.turned,
-            "parts": [asdict(part) for part in self.parts],
-            "focus": self.focus,
-            "cells": self.cells,
-            "sentence": self.sentence,
-        }
+        return {**asdict(self), "statement": json.dumps(to_json(self.statement))}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Fact:
@@ -74,15 +66,13 @@ class Fact:
             ValueError: not such a record.
         """
         try:
-            return cls(
-                data["kind"],
-                from_json(json.loads(data["statement"])),
-                data["turned"],
-                tuple(Part(**part) for part in data["parts"]),
-                data["focus"],
-                tuple((row, column) for row, column in data["cells"]),
-                Span(*data["sentence"]),
-            )
+            read = {
+                "statement": from_json(json.loads(data["statement"])),
+                "parts": tuple(Part(**part) for part in data["parts"]),
+                "cells": tuple((row, column) for row, column in data["cells"]),
+                "sentence": Span(*data["sentence"]),
+            }
+            return cls(**{**data, **read})
         except (KeyError, TypeError) as error:
             raise ValueError(f"no fact of a summary: {error}") from None
 
