@@ -21,6 +21,7 @@ from tablemend.tables.table import Cell, Table
 from tablemend.values import dates
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
+from tablemend.values.periods import MONTHS
 
 Kind = Literal["year", "date", "number", "category", "name", "text"]
 ORDERED: frozenset[Kind] = frozenset({"year", "date", "number"})
@@ -36,7 +37,6 @@ _NUMBER = re.compile(
     r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?"
     r"(?P<shut>\))?\s?(?P<suffix>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,3})?[²³]?)?\s?(?P<close>\))?"
 )
-MONTHS = [name.capitalize() for name in dates.MONTHS]
 _MONTH_FIRST = re.compile(r"([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)? ?, ?(\d{4})")
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]{3,9})\.? ?,? ?(\d{4})")
 _ISO = re.compile(r"(\d{4}) ?- ?(\d{2}) ?- ?(\d{2})")
@@ -145,6 +145,11 @@ def read_date(text: str) -> float | None:
         return float(date(year, month, day).toordinal())
     except ValueError:
         return None
+
+
+def write_day(day: date) -> str:
+    """``7 September 2003``."""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def type_table(

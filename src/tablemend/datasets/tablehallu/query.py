@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from random import Random
 
-from tablemend.datasets.tablehallu.columns import MONTHS, TypedTable, words_of
+from tablemend.datasets.tablehallu.columns import TypedTable, words_of, write_day
 from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.scope import Bound
 from tablemend.records import Condition, Constraints, SortOrder
@@ -137,8 +137,7 @@ def _spoken_end(bound: Bound, end: float | None, typed: TypedTable) -> str | Non
     if end is None:
         return None
     if bound.kind == "date":
-        day = date.fromordinal(int(end))
-        return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+        return write_day(date.fromordinal(int(end)))
     if bound.kind == "year":
         return str(int(end))
     prefix, suffix = typed.columns[bound.column].unit

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import MONTHS
+from tablemend.datasets.tablehallu.columns import write_day
 from tablemend.datasets.tablehallu.invented_names import invent_word
 from tablemend.tables.table import Cell, Table
 
@@ -153,8 +153,8 @@ def _cell(field: Field, places: list[str], rng: Random) -> str:
             return str(rng.randint(int(field.low), int(field.high)))
         case "day":
             first = date(int(field.low), 1, 1).toordinal()
-            day = date.fromordinal(rng.randint(first, date(int(field.high), 12, 31).toordinal()))
-            return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+            last = date(int(field.high), 12, 31).toordinal()
+            return write_day(date.fromordinal(rng.randint(first, last)))
         case "number":
             return _number(field, rng)
         case "choice":

@@ -12,10 +12,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import date
-from itertools import pairwise
-from typing import Any
 
-from tablemend.datasets.tablehallu.columns import MONTHS, read_date, read_number, words_of
+from tablemend.datasets.tablehallu.columns import read_date, read_number, words_of, write_day
+from tablemend.detector.order import is_sorted
 from tablemend.records import Condition, Example, Fact
 
 _QUOTED = re.compile(r'"([^"]*)"')
@@ -213,21 +212,9 @@ def check_order(evidence: Evidence) -> str | None:
     cells = [cell for cell in table.column(constraints.sort_column) if cell is not None]
     if len(cells) < len(table.rows):
         return "blank cell in the sort column"
-    keys = _sort_keys(cells)
-    if constraints.sort_order == "descending":
-        keys.reverse()
-    if any(not before < after for before, after in pairwise(keys)):
+    if len(set(cells)) < len(cells) or not is_sorted(cells, constraints.sort_order):
         return "rows not in the declared order"
     return None
-
-
-def _sort_keys(cells: list[str]) -> list[Any]:
-    """Numbers if all cells are, else dates if all are, else letters."""
-    for read in (_number, read_date):
-        values = [value for cell in cells if (value := read(cell)) is not None]
-        if len(values) == len(cells):
-            return values
-    return [cell.casefold() for cell in cells]
 
 
 def check_query(evidence: Evidence) -> str | None:
@@ -270,7 +257,7 @@ def _bounds(conditions: Iterable[Condition]) -> set[str | float | None]:
             if _ISO.fullmatch(end):
                 day = date.fromisoformat(end)
                 allowed.update((float(day.day), float(day.year), words_of(end)))
-                allowed.add(words_of(f"{day.day} {MONTHS[day.month - 1]} {day.year}"))
+                allowed.add(words_of(write_day(day)))
             else:
                 allowed.add(_number(end))
     allowed.discard(None)
