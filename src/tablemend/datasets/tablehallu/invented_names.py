@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 from functools import lru_cache
-from os.path import commonprefix
 from random import Random
 from typing import NamedTuple
 
@@ -83,6 +82,10 @@ class NameGuard:
 
 def _within_one_edit(one: str, other: str) -> bool:
     """Whether one letter added, removed or changed at most makes the names equal."""
-    same = len(commonprefix((one, other)))
+    same = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        same += 1
     short, long = sorted((one[same:], other[same:]), key=len)
     return short == long[1:] or short[1:] == long[1:]
