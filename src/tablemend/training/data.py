@@ -233,8 +233,7 @@ def check_end_of_turn(tokenizer: Tokenizer) -> None:
 
 def refuse_shared_tables(train: Iterable[Sample], held_out: Iterable[Sample], name: str) -> None:
     """Refuse held-out examples cut from a table that is also trained on."""
-    tables = {example.source_hash for example in train}
-    shared = sorted({example.source_hash for example in held_out} & tables)
+    shared = sorted({one.source_hash for one in held_out} & {one.source_hash for one in train})
     if shared:
         raise TablemendError(
             f"data.{name} and data.train share {len(shared)} tables (first: {shared[0]}): "

@@ -14,15 +14,8 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run
-from tablemend.training import (
-    adapters,
-    checkpoints,
-    launch,
-    requirements,
-    run_folder,
-    saving,
-    stage,
-)
+from tablemend.training import checkpoints, launch, requirements, run_folder, saving, stage
+from tablemend.training.adapters import PROMPTS
 
 Facts = dict[str, Any]
 
@@ -99,5 +92,5 @@ def _train(config: Trained, method: Method, run: Run) -> None:
     run_folder.record(run, config.stage, facts)
     facts |= stage.train(trainer, config, run)
     facts |= method.summarise(facts)
-    saving.save(trainer, pinned, run, tokenizer, prepared.prompts[: adapters.PROMPTS], facts)
+    saving.save(trainer, pinned, run, tokenizer, prepared.prompts[:PROMPTS], facts)
     stage.report(run, facts, method.report(facts))
