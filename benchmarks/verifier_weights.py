@@ -85,7 +85,7 @@ IMPORTANCE: dict[Name, float] = {
 CLAIMS = Path(__file__).parents[1] / "tests" / "data" / "claims.jsonl"
 ERRORS = (0, 1, 3)
 """Errors injected in the summaries of a table."""
-RIDGE = 0.05
+RIDGE = 0.1
 STEPS = 150
 LEAST = 0.05
 """Weights closer to 0 are left out."""
@@ -105,7 +105,7 @@ class WeightsCommand(Section):
     """Folder of the sets: <data>/tabfact/open.jsonl and so on."""
     sets: tuple[Name, ...] = tuple(IMPORTANCE)
     """What is learnt from."""
-    texts: int = Field(default=2000, ge=1)
+    texts: int = Field(default=4000, ge=1)
     """Texts of a set, at most."""
     summaries: int = Field(default=80, ge=1)
     """Tables of each source of the injection study whose summaries are learnt from."""

@@ -25,8 +25,6 @@ from tablemend.verifier.reading import Amount, Moment, Reading, Token
 from tablemend.verifier.scoped_phrases import ScopedPhrase, find_scoped_phrases
 from tablemend.verifier.unknown_names import UnknownNames
 
-__all__ = ["CellLink", "ColumnLink", "Linking", "Links", "MomentLink", "RowLink"]
-
 _COUNTING = re.compile(r"\s*(?:of|:|was|were|is|at)\s*(?:about |around )?")
 
 

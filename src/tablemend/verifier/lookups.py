@@ -21,18 +21,18 @@ from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
 from tablemend.verifier.agreement import Agreement, compare
+from tablemend.verifier.amounts import fits, holds
 from tablemend.verifier.candidate import Candidate
+from tablemend.verifier.conditions import conditions
+from tablemend.verifier.frame import Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS
 from tablemend.verifier.links import MomentLink
-from tablemend.verifier.logic.amounts import fits, holds
-from tablemend.verifier.logic.conditions import conditions
-from tablemend.verifier.logic.counts import size_of, sizes
-from tablemend.verifier.logic.frame import Frame
-from tablemend.verifier.logic.index import ColumnIndex
-from tablemend.verifier.logic.measures import moment
-from tablemend.verifier.logic.mentions import ColumnMention, Phrase, StatedNumber
-from tablemend.verifier.logic.row_filter import RowFilter, range_set
+from tablemend.verifier.measures import moment
+from tablemend.verifier.mentions import ColumnMention, Phrase, StatedNumber
 from tablemend.verifier.reading import Amount
+from tablemend.verifier.row_filter import RowFilter, range_set
+from tablemend.verifier.table_size import size_of, sizes
+from tablemend.verifier.views import ColumnIndex
 
 _BREAK = re.compile(r"[,;:()\[\]]")
 _BREAKING = frozenset("and or but while whereas although with".split())
@@ -864,6 +864,8 @@ def scope_features(frame: Frame) -> list[str]:
     start, end = frame.links.span
     if _SCOPE.search(frame.reading.plain, start, end):
         found.append("other scope")
+    if len(frame.reading.sentences) > 1:
+        found.append("running text")
     if frame.links.unknown_names:
         found.append("unknown name")
     if len(frame.linking.source.grids) > 1:

@@ -8,16 +8,16 @@ from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Evidence, Verdict
 from tablemend.values.sentences import Span
 from tablemend.verifier.candidate import Candidate
+from tablemend.verifier.computed import computed_readings, features
 from tablemend.verifier.context import verify_answer_claims
+from tablemend.verifier.frame import Frame
 from tablemend.verifier.linking import Linking
-from tablemend.verifier.logic.families import run_programs
-from tablemend.verifier.logic.frame import Frame
-from tablemend.verifier.logic.index import views_of
-from tablemend.verifier.logic.readings import features as logic_features
 from tablemend.verifier.lookups import NAMED, Lookups, scope_features
+from tablemend.verifier.operators.slots import Slots
 from tablemend.verifier.ranking import fitted, weigh
 from tablemend.verifier.reading import Reading
 from tablemend.verifier.scripts import Scripts
+from tablemend.verifier.views import views_of
 
 VERSION = "program/3"
 SUPPORTED = 0.7
@@ -153,33 +153,33 @@ class TextVerifier:
 def _computed(
     frame: Frame, lookups: Lookups, context: tuple[str, ...]
 ) -> list[tuple[Candidate, frozenset[int]]]:
-    filters = lookups.filters
-    outcomes = list(run_programs(frame, filters))
+    slots = Slots(frame, lookups.filters)
+    readings = computed_readings(slots)
     found = []
-    for outcome in outcomes:
-        known = logic_features(frame, filters, outcomes, outcome)
-        first, last = outcome.fault or (0, len(frame.words))
+    for reading in readings:
+        fault = reading.fault if not reading.truth else None
+        first, last = fault or (0, len(frame.words))
         used = frozenset(
-            frame.tokens[place].start for place in outcome.used if place < len(frame.tokens)
+            frame.tokens[place].start for place in reading.used if place < len(frame.tokens)
         )
-        cells = (frame.view.evidence(*cell) for cell in dict.fromkeys(outcome.cells[:3]))
+        cells = (frame.view.evidence(*cell) for cell in dict.fromkeys(reading.cells[:3]))
         evidence = tuple(one for one in cells if one is not None)
-        if outcome.family != "together" or not evidence:  # that one only looks up
-            evidence = (Evidence(outcome.reason, frame.links.grid), *evidence)
+        if reading.operator != "together" or not evidence:  # that one only looks up
+            evidence = (Evidence(reading.reason, frame.links.grid), *evidence)
+        known = features(slots, readings, reading)
+        known |= dict.fromkeys((f"logic {name}" for name in context), 1.0)
         found.append(
             (
                 Candidate(
                     "computed",
                     frame.tokens[first].start,
                     frame.tokens[last - 1].end,
-                    outcome.truth,
-                    {f"logic {name}": value for name, value in known.items()}
-                    | dict.fromkeys((f"logic {name}" for name in context), 1.0)
-                    | {f"logic {outcome.family} covered": known.get("covered", 0.0)},
+                    reading.truth,
+                    known,
                     evidence,
-                    outcome.error,
-                    outcome.expected,
-                    outcome.reason,
+                    reading.error,
+                    reading.expected if fault else (),
+                    reading.reason,
                 ),
                 used,
             )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tablemend.verifier.logic.amounts import bounds, zeros
-from tablemend.verifier.logic.frame import Frame
-from tablemend.verifier.logic.mentions import ColumnMention, Phrase
-from tablemend.verifier.logic.row_filter import RowFilter, range_set
-from tablemend.verifier.logic.times import days, months, years
-from tablemend.verifier.logic.vocabulary import RESULTS, THINGS
-from tablemend.verifier.logic.worded import worded_bounds
+from tablemend.verifier.amounts import bounds, zeros
+from tablemend.verifier.frame import Frame
+from tablemend.verifier.mentions import ColumnMention, Phrase
+from tablemend.verifier.row_filter import RowFilter, range_set
+from tablemend.verifier.times import days, months, years
+from tablemend.verifier.vocabulary import RESULTS, THINGS
+from tablemend.verifier.worded_bounds import worded_bounds
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
 _AT = frozenset("and on in at of the".split())

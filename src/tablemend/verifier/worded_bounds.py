@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tablemend.verifier.amounts import fits, heading_beside, preposition
+from tablemend.verifier.frame import Frame
 from tablemend.verifier.lexicon import terms
-from tablemend.verifier.logic.amounts import fits, heading_beside, preposition
-from tablemend.verifier.logic.frame import Frame
-from tablemend.verifier.logic.index import ColumnIndex
-from tablemend.verifier.logic.row_filter import RowFilter, range_set
+from tablemend.verifier.row_filter import RowFilter, range_set
+from tablemend.verifier.views import ColumnIndex
 
 _FIGURES = frozenset("figure figures digit digits".split())
 _WIDTHS = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tablemend.verifier.logic.mentions import ColumnMention
-
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
@@ -31,9 +29,10 @@ class RowFilter:
     bound: bool = False
     members: tuple[frozenset[int], ...] = ()
 
-    def share_of(self, heading: ColumnMention) -> int:
-        """How many tokens it shares with a heading."""
-        return max(0, min(self.last, heading.last) - max(self.first, heading.first))
+    @property
+    def span(self) -> tuple[int, int]:
+        """Its tokens, half open."""
+        return self.first, self.last
 
 
 def within(conditions: Iterable[RowFilter], rows: Iterable[int]) -> frozenset[int]:

@@ -19,8 +19,8 @@ from tablemend.values.numbers import quantities
 from tablemend.values.text import fold
 from tablemend.values.units import PLAIN, Unit
 from tablemend.verifier.lexicon import header_terms
-from tablemend.verifier.logic.measures import Measure, MeasureKind, moment, read_measure
-from tablemend.verifier.logic.vocabulary import RANKS
+from tablemend.verifier.measures import Measure, MeasureKind, moment, read_measure
+from tablemend.verifier.vocabulary import RANKS
 
 _NUMBERING = frozenset("number game week round episode series match test day no".split())
 _BY_END = frozenset({"recent", "late", "last", "new"})

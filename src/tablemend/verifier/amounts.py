@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from tablemend.values.numbers import plain_digits
+from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS
-from tablemend.verifier.logic.frame import TIME_UNITS, Frame
-from tablemend.verifier.logic.index import ColumnIndex, Ordered
-from tablemend.verifier.logic.mentions import ColumnMention, StatedNumber
-from tablemend.verifier.logic.row_filter import RowFilter, range_set
-from tablemend.verifier.logic.vocabulary import THINGS
+from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.reading import Amount
+from tablemend.verifier.row_filter import RowFilter, range_set
+from tablemend.verifier.views import ColumnIndex, Ordered
+from tablemend.verifier.vocabulary import THINGS
 
 _SENSES = {
     "above": "over",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablemend.values.dates import parse_date
-from tablemend.verifier.logic.frame import Frame
-from tablemend.verifier.logic.index import ColumnIndex
-from tablemend.verifier.logic.measures import date_order
-from tablemend.verifier.logic.row_filter import RowFilter, range_set
+from tablemend.verifier.frame import Frame
+from tablemend.verifier.measures import date_order
+from tablemend.verifier.row_filter import RowFilter, range_set
+from tablemend.verifier.views import ColumnIndex
 
 _BEFORE = frozenset("before until till prior".split())
 _AFTER = frozenset("after since following".split())

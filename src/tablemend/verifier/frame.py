@@ -12,9 +12,9 @@ from tablemend.verifier.indexing import Place
 from tablemend.verifier.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verifier.linking import Linking
 from tablemend.verifier.links import Links
-from tablemend.verifier.logic.index import ColumnIndex, View
-from tablemend.verifier.logic.mentions import CellMention, ColumnMention, Phrase, StatedNumber
+from tablemend.verifier.mentions import CellMention, ColumnMention, Phrase, StatedNumber
 from tablemend.verifier.reading import Reading, Token
+from tablemend.verifier.views import ColumnIndex, View
 
 _VERBS = frozenset(
     "be is are was were been have has had do does did score scored win won lose lost play played "

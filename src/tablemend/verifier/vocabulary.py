@@ -45,7 +45,6 @@ RESULTS: dict[str, str] = {
     word: result for result, words in _FILE["results"].items() for word in words.split()
 }
 LOWER_IS_BETTER = _headers("lower_is_better")
-AGAINST = _headers("against")
 RANKS = _headers("ranks")
 QUALITIES = {
     adjective: Quality(_headers(said.get("about", "")), _headers(said.get("inverse", "")))

@@ -1,0 +1,137 @@
+"""All computed readings of a sentence, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import log
+
+from tablemend.verifier.operators.comparisons import comparisons, equalities, references
+from tablemend.verifier.operators.counts import counts, only, quantifiers
+from tablemend.verifier.operators.extremes import extremes, ranks
+from tablemend.verifier.operators.series import changes, totals
+from tablemend.verifier.operators.slots import Computed, Slots
+from tablemend.verifier.operators.together import together
+from tablemend.verifier.row_filter import range_set
+from tablemend.verifier.vocabulary import (
+    EMPTY,
+    RESULTS,
+    THINGS,
+)
+
+_AUXILIARIES = frozenset("be is are was were do does did have has had".split())
+_OPERATIONS = frozenset(
+    "superlative rank comparative quantifier aggregate change negation count".split()
+)
+
+_OPERATORS: tuple[Callable[[Slots], Iterator[Computed]], ...] = (
+    extremes,
+    ranks,
+    counts,
+    comparisons,
+    equalities,
+    quantifiers,
+    only,
+    totals,
+    changes,
+    references,
+    together,
+)
+
+
+def computed_readings(slots: Slots) -> list[Computed]:
+    """Every reading; what stands under a "not" is turned round."""
+    negated = _negated(slots)
+    found = []
+    for operator in _OPERATORS:
+        for reading in operator(slots):
+            if _is_torn(slots, reading):
+                continue
+            if negated is not None and negated not in reading.used:
+                reading = replace(
+                    reading,
+                    truth=not reading.truth,
+                    used=reading.used | {negated},
+                    reason=f"{reading.reason} (denied)",
+                    fault=(negated, negated + 1),
+                    expected=(),
+                )
+            found.append(reading)
+    return found
+
+
+def _negated(slots: Slots) -> int | None:
+    """The "not" that denies the whole statement: behind an auxiliary, and of no condition."""
+    taken = frozenset[int]().union(*(f.used for f in slots.filters))
+    for place, word in enumerate(slots.frame.words):
+        behind = place > 0 and slots.frame.words[place - 1] in _AUXILIARIES
+        denies = word.endswith("n't") or word == "never" or (word == "not" and behind)
+        if denies and place not in taken:
+            return place
+    return None
+
+
+def _is_torn(slots: Slots, reading: Computed) -> bool:
+    """Whether it computes over rows of one name that differ, and no sum is asked for."""
+    torn = slots.view.torn
+    if not torn or any(cue.kind == "aggregate" for cue in slots.frame.cues):
+        return False
+    columns = {column for _, column in reading.cells}
+    rows = {
+        row
+        for f in slots.filters
+        if f.column == slots.view.key and f.used <= reading.used
+        for row in f.rows
+    }
+    return not torn.isdisjoint({*reading.cells, *((r, c) for r in rows for c in columns)})
+
+
+def features(slots: Slots, readings: Sequence[Computed], reading: Computed) -> dict[str, float]:
+    """What is known of a reading: its slots, and how much of the sentence it accounts for."""
+    frame = slots.frame
+    left = frame.content - reading.used
+    weight = {place: _weight(slots, place) for place in frame.content}
+    covered = 1.0 - sum(weight[place] for place in left) / (sum(weight.values()) or 1.0)
+    numbers = sum(not reading.used & range_set(s.first, s.last) for s in frame.amounts)
+    names = sum(not f.used & reading.used for f in slots.filters)
+    kinds = [
+        cue.kind
+        for cue in frame.cues
+        if cue.kind in _OPERATIONS
+        and not reading.used & range_set(*frame.token_range(cue.start, cue.end))
+    ]
+    own = reading.operator
+    alike = sum(
+        (r.operator, r.truth, r.used) == (own, reading.truth, reading.used) for r in readings
+    )
+    known = {
+        "bias": 1.0,
+        f"is {own}": 1.0,
+        f"{own} holds": float(reading.truth),
+        f"{own} covered": covered,
+        "covered": covered,
+        "all covered": float(not left),
+        "numbers left": float(min(numbers, 3)),
+        f"{own} numbers left": float(min(numbers, 3)),
+        "names left": float(min(names, 3)),
+        f"{own} names left": float(min(names, 3)),
+        "fails on nothing": float(not reading.truth and not reading.cells),
+        "no condition": float(all(not f.used & reading.used for f in slots.filters)),
+        "cues left": float(min(len(kinds), 3)),
+        "negations left": float("negation" in kinds),
+        "alike": log(alike),
+        "readings": log(sum(r.operator == own for r in readings)),
+        "words": min(len(frame.content), 30) / 10,
+    }
+    known |= {f"{own} left {kind}": 1.0 for kind in kinds}
+    known |= {f"{own} {name}": 1.0 for name in reading.features}
+    return {f"logic {name}": value for name, value in known.items() if value}
+
+
+def _weight(slots: Slots, place: int) -> float:
+    word = slots.frame.words[place]
+    if word.isdigit():
+        return 2.0
+    verb = place in slots.frame.verbs and word not in RESULTS
+    light = word in THINGS or word in EMPTY or verb or place in slots.frame.headed
+    return 0.25 if light else 1.0

@@ -1,1 +1,0 @@
-"""Claims that many cells decide: superlatives, ranks, comparisons, counts, quantifiers, sums."""

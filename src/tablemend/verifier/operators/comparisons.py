@@ -1,0 +1,363 @@
+"""Two things compared: which has more, by how much, how many times as much, or the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tablemend.claims.cues import Cue
+from tablemend.programs.execute import read_range
+from tablemend.records import ClaimError
+from tablemend.verifier.amounts import (
+    digits,
+    fits,
+    hedge_of,
+    ratio_hedge,
+    spelled,
+)
+from tablemend.verifier.mentions import StatedNumber
+from tablemend.verifier.operators.orderings import Ordering, orderings
+from tablemend.verifier.operators.slots import Computed, Slots, reaches_ratio
+from tablemend.verifier.row_filter import RowFilter, range_set, within
+from tablemend.verifier.views import ColumnIndex
+from tablemend.verifier.vocabulary import (
+    opposite,
+)
+
+_OTHERS = frozenset("any all every each other others else everyone rest".split())
+_SIDES = {
+    word: side
+    for side, words in {
+        "within": "within inside",
+        "outside": "outside",
+        "above": "above over exceeded exceeds beat topped",
+        "below": "below under missed beneath",
+    }.items()
+    for word in words.split()
+}
+
+
+def comparisons(slots: Slots) -> Iterator[Computed]:
+    """As in "A scored 5 more points than B", "more wins than any other", "A came before B"."""
+    frame = slots.frame
+    for cue, first, last in slots.cues("comparative", "temporal"):
+        timed = cue.kind == "temporal"
+        if not cue.direction or (timed and cue.sense not in ("before", "after", "early", "late")):
+            continue
+        words = (first, last)
+        than = next((p for p in range(first, len(frame.words)) if frame.words[p] == "than"), None)
+        if than is None:
+            than = next(
+                (
+                    p
+                    for p in range(last - 1, len(frame.words))
+                    if frame.words[p] in ("as", "to", "over", "compared", "from")
+                ),
+                last - 1,
+            )
+            if timed or cue.sense in ("exceed", "lead"):
+                than = last - 1
+        if than - last > 6:
+            continue
+        columns = orderings(frame, cue, first, min(last, than) or last)
+        if timed:
+            columns = [
+                Ordering(c, cue.direction, range_set(*words), ("column of time",), c.ordered)
+                for c in slots.view.columns
+                if c.temporal or c.ranking
+            ][:2]
+        yield from _columns_compared(slots, cue, words, than)
+        for ordering in columns:
+            yield from _rows_compared(slots, cue, words, than, ordering)
+        if cue.sense in ("many", "few", "little"):
+            yield from _counts_compared(slots, cue, words, than)
+
+
+def _difference(slots: Slots, first: int) -> StatedNumber | None:
+    """The 5 of "5 more points" and of "5 points more"."""
+    near = (s for s in slots.frame.amounts if 0 <= first - s.last <= 1 and s.amount.role == "value")
+    return next(near, None)
+
+
+def _rows_compared(
+    slots: Slots, cue: Cue, words: tuple[int, int], than: int, ordering: Ordering
+) -> Iterator[Computed]:
+    frame, column, of = slots.frame, ordering.column, ordering.ordered.of
+    amount = _difference(slots, words[0])
+    taken = ordering.used | range_set(*words)
+    taken |= range_set(amount.first, amount.last) if amount else frozenset()
+    free = [f for f in slots.filters if not f.used & taken and f.column != column.index]
+    left = [f for f in free if f.last <= max(words[0], than)][-4:]
+    right = [f for f in free if f.first > than][:2]
+    rest = frozenset(frame.words[than + 1 : than + 5])
+    if left and not right and rest & _OTHERS:
+        yield from _above_all(slots, words, than, ordering, left[-1])
+    if right and not left and {"no", "none"} & set(frame.words[: words[0]]):
+        yield from _above_all(slots, words, than, ordering, right[0])
+    for one in left:
+        for other in right:
+            if one.rows == other.rows:
+                continue
+            scope = [f for f in free if f is not one and f is not other and f.column != one.column]
+            for among in ([], scope) if scope else ([],):
+                sides = []
+                for f in (one, other):
+                    rows = within(among, f.rows)
+                    sides.append([of[row] for row in rows if row in of])
+                if not all(sides) or (max(map(len, sides)) > 1 and not column.adds_up):
+                    continue
+                features = [
+                    *ordering.features,
+                    "compares sums" if max(map(len, sides)) > 1 else "compares cells",
+                    "sides of one column" if one.column == other.column else "sides of two columns",
+                    "left nearest" if one is left[-1] else "left farther",
+                    "right nearest" if other is right[0] else "right farther",
+                    "with than" if frame.words[than] == "than" else "without than",
+                    *slots.describe("among", among, words),
+                ]
+                used = (taken | one.used | other.used | {than}).union(*(f.used for f in among))
+                yield _compared(
+                    slots,
+                    cue,
+                    words,
+                    ordering,
+                    (sum(sides[0]), sum(sides[1])),
+                    (one, other),
+                    amount,
+                    used,
+                    features,
+                )
+
+
+def _compared(
+    slots: Slots,
+    cue: Cue,
+    words: tuple[int, int],
+    ordering: Ordering,
+    values: tuple[float, float],
+    sides: tuple[RowFilter, RowFilter],
+    amount: StatedNumber | None,
+    used: frozenset[int],
+    features: Sequence[str],
+) -> Computed:
+    frame, column = slots.frame, ordering.column
+    one, other = values
+    gap = (one - other) * ordering.direction
+    truth = gap > 1e-9
+    if cue.sense == "multiple":
+        factor = float(cue.number or 2)
+        larger, smaller = (one, other) if cue.direction > 0 else (other, one)
+        hedge, hedged = ratio_hedge(frame, words[0])
+        used |= hedged
+        truth = bool(smaller) and reaches_ratio(larger / smaller / factor - 1, hedge)
+        amount = None
+    names = [frame.text(side.first, side.last) for side in sides]
+    reason = f"{column.header}: {names[0]} {digits(one)}, {names[1]} {digits(other)}"
+    cells = (
+        *slots.cells(sides[0].rows, column.index)[:3],
+        *slots.cells(sides[1].rows, column.index)[:3],
+    )
+    turned = opposite(frame.text(*words))
+    if amount is not None and truth:
+        right = fits(column, abs(gap), amount, hedge_of(frame, amount))
+        return Computed(
+            "compare",
+            right,
+            used,
+            (*features, "with its difference"),
+            cells,
+            f"{reason}, difference {digits(abs(gap))}",
+            (amount.first, amount.last),
+            (spelled(column, abs(gap), amount),),
+            "NUM",
+        )
+    error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
+    return Computed(
+        "compare",
+        truth,
+        used,
+        tuple(features),
+        cells,
+        reason,
+        words,
+        (turned,) if turned else (),
+        error,
+    )
+
+
+def _above_all(
+    slots: Slots, words: tuple[int, int], than: int, ordering: Ordering, who: RowFilter
+) -> Iterator[Computed]:
+    """As in "more points than any other team"; of "no other team had more than A" as well."""
+    of = ordering.ordered.of
+    own = [of[row] for row in who.rows if row in of]
+    rest = [value for value, row in ordering.ordered.values if row not in who.rows]
+    if len(own) != 1 or not rest:
+        return
+    best = max(rest) if ordering.direction > 0 else min(rest)
+    yield Computed(
+        "compare",
+        (own[0] - best) * ordering.direction > 1e-9,
+        ordering.used | range_set(*words) | who.used | range_set(than, than + 4),
+        (*ordering.features, "with all others", *slots.describe("who", [who], words)),
+        slots.cells(who.rows, ordering.column.index),
+        f"{ordering.column.header}: {digits(own[0])}, best other {digits(best)}",
+        words,
+    )
+
+
+def _counts_compared(
+    slots: Slots, cue: Cue, words: tuple[int, int], than: int
+) -> Iterator[Computed]:
+    """As in "more players from Spain than from France": how often each occurs."""
+    amount = _difference(slots, words[0])
+    taken = range_set(*words) | (range_set(amount.first, amount.last) if amount else frozenset())
+    free = [f for f in slots.filters if not f.used & taken]
+    for other in [f for f in free if f.first > than][:1]:
+        same = [
+            f for f in free if f.last <= than and f.column == other.column and f.rows != other.rows
+        ]
+        for one in same[-1:]:
+            scope = [f for f in free if f is not one and f is not other]
+            column = slots.view.columns[one.column]
+            ordering = Ordering(column, cue.direction, taken, ("compares counts",), column.ordered)
+            counts = tuple(float(len(within(scope, f.rows))) for f in (one, other))
+            if sum(counts) > 0 and max(len(one.rows), len(other.rows)) > 1:
+                features = [*ordering.features, *slots.describe("among", scope, words)]
+                used = (taken | one.used | other.used | {than}).union(*(f.used for f in scope))
+                yield _compared(
+                    slots,
+                    cue,
+                    words,
+                    ordering,
+                    (counts[0], counts[1]),
+                    (one, other),
+                    amount,
+                    used,
+                    features,
+                )
+
+
+def _columns_compared(
+    slots: Slots, cue: Cue, words: tuple[int, int], than: int
+) -> Iterator[Computed]:
+    """As in "more gold than silver medals": two columns of one row."""
+    columns = slots.view.columns
+    named = [h for h in slots.frame.headings if columns[h.column].measured]
+    left = [h for h in named if words[1] <= h.first < than] or [
+        h for h in named if h.last <= words[0]
+    ]
+    right = [h for h in named if 0 < h.first - than <= 3]
+    if not left or not right or left[0].column == right[0].column:
+        return
+    one, other = columns[left[0].column], columns[right[0].column]
+    if one.kind != other.kind or one.temporal or one.kind == "score":
+        return
+    taken = range_set(left[0].first, left[0].last) | range_set(right[0].first, right[0].last)
+    taken |= range_set(*words) | {than}
+    who = slots.free(taken)
+    rows = [
+        r for r in within(who, slots.frame.rows) if r in one.ordered.of and r in other.ordered.of
+    ]
+    if len(rows) != 1:
+        return
+    sides = tuple(
+        RowFilter(h.first, h.last, frozenset(rows), taken, h.share, h.column)
+        for h in (left[0], right[0])
+    )
+    ordering = Ordering(one, cue.direction, taken, ("compares columns",), one.ordered)
+    values = one.ordered.of[rows[0]], other.ordered.of[rows[0]]
+    amount = _difference(slots, words[0])
+    used = taken.union(*(f.used for f in who))
+    used |= range_set(amount.first, amount.last) if amount else frozenset()
+    features = [*ordering.features, *slots.describe("who", who, words)]
+    yield _compared(
+        slots, cue, words, ordering, values, (sides[0], sides[1]), amount, used, features
+    )
+
+
+def equalities(slots: Slots) -> Iterator[Computed]:
+    """As in "A and B have the same points", "A and B were drafted in different rounds"."""
+    for cue, first, last in slots.cues("comparative"):
+        if cue.sense not in ("equal", "different"):
+            continue
+        words = (first, last)
+        free = slots.free(range_set(*words))
+        pair = next(([f] for f in free if len(f.members) > 1), free[:2])
+        groups = pair[0].members if len(pair) == 1 else tuple(f.rows for f in pair)
+        if len(groups) < 2 or len({f.column for f in pair}) > 1:
+            continue
+        named = slots.frame.headings_in(first, len(slots.frame.words)) or list(slots.frame.headings)
+        named = [h for h in named if h.column != pair[0].column]
+        for number, heading in enumerate(named[:2]):
+            column = slots.view.columns[heading.column]
+            values = [{_standard(column, row) for row in group} for group in groups]
+            alike = all(value & values[0] for value in values[1:])
+            rows = frozenset().union(*groups)
+            used = range_set(*words).union(*(f.used for f in pair))
+            used |= {p for h in named if h.column == column.index for p in range(h.first, h.last)}
+            features = (
+                cue.sense,
+                f"column {number}",
+                "column behind" if heading.first >= last else "column before",
+            )
+            yield Computed(
+                "equal",
+                alike == (cue.sense == "equal"),
+                used,
+                (*features, *slots.describe("who", pair, words)),
+                slots.cells(rows, column.index),
+                f"{column.header}: {', '.join(column.cell(row) for row in sorted(rows)[:4])}",
+                words,
+            )
+
+
+def references(slots: Slots) -> Iterator[Computed]:
+    """As in "sodium was above the reference range", "revenue came in below the consensus"."""
+    frame, columns = slots.frame, slots.view.columns
+    for place, word in enumerate(frame.words):
+        side = _SIDES.get(word)
+        norm = next((h for h in frame.headings if 0 <= h.first - place - 1 <= 2), None)
+        if side is None or norm is None:
+            continue
+        words = (place, place + 1)
+        named = [columns[h.column] for h in frame.headings if h.column != norm.column]
+        values = [c for c in named if c.kind == "number"] or [
+            c for c in columns if c.kind == "number" and c.index != norm.column
+        ]
+        taken = range_set(*words) | range_set(norm.first, norm.last)
+        who = [
+            f for f in slots.free(taken, norm.column) if f.column not in {c.index for c in values}
+        ]
+        rows = [row for row in within(who, frame.rows) if columns[norm.column].cell(row)]
+        if len(rows) != 1 or len({c.index for c in values}) != 1:
+            continue
+        (row,), column = rows, values[0]
+        low, high = read_range(columns[norm.column].cell(row))
+        if low is None and high is None:
+            low = high = columns[norm.column].ordered.of.get(row)
+        value = column.ordered.of.get(row)
+        if value is None or (low is None and high is None):
+            continue
+        below, above = low is not None and value < low, high is not None and value > high
+        found = "below" if below else "above" if above else "within"
+        truth = found != "within" if side == "outside" else found == side
+        used = taken.union(*(f.used for f in who))
+        used |= slots.heading_tokens(column.index)
+        yield Computed(
+            "reference",
+            truth,
+            used | {p for s in frame.amounts for p in range(s.first, s.last)},
+            (side, *slots.describe("who", who, words)),
+            ((row, column.index), (row, norm.column)),
+            f"{column.header} {column.cell(row)}, "
+            f"{columns[norm.column].header} {columns[norm.column].cell(row)}",
+            words,
+            (found,),
+        )
+
+
+def _standard(column: ColumnIndex, row: int) -> object:
+    measure = column.measures.get(row)
+    if measure is not None and measure.kind in ("number", "date", "time", "rank"):
+        return measure.value
+    return column.cell(row).casefold().strip()

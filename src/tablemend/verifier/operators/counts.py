@@ -1,0 +1,234 @@
+"""Counts and shares of rows: "3 of the 8 games", "all players", "the only one from Spain"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablemend.verifier.amounts import (
+    hedge_of,
+    hedge_tokens,
+    holds,
+)
+from tablemend.verifier.frame import TIME_UNITS, Frame
+from tablemend.verifier.operators.orderings import phrase_end
+from tablemend.verifier.operators.slots import PREPOSITIONS, Computed, Slots, name_rows, number_of
+from tablemend.verifier.row_filter import range_set, within
+from tablemend.verifier.vocabulary import (
+    DISTINCT,
+    EMPTY,
+    THINGS,
+)
+
+_NO_COUNT_AFTER = frozenset(
+    "more less fewer higher lower greater better worse longer shorter later earlier ahead behind "
+    "above below percent million billion th st nd rd under over".split()
+)
+_NUMBERING = frozenset(
+    "number no week round episode series season stage class section group top".split()
+)
+_BEFORE_COUNTS = frozenset("the only there in with have has was were are a".split())
+
+
+def counts(slots: Slots) -> Iterator[Computed]:
+    """As in "3 of the 8 games were won", "there are 5 players from Spain"."""
+    frame, words = slots.frame, slots.frame.words
+    for stated in frame.amounts:
+        amount = stated.amount
+        if amount.role == "year" or amount.pair == "score" or stated.value != int(stated.value):
+            continue
+        unit = amount.number.unit.symbol in ("", *TIME_UNITS)
+        if amount.number.decimals or not unit or stated.value < 0:
+            continue
+        after = words[stated.last] if stated.last < len(words) else ""
+        before = words[stated.first - 1] if stated.first else ""
+        if after in _NO_COUNT_AFTER or before in _NUMBERING:
+            continue
+        tokens = range_set(stated.first, stated.last)
+        end = phrase_end(frame, stated.last)
+        whole = next(
+            (s for s in frame.amounts if 0 < s.first - stated.last <= 3 and after in ("of", "out")),
+            None,
+        )
+        if whole is not None:
+            tokens |= range_set(stated.last, whole.last)
+            end = phrase_end(frame, whole.last)
+        nouns = [h for h in frame.headings if stated.last <= h.first < end]
+        noun = nouns[0] if nouns else None
+        thing = next((p for p in range((whole or stated).last, end) if words[p] in THINGS), None)
+        hedge = hedge_of(frame, stated)
+        features = [
+            f"count before {after if after in THINGS | PREPOSITIONS else 'another word'}",
+            f"count after {before if before in _BEFORE_COUNTS else 'another word'}",
+        ]
+        if thing is not None:
+            tokens |= {thing}
+            features.append("counts a thing")
+        if noun is not None:
+            column = slots.view.columns[noun.column]
+            tokens |= range_set(noun.first, noun.last)
+            sort = (
+                "amounts"
+                if column.adds_up
+                else "the key"
+                if column.index == slots.view.key
+                else "cells"
+            )
+            features.append(f"counts {sort}")
+            if any(stated.value in said for said in column.said.values()):
+                features.append("a cell of the noun says it")
+        if "there" in words[max(0, stated.first - 3) : stated.first]:
+            features.append("counts after there")
+        if whole is not None:
+            features.append("counts of a whole")
+        if hedge:
+            tokens |= hedge_tokens(frame, stated)
+            features.append("count hedged")
+        first, last = frame.clause(stated.first)
+        free = [f for f in slots.filters if not f.used & tokens]
+        inside = [f for f in free if first <= f.first and f.last <= last]
+        scopes = [inside]
+        if len(free) > len(inside):
+            scopes.append(free)
+        if len(inside) > 1:
+            scopes += [
+                [f for f in inside if f.first > stated.first],
+                [f for f in inside if f.last <= stated.first],
+            ]
+        for scope in {tuple(map(id, s)): s for s in scopes}.values():
+            used = tokens.union(*(f.used for f in scope))
+            unread = _unread(frame, used, (first, last))
+            rows = within(scope, frame.rows)
+            kinds: list[tuple[str, int]] = [("rows", len(rows))]
+            if noun is not None and noun.column != slots.view.key:
+                values = {slots.view.cell(row, noun.column).casefold() for row in rows} - {""}
+                if len(values) != len(rows):
+                    kinds.append(("different values", len(values)))
+            single = any(
+                f.column == slots.view.key and not f.members and len(f.rows) == 1 for f in scope
+            )
+            for kind, number in kinds:
+                distinct = not DISTINCT.isdisjoint(words[stated.last : end])
+                yield Computed(
+                    "count",
+                    holds(float(number), stated, hedge),
+                    used,
+                    (
+                        *features,
+                        f"count of {kind}{' asked' if distinct else ''}",
+                        f"count unread {min(unread, 2)}",
+                        *(["count in one row"] if single else []),
+                        *slots.describe("of", scope, (stated.first, stated.last)),
+                    ),
+                    slots.cells(rows, noun.column if noun else slots.view.key),
+                    number_of(number, kind.removesuffix("s")),
+                    (stated.first, stated.last),
+                    (str(number),),
+                    "NUM",
+                )
+
+
+def quantifiers(slots: Slots) -> Iterator[Computed]:
+    """As in "all games were won", "no player is from Spain", "half", "both", "never"."""
+    frame = slots.frame
+    for cue, first, last in slots.cues("quantifier", "negation", "aggregate"):
+        sense = cue.sense
+        if cue.kind == "aggregate":  # "in all four quarters"
+            if frame.words[first:last] != ("in", "all"):
+                continue
+            sense = "all"
+        if frame.words[first] in ("always", "every", "each"):
+            sense = "all"
+        sense = {"never": "none", "both": "all", "neither": "none"}.get(sense, sense)
+        if sense not in ("all", "none", "most", "half"):
+            continue
+        words = (first, last)
+        free = slots.free(range_set(*words))
+        listed = cue.sense in ("both", "neither")
+        verb = next((v for v in frame.verbs if v >= last), last)
+        cuts = {
+            "verb": ([f for f in free if f.first < verb], [f for f in free if f.first >= verb]),
+            "bound": ([f for f in free if not f.bound], [f for f in free if f.bound]),
+            "everything": ([], list(free)),
+            "last": (list(free[:-1]), list(free[-1:])),
+            "first": (list(free[1:]), list(free[:1])),
+        }
+        seen = set()
+        for cut, (scope, said) in cuts.items():
+            key = (tuple(map(id, scope)), tuple(map(id, said)))
+            rows = within(scope, frame.rows)
+            if not said or key in seen or not rows:
+                continue
+            seen.add(key)
+            hits = within(said, rows)
+            number, size = len(hits), len(rows)
+            if listed and scope and len(scope[0].members) == 2:
+                number, size = sum(bool(m & hits) for m in scope[0].members), 2
+            truth = {
+                "all": number == size,
+                "none": not number,
+                "most": 2 * number > size if cue.direction >= 0 else 2 * number < size,
+                "half": 2 * number == size,
+            }[sense]
+            exceptions = (rows - hits) if sense == "all" else hits
+            used = range_set(*words).union(*(f.used for f in free))
+            unread = _unread(frame, used, frame.clause(first))
+            before = frame.words[first - 1] if first else ""
+            after = before if before in PREPOSITIONS else "no preposition"
+            reason = f"{number} of {number_of(size)}"
+            if exceptions and sense in ("all", "none"):
+                reason += f"; {'not' if sense == 'all' else 'but'} {name_rows(frame, exceptions)}"
+            yield Computed(
+                "quantifier",
+                truth,
+                used,
+                (
+                    f"{cue.sense} by {cut}",
+                    f"cut {cut}",
+                    f"quantifier {sense}",
+                    f"quantifier after {after}",
+                    f"quantifier unread {min(unread, 2)}",
+                    "of one row" if size == 1 else "of rows",
+                    *slots.describe("among", scope, words),
+                    *slots.describe("said", said, words),
+                ),
+                slots.cells(exceptions, said[0].column),
+                reason,
+                words,
+            )
+
+
+def only(slots: Slots) -> Iterator[Computed]:
+    """As in "A is the only one from B": whoever has the property is A, and A has it."""
+    for _, first, last in (
+        one for one in slots.cues("quantifier", "count") if one[0].sense == "only"
+    ):
+        words = (first, last)
+        number = any(s.first in (last, last - 1) for s in slots.frame.amounts)
+        free = slots.free(range_set(*words))
+        for cut in range(1, len(free)):
+            for who, said in ((free[:cut], free[cut:]), (free[cut:], free[:cut])):
+                rows, own = within(said, slots.frame.rows), within(who, slots.frame.rows)
+                others = rows - own
+                yield Computed(
+                    "only",
+                    bool(own & rows) and not others,
+                    range_set(*words).union(*(f.used for f in free)),
+                    (
+                        "who first" if who[0].first < said[0].first else "who last",
+                        *(["only a number"] if number else []),
+                        *slots.describe("who", who, words),
+                        *slots.describe("said", said, words),
+                    ),
+                    slots.cells(rows or own, said[0].column),
+                    f"also {name_rows(slots.frame, others)}"
+                    if others
+                    else f"{number_of(len(rows))}",
+                    words,
+                )
+
+
+def _unread(frame: Frame, used: frozenset[int], clause: tuple[int, int]) -> int:
+    """How many words of a clause say something that a reading passes over."""
+    left = (frame.content & range_set(*clause)) - used - frame.headed
+    empty = EMPTY | THINGS | DISTINCT
+    return sum(frame.words[p] not in empty and p not in frame.verbs for p in left)

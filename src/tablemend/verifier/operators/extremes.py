@@ -1,0 +1,158 @@
+"""Extremes and ranks: "the highest attendance", "second most goals", "finished third"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tablemend.verifier.amounts import (
+    spelled,
+    states,
+)
+from tablemend.verifier.operators.orderings import Ordering, nth_rows, orderings
+from tablemend.verifier.operators.slots import Computed, Slots, name_rows
+from tablemend.verifier.row_filter import RowFilter, range_set, within
+from tablemend.verifier.vocabulary import (
+    QUALITIES,
+    opposite,
+)
+
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+
+
+def extremes(slots: Slots) -> Iterator[Computed]:
+    """As in "A has the most points in 2004", "the second highest attendance was 5,000"."""
+    frame = slots.frame
+    for cue, first, last in slots.cues("superlative", "rank"):
+        ranked = cue.kind == "rank"
+        if ranked and cue.sense not in QUALITIES:
+            continue
+        number = (cue.number or 1) if ranked else 1
+        if first and not ranked and (ordinal := frame.ordinal(first - 1)):
+            first, number = first - 1, ordinal
+        nested = "than" in frame.words[frame.clause(first)[0] : first]
+        for ordering in orderings(frame, cue, first, last):
+            column, words = ordering.column, (first, last)
+            used = ordering.used | range_set(*words)
+            shared = [*ordering.features, *(["nested"] if nested else [])]
+            free = slots.free(used, column.index)
+            after = next((f for f in free if _follows(slots, f)), None)
+            free = [f for f in free if f is not after]
+            ordered = frozenset(row for _, row in ordering.ordered.values)
+            for who, among in slots.splits(free):
+                rows = within(among, ordered)
+                top = nth_rows(ordering.ordered, rows, ordering.direction, number)
+                if len(rows) < 2 or not top:
+                    continue
+                truth = bool(within(who, top))
+                if truth and after is not None:
+                    later = number + len(top)
+                    top = nth_rows(ordering.ordered, rows, ordering.direction, later)
+                    truth, who = bool(within([after], top)), [after]
+                turned = opposite(frame.text(*words))
+                low = nth_rows(ordering.ordered, rows, -ordering.direction, 1)
+                swap = bool(turned and within(who, low))
+                yield Computed(
+                    "extreme",
+                    truth,
+                    used.union(*(f.used for f in [*who, *among])),
+                    (
+                        *shared,
+                        *slots.describe("who", who, words),
+                        *slots.describe("among", among, words),
+                    ),
+                    slots.cells(top, column.index),
+                    f"{frame.text(*words)} {column.header}: {column.cell(min(top))}, "
+                    f"of {name_rows(frame, top)}",
+                    words if swap else (who[0].first, who[0].last),
+                    (turned,) if swap else slots.names(top, who[0].column),
+                )
+            yield from _extreme_values(slots, ordering, number, words, free, shared)
+
+
+def _follows(slots: Slots, f: RowFilter) -> bool:
+    """As B does in "A has the most, followed by B"."""
+    return {"followed", "by"} <= set(slots.frame.words[max(0, f.first - 5) : f.first])
+
+
+def _extreme_values(
+    slots: Slots,
+    ordering: Ordering,
+    number: int,
+    words: tuple[int, int],
+    free: Sequence[RowFilter],
+    shared: Sequence[str],
+) -> Iterator[Computed]:
+    """As in "the highest attendance was 5,000"."""
+    column = ordering.column
+    stated = [s for s in slots.frame.amounts if s.first >= words[1] and s.amount.role == "value"]
+    for amount in stated[:2]:
+        tokens = range_set(amount.first, amount.last)
+        among = [f for f in free if not f.used & tokens]
+        for scope in ([], among) if among else ([],):
+            rows = within(scope, (row for _, row in ordering.ordered.values))
+            top = nth_rows(ordering.ordered, rows, ordering.direction, number)
+            if len(rows) < 2 or not top:
+                continue
+            value = ordering.ordered.of[min(top)]
+            yield Computed(
+                "extreme",
+                any(states(column, ordering.ordered, row, amount) for row in top),
+                (ordering.used | range_set(*words) | tokens).union(*(f.used for f in scope)),
+                (*shared, "of a number", *slots.describe("among", scope, words)),
+                slots.cells(top, column.index),
+                f"{slots.frame.text(*words)} {column.header}: {column.cell(min(top))}",
+                (amount.first, amount.last),
+                (spelled(column, value, amount),),
+                "NUM",
+            )
+
+
+def ranks(slots: Slots) -> Iterator[Computed]:
+    """As in "A finished third", "A is in the top 5", "A ranks second in sales"."""
+    for cue, first, last in slots.cues("rank"):
+        if cue.sense not in ("place", "within", "last"):
+            continue
+        words = (first, last)
+        places = [(c, 1 if c.ranking else -1) for c in slots.view.columns if c.ranking]
+        places += [
+            (slots.view.columns[h.column], -1)
+            for h in slots.frame.headings_in(last, len(slots.frame.words))
+            if slots.view.columns[h.column].adds_up
+        ]
+        for column, way in places[:3]:
+            number = cue.number or 1
+            values = [value for value, _ in column.ordered.values][::way]
+            who = slots.free(range_set(*words), column.index)[:1]
+            if not who or not values:
+                continue
+            if way > 0:  # the cell states the place
+                of = {row: value for value, row in column.ordered.values}
+                last_place = values[-1]
+            else:
+                of = {row: 1.0 + values.index(value) for value, row in column.ordered.values}
+                last_place = float(len(values))
+            own = [of[row] for row in who[0].rows if row in of]
+            if not own:
+                continue
+            truth = {
+                "within": any(value <= number for value in own),
+                "last": last_place in own,
+            }.get(cue.sense, float(number) in own)
+            place = int(own[0])
+            right = _ORDINALS[place - 1] if 0 < place <= len(_ORDINALS) else ""
+            used = range_set(*words) | who[0].used
+            used |= slots.heading_tokens(column.index)
+            yield Computed(
+                "rank",
+                truth,
+                used,
+                (
+                    cue.sense,
+                    "states the place" if way > 0 else "place by amount",
+                    *slots.describe("who", who, words),
+                ),
+                slots.cells(who[0].rows, column.index),
+                f"{column.header}: {slots.frame.text(*who[0].span)} is number {place}",
+                words,
+                (right,) if right and cue.sense == "place" else (),
+            )

@@ -1,0 +1,123 @@
+"""The column, and the end of it, that "the highest", "older than" or "second best" speaks of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tablemend.claims.cues import Cue
+from tablemend.verifier.frame import Frame
+from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.row_filter import range_set
+from tablemend.verifier.views import ColumnIndex, Ordered
+from tablemend.verifier.vocabulary import LOWER_IS_BETTER, QUALITIES, THINGS, Quality
+
+_PHRASE_ENDS = frozenset(
+    "in of for by during from at with to against on among between be is are was were have has had "
+    "who which that when where and but than as while over under after before do did does".split()
+)
+_MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
+_IN_TIME = frozenset("first last early late recent new old young before after".split())
+_PHYSICAL = frozenset("long short tall heavy light old young wide deep fast slow".split())
+"""What no column can be without saying so: a salary is no "longest"."""
+_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """A column that a word of order can speak of.
+
+    Attributes:
+        column: the column.
+        direction: 1 where more of the quality is a larger value, else -1.
+        used: the tokens of the word and of the column's name.
+        features: how the column is named.
+        ordered: its cells as the word orders them.
+    """
+
+    column: ColumnIndex
+    direction: int
+    used: frozenset[int]
+    features: tuple[str, ...]
+    ordered: Ordered
+
+
+def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
+    """The columns that a superlative or comparative can speak of, likeliest first."""
+    end = phrase_end(frame, last)
+    sense, used = cue.sense, range_set(first, last)
+    adjective = frame.words[last] if last < end else ""
+    if sense in ("many", "little") and adjective in QUALITIES:
+        sense, used = adjective, used | {last}
+    if sense in ("near", "far") or adjective in ("common", "frequent", "often"):
+        return []
+    quality = QUALITIES.get(sense, Quality())
+    found: list[tuple[ColumnIndex, frozenset[int], tuple[str, ...]]] = []
+    for heading in frame.headings:
+        if heading.first < last and first < heading.last:
+            continue
+        column = frame.view.columns[heading.column]
+        how = "in the phrase" if last <= heading.first < end else "behind"
+        how = "before" if heading.last <= first else how
+        tokens = used | range_set(heading.first, heading.last)
+        share = "whole" if heading.share > 0.99 else "half" if heading.share >= 0.5 else "part"
+        by = (
+            " by"
+            if {"by", "on", "of", "in"} & set(frame.words[heading.first - 2 : heading.first])
+            else ""
+        )
+        fields = "most said" if frame.context(column) > 0.6 else "little said"
+        found.append((column, tokens, (f"column {how}{by}", f"column {share}", f"column {fields}")))
+    for column in frame.view.columns:
+        good = sense in ("good", "bad") and column.ranking
+        if good or not quality.about.isdisjoint(column.terms):
+            found.append((column, used, ("column by its adjective",)))
+    plain = [column for column in frame.view.columns if column.adds_up]
+    nouns = set(frame.words[last:end]) - LITTLE_WORDS - THINGS
+    if len(plain) == 1 and not nouns and sense not in _PHYSICAL:
+        found.append((plain[0], used, ("column the only one",)))
+    order = ("in the phrase", "by its adjective", "before", "behind", "the only one")
+    found.sort(key=lambda one: next(i for i, how in enumerate(order) if how in one[2][0]))
+    kept: dict[int, Ordering] = {}
+    for column, tokens, features in found:
+        direction = _direction(column, cue, sense, quality)
+        dated = column.temporal or column.counter
+        usable = column.measured and column.kind != "score" and direction
+        if usable and (not dated if sense not in _IN_TIME else dated or "age" in column.terms):
+            ordered = column.order_of(sense)
+            kept.setdefault(column.index, Ordering(column, direction, tokens, features, ordered))
+    return list(kept.values())[:_MOST]
+
+
+def phrase_end(frame: Frame, first: int) -> int:
+    """Where the nouns end that begin at a token; "number of goals" is one phrase."""
+    place = first
+    while place < len(frame.words):
+        if place > first and any(mark in frame.between(place - 1, place) for mark in ",;:("):
+            break
+        word = frame.words[place]
+        measure = word == "of" and place > first and frame.words[place - 1] in _MEASURES_OF
+        if word in _PHRASE_ENDS and not measure:
+            break
+        place += 1
+    return place
+
+
+def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> int:
+    turned = not quality.inverse.isdisjoint(column.terms) or (
+        sense in ("high", "low", "good", "bad") and column.ranking
+    )
+    lower = column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)
+    if sense in ("good", "bad") and lower:
+        turned = True
+    return -cue.direction if turned else cue.direction
+
+
+def nth_rows(ordered: Ordered, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
+    """The rows with the n-th value from the top, or from the bottom; ties share a place."""
+    values = [(value, row) for value, row in ordered.values if row in rows]
+    if direction > 0:
+        values.reverse()
+    if not 0 < number <= len(values):
+        return frozenset()
+    wanted = values[number - 1][0]
+    return frozenset(row for value, row in values if value == wanted)

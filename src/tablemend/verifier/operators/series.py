@@ -1,0 +1,249 @@
+"""Totals and averages over rows, and changes from one period to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import fmean, median
+
+from tablemend.claims.cues import Cue
+from tablemend.verifier.amounts import (
+    digits,
+    fits,
+    preposition,
+    ratio_hedge,
+    spelled,
+)
+from tablemend.verifier.frame import Frame
+from tablemend.verifier.measures import moment
+from tablemend.verifier.operators.slots import Computed, Slots, number_of, reaches_ratio
+from tablemend.verifier.row_filter import RowFilter, range_set, within
+from tablemend.verifier.views import ColumnIndex, View
+from tablemend.verifier.vocabulary import (
+    opposite,
+)
+
+_STEADY = frozenset(
+    "each every steadily consistently continuously continually constantly always".split()
+)
+_TOTALS: dict[str, Callable[[list[float]], float]] = {"sum": sum, "mean": fmean, "median": median}
+_RATIOS = {"multiply": 2.0, "divide": 0.5}
+_ALIKE = 0.02
+"""Values this close are stable."""
+
+
+def totals(slots: Slots) -> Iterator[Computed]:
+    """As in "a total of 45 goals", "the average age is 30"."""
+    frame = slots.frame
+    if slots.view.turned and timeline(slots.view) is None:
+        return  # different metrics of one thing are no series
+    for cue, first, last in slots.cues("aggregate"):
+        if cue.sense not in _TOTALS:
+            continue
+        words = (first, last)
+        named = [h for h in frame.headings if slots.view.columns[h.column].adds_up]
+        named.sort(
+            key=lambda h: h.first - words[1] if h.first >= words[1] else words[0] - h.last + 2
+        )
+        for rank, heading in enumerate(named[:2]):
+            column = slots.view.columns[heading.column]
+            inside = heading.first <= first < heading.last
+            numbers = [s for s in frame.amounts if s.amount.role == "value"]
+            numbers.sort(
+                key=lambda s: min(abs(s.first - heading.last), abs(heading.first - s.last))
+            )
+            for near, stated in enumerate(numbers[:2]):
+                if stated.amount.number.percent and not column.percent:
+                    continue
+                tokens = range_set(*words) | range_set(stated.first, stated.last)
+                free = slots.free(tokens, column.index)
+                for among in ([], free) if free else ([],):
+                    rows = within(among, frame.rows)
+                    values = [column.ordered.of[row] for row in rows if row in column.ordered.of]
+                    if len(values) < 2:
+                        continue
+                    value = _TOTALS[cue.sense](values)
+                    exact = stated.amount.number.decimals or value != int(value)
+                    slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
+                    near_enough = bool(exact) and abs(value - stated.value) <= slack
+                    after = frame.words[stated.last : stated.last + 1] == ("of",)
+                    used = tokens | range_set(heading.first, heading.last)
+                    yield Computed(
+                        "total",
+                        fits(column, value, stated) or (near_enough and not stated.amount.hedge),
+                        used.union(*(f.used for f in among)),
+                        (
+                            cue.sense,
+                            f"column {rank}{' inside' if inside else ''}",
+                            f"number {near}{' of' if after else ''}",
+                            "whole name" if heading.share > 0.99 else "part of a name",
+                            *slots.describe("among", among, words),
+                        ),
+                        slots.cells(rows, column.index),
+                        f"{cue.sense} of {column.header} over {number_of(len(rows))}: "
+                        f"{digits(value)}",
+                        (stated.first, stated.last),
+                        (spelled(column, value, stated),),
+                        "NUM",
+                    )
+
+
+def changes(slots: Slots) -> Iterator[Computed]:
+    """As in "sales rose from 2019 to 2021", "fell each year", "doubled"."""
+    frame = slots.frame
+    times = timeline(slots.view)
+    if times is None:
+        return
+    when, places = times
+    for cue, first, last in slots.cues("change"):
+        if cue.sense not in ("rise", "fall", "stable", *_RATIOS):
+            continue
+        words = (first, last)
+        named = [
+            h
+            for h in frame.headings
+            if slots.view.columns[h.column].measured
+            and not slots.view.columns[h.column].temporal
+            and not (h.first < last and first < h.last)  # a column "Growth"
+        ]
+        named.sort(key=lambda h: first - h.last if h.last <= first else 100 + h.first)
+        for heading in named[:1]:
+            column = slots.view.columns[heading.column]
+            tokens = range_set(*words) | range_set(heading.first, heading.last)
+            free = [f for f in slots.filters if not f.used & tokens and f.column != column.index]
+            among = [f for f in free if f.column != when]
+            periods = [f for f in free if f.column == when]
+            rows = sorted(
+                (r for r in within(among, frame.rows) if r in places and r in column.ordered.of),
+                key=places.__getitem__,
+            )
+            if len(rows) < 2 or len({places[row] for row in rows}) < len(rows):
+                continue
+            for how, path in _paths(frame, rows, periods):
+                change = _changed(slots, cue, words, column, path, tokens, among, periods, how)
+                yield change
+                if change.truth:
+                    yield from _change_amounts(slots, change, column, path)
+
+
+def _changed(
+    slots: Slots,
+    cue: Cue,
+    words: tuple[int, int],
+    column: ColumnIndex,
+    path: Sequence[int],
+    tokens: frozenset[int],
+    among: Sequence[RowFilter],
+    periods: Sequence[RowFilter],
+    how: str,
+) -> Computed:
+    frame = slots.frame
+    values = [column.ordered.of[row] for row in path]
+    way = cue.direction * (-1 if column.ranking and cue.sense in ("rise", "fall") else 1)
+    steady = frozenset(place for place, word in enumerate(frame.words) if word in _STEADY)
+    steps = list(pairwise(values)) if steady else [(values[0], values[-1])]
+    if cue.sense == "stable":
+        truth = all(abs(b - a) <= _ALIKE * max(abs(a), abs(b)) for a, b in steps)
+    else:
+        truth = all((b - a) * way > 0 for a, b in steps)
+    hedged: frozenset[int] = frozenset()
+    if truth and cue.sense in _RATIOS and values[0]:
+        ratio = _RATIOS[cue.sense] if cue.number in (None, 2) else float(cue.number or 2)
+        ratio = 1 / ratio if cue.sense == "divide" and ratio > 1 else ratio
+        hedge, hedged = ratio_hedge(frame, words[0])
+        truth = reaches_ratio((values[-1] / values[0] / ratio - 1) * way, hedge)
+    names = [slots.view.cell(row, slots.view.key) for row in (path[0], path[-1])]
+    turned = "" if steady else opposite(frame.text(*words))
+    shown = path if steady else (path[0], path[-1])
+    return Computed(
+        "change",
+        truth,
+        (tokens | steady | hedged).union(*(f.used for f in [*among, *periods])),
+        (
+            cue.sense,
+            how,
+            "each step" if steady else "first to last",
+            *slots.describe("among", among, words),
+            *slots.describe("when", periods, words),
+            *(["numbers stand by"] if frame.amounts else []),
+        ),
+        slots.cells(shown, column.index),
+        f"{column.header}: {digits(values[0])} ({names[0]}), {digits(values[-1])} ({names[1]})",
+        words,
+        (turned,) if turned else (),
+    )
+
+
+def _change_amounts(
+    slots: Slots, change: Computed, column: ColumnIndex, path: Sequence[int]
+) -> Iterator[Computed]:
+    """As in "rose by 5 to 20", "fell from 8 %", "grew 12 %"."""
+    first, last = (column.ordered.of[row] for row in (path[0], path[-1]))
+    gap = abs(last - first)
+    share = 100 * gap / abs(first) if first else None
+    for stated in slots.frame.amounts:
+        tokens = range_set(stated.first, stated.last)
+        if tokens & change.used or stated.amount.role != "value":
+            continue
+        percent = stated.amount.number.percent
+        points = "point" in slots.frame.text(stated.first, stated.last)
+        relative = percent and not points and not column.percent and share is not None
+        word = preposition(slots.frame, stated)
+        ends = {"from": [first], "to": [last], "reaching": [last], "at": [first, last]}
+        possible = ends.get(word, [gap, first, last])
+        truth = any(fits(column, value, stated) for value in possible)
+        if percent and not points and word not in ends and share is not None:
+            truth |= abs(share - stated.value) <= max(
+                0.5, 0.5 * 10.0**-stated.amount.number.decimals
+            )
+        right = spelled(column, possible[0], stated)
+        if relative and word not in ends:
+            right = f"{digits(round(share or 0.0, 1))}%"
+        yield replace(
+            change,
+            truth=truth,
+            used=change.used | tokens,
+            features=(
+                *change.features,
+                "its number",
+                f"number {word if word in ends else 'by'}",
+            ),
+            fault=(stated.first, stated.last),
+            expected=(right,),
+            error="NUM",
+        )
+
+
+def _paths(
+    frame: Frame, rows: Sequence[int], periods: Sequence[RowFilter]
+) -> Iterator[tuple[str, Sequence[int]]]:
+    """The rows of a change, the earlier first, and how they were found."""
+    named: list[int] = []
+    for f in periods:
+        for group in f.members or (f.rows,):
+            here = [place for place, row in enumerate(rows) if row in group]
+            named += [here[0], here[-1]] if here else []
+    if not named:
+        if not periods:
+            yield "over all periods", rows
+        return
+    low, high = min(named), max(named)
+    if low < high:
+        yield "between periods", rows[low : high + 1]
+        return
+    word = frame.words[periods[0].first - 1] if periods[0].first else ""
+    if word in ("from", "since"):
+        if low < len(rows) - 1:
+            yield "since a period", rows[low:]
+    elif low:
+        yield "to a period", rows[low - 1 : low + 1]
+
+
+def timeline(view: View) -> tuple[int, dict[int, float]] | None:
+    """The column that places the rows in time, and the place of each; ``None`` without one."""
+    for column in view.columns:
+        of = {row: place for row in view.rows if (place := moment(column.cell(row))) is not None}
+        if len(of) >= 2 and 10 * len(of) >= 9 * len(column.filled):
+            return column.index, of
+    return None

@@ -1,0 +1,71 @@
+"""One row that has all that a clause names: "A of B scored 5 on Monday"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablemend.values.text import fold
+from tablemend.verifier.operators.slots import Computed, Slots, name_rows
+from tablemend.verifier.row_filter import within
+from tablemend.verifier.vocabulary import (
+    RESULTS,
+)
+
+_WHOLE = frozenset({"quantifier", "superlative", "comparative"})
+_LOCAL = frozenset("equal different beat several some any one_of compare lead record".split())
+_MOST = 8
+"""Names of a clause; of one with more no single row is meant."""
+
+
+def together(slots: Slots) -> Iterator[Computed]:
+    """As in "A of B scored 5 on Monday", "A has more than 5 points": one row has all of it."""
+    frame = slots.frame
+    for first, last in {(0, len(frame.words)), *frame.clauses}:
+        named = [f for f in slots.filters if first <= f.first and f.last <= last]
+        if len({f.column for f in named}) < 2 or len(named) > _MOST:
+            continue
+        rows = within(named, frame.rows)
+        used = frozenset[int]().union(*(f.used for f in named))
+        cues = {c.kind for c in frame.cues if c.kind in _WHOLE and c.sense not in _LOCAL}
+        cues |= {
+            c.kind for c in frame.cues if c.kind in ("count", "aggregate", "negation", "change")
+        }
+        columns = [f.column for f in named]
+        features = [
+            "whole sentence" if (first, last) == (0, len(frame.words)) else "a clause",
+            f"names {min(len(named), 4)}",
+            *(f"beside {kind}" for kind in sorted(cues)),
+            *(["two of a column"] if len(set(columns)) < len(columns) else []),
+            *(["bounded"] if any(f.bound for f in named) else []),
+            *(["listed"] if any(f.members for f in named) else []),
+            *(["several rows"] if len(rows) > 1 else []),
+            *(["result"] if any(frame.words[f.first] in RESULTS for f in named) else []),
+            *(["surely"] if min(f.fit for f in named) > 0.95 else []),
+            *(["key named"] if slots.view.key in columns else []),
+        ]
+        if rows:
+            row = min(rows)
+            told = {slots.view.columns[c].header: slots.view.cell(row, c) for c in columns}
+            reason = "one row has " + ", ".join(f"{name}: {cell}" for name, cell in told.items())
+            cells = tuple((row, column) for column in columns)
+            yield Computed("together", True, used, tuple(features), cells, reason)
+            continue
+        for wrong in named:
+            others = within((f for f in named if f is not wrong), frame.rows)
+            if not 0 < len(others) <= 3 or wrong.rows == others:
+                continue
+            row = min(others)
+            column = slots.view.columns[wrong.column]
+            said, right = frame.text(wrong.first, wrong.last), column.cell(row)
+            sort = "time" if column.temporal else "amount" if column.adds_up else "name"
+            yield Computed(
+                "together",
+                False,
+                used,
+                (*features, f"wrong {sort}", f"{len(others)} left"),
+                tuple((row, c) for c in columns),
+                f"{column.header} of {name_rows(frame, others)}: {right}, not {said}",
+                (wrong.first, wrong.last),
+                () if fold(right) == fold(said) or len(others) > 1 else (right,),
+                "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
+            )
