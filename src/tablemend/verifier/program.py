@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tablemend.evidence.source import Source
@@ -25,6 +26,8 @@ SUPPORTED = 0.7
 CONTRADICTED = 0.35
 """Up to this belief it is contradicted; between the two it is unscored."""
 _LONGEST = 1500
+_RIVAL = 0.4
+"""A reading with this much of the likeliest one's share has a say in what would be right."""
 _ONLY = "what is said of it was not looked up"
 _TOKENS = 150
 
@@ -79,7 +82,9 @@ class TextVerifier:
         worst = min(beliefs, key=lambda belief: belief.likely)
         best = max(beliefs, key=lambda belief: belief.likely)
         if worst.likely <= CONTRADICTED:
-            fault = next(one for _, one in worst.shares if one.truth is False)
+            false = [(share, one) for share, one in worst.shares if one.truth is False]
+            most, fault = false[0]
+            rivals = [one for share, one in false if share >= _RIVAL * most]
             span = Span(fault.start, fault.end)
             return Verdict(
                 claim,
@@ -88,7 +93,7 @@ class TextVerifier:
                 fault.evidence,
                 fault.reason,
                 (span,),
-                fault.expected,
+                _corrections(fault, rivals),
             )
         if best.likely < SUPPORTED or worst.likely < 0.5:
             return Verdict(claim, "unscored", reason="no reading is clear enough")
@@ -148,6 +153,12 @@ class TextVerifier:
                 if not grid.key_value:
                     found += _computed(frame, lookups, context)
         return found
+
+
+def _corrections(fault: Candidate, rivals: Sequence[Candidate]) -> tuple[str, ...]:
+    """What would be right in place of the words at fault; more than one where readings differ."""
+    same = [one for one in rivals if (one.start, one.end) == (fault.start, fault.end)]
+    return tuple(dict.fromkeys(right for one in same for right in one.expected))
 
 
 def _computed(

@@ -120,9 +120,9 @@ def counts(slots: Slots) -> Iterator[Computed]:
                         *slots.describe("of", scope, (stated.first, stated.last)),
                     ),
                     slots.cells(rows, noun.column if noun else slots.view.key),
-                    number_of(number, kind.removesuffix("s")),
+                    _found(frame, number, kind, rows),
                     (stated.first, stated.last),
-                    (str(number),),
+                    (str(number),) if (number == 1) != after.endswith("s") else (),
                     "NUM",
                 )
 
@@ -232,3 +232,9 @@ def _unread(frame: Frame, used: frozenset[int], clause: tuple[int, int]) -> int:
     left = (frame.content & range_set(*clause)) - used - frame.headed
     empty = EMPTY | THINGS | DISTINCT
     return sum(frame.words[p] not in empty and p not in frame.verbs for p in left)
+
+
+def _found(frame: Frame, number: int, kind: str, rows: frozenset[int]) -> str:
+    """What was counted, in words: "2 rows: Oslo, Rome"."""
+    named = f": {name_rows(frame, rows)}" if rows and kind == "rows" else ""
+    return number_of(number, kind.removesuffix("s")) + named

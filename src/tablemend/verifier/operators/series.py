@@ -16,11 +16,14 @@ from tablemend.verifier.amounts import (
     spelled,
 )
 from tablemend.verifier.frame import Frame
+from tablemend.verifier.lexicon import terms
 from tablemend.verifier.measures import moment
+from tablemend.verifier.mentions import StatedNumber
 from tablemend.verifier.operators.slots import Computed, Slots, number_of, reaches_ratio
 from tablemend.verifier.row_filter import RowFilter, range_set, within
 from tablemend.verifier.views import ColumnIndex, View
 from tablemend.verifier.vocabulary import (
+    THINGS,
     opposite,
 )
 
@@ -39,6 +42,8 @@ def totals(slots: Slots) -> Iterator[Computed]:
     if slots.view.turned and timeline(slots.view) is None:
         return  # different metrics of one thing are no series
     for cue, first, last in slots.cues("aggregate"):
+        if cue.sense == "range":
+            yield from _range(slots, (first, last))
         if cue.sense not in _TOTALS:
             continue
         words = (first, last)
@@ -89,12 +94,45 @@ def totals(slots: Slots) -> Iterator[Computed]:
                     )
 
 
+def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
+    """As in "ranged from 3 to 9": the least and the most."""
+    frame = slots.frame
+    ends = [s for s in frame.amounts if s.first >= words[1] and s.amount.role == "value"][:2]
+    named = [h for h in frame.headings if slots.view.columns[h.column].measured]
+    if len(ends) < 2:
+        return
+    low, high = sorted(ends, key=lambda stated: stated.value)
+    taken = range_set(*words) | range_set(ends[0].first, ends[1].last)
+    for heading in named[:2]:
+        column = slots.view.columns[heading.column]
+        among = slots.free(taken, column.index)
+        rows = within(among, (row for _, row in column.ordered.values))
+        values = sorted(column.ordered.of[row] for row in rows)
+        if len(values) < 2:
+            continue
+        wrong, right = (low, values[0]) if not fits(column, values[0], low) else (high, values[-1])
+        used = taken | range_set(heading.first, heading.last)
+        yield Computed(
+            "total",
+            fits(column, values[0], low) and fits(column, values[-1], high),
+            used.union(*(f.used for f in among)),
+            ("range", *slots.describe("among", among, words)),
+            slots.cells(rows, column.index),
+            f"{column.header}: from {digits(values[0])} to {digits(values[-1])}",
+            (wrong.first, wrong.last),
+            (spelled(column, right, wrong),),
+            "NUM",
+        )
+
+
 def changes(slots: Slots) -> Iterator[Computed]:
     """As in "sales rose from 2019 to 2021", "fell each year", "doubled"."""
     frame = slots.frame
     times = timeline(slots.view)
-    if times is None:
-        return
+    if times is None or any(cue.sense == "streak" for cue in frame.cues):
+        return  # "in three consecutive quarters": in which?
+    if any(frame.exception(f.first) for f in slots.filters):
+        return  # "in every quarter except Q3"
     when, places = times
     for cue, first, last in slots.cues("change"):
         if cue.sense not in ("rise", "fall", "stable", *_RATIOS):
@@ -139,9 +177,9 @@ def _changed(
     how: str,
 ) -> Computed:
     frame = slots.frame
-    values = [column.ordered.of[row] for row in path]
+    values: Sequence[float] = [column.ordered.of[row] for row in path]
     way = cue.direction * (-1 if column.ranking and cue.sense in ("rise", "fall") else 1)
-    steady = frozenset(place for place, word in enumerate(frame.words) if word in _STEADY)
+    steady = _steady(frame)
     steps = list(pairwise(values)) if steady else [(values[0], values[-1])]
     if cue.sense == "stable":
         truth = all(abs(b - a) <= _ALIKE * max(abs(a), abs(b)) for a, b in steps)
@@ -155,7 +193,12 @@ def _changed(
         truth = reaches_ratio((values[-1] / values[0] / ratio - 1) * way, hedge)
     names = [slots.view.cell(row, slots.view.key) for row in (path[0], path[-1])]
     turned = "" if steady else opposite(frame.text(*words))
-    shown = path if steady else (path[0], path[-1])
+    shown, last = (path if steady else (path[0], path[-1])), values[-1]
+    broken = next((i for i, (a, b) in enumerate(steps) if (b - a) * way <= 0), 0)
+    if steady and not truth and cue.sense != "stable":  # the step that breaks the rule
+        shown = path[broken : broken + 2]
+        names = [slots.view.cell(row, slots.view.key) for row in shown]
+        values, last = steps[broken], steps[broken][1]
     return Computed(
         "change",
         truth,
@@ -169,7 +212,7 @@ def _changed(
             *(["numbers stand by"] if frame.amounts else []),
         ),
         slots.cells(shown, column.index),
-        f"{column.header}: {digits(values[0])} ({names[0]}), {digits(values[-1])} ({names[1]})",
+        f"{column.header}: {digits(values[0])} ({names[0]}), {digits(last)} ({names[1]})",
         words,
         (turned,) if turned else (),
     )
@@ -184,7 +227,11 @@ def _change_amounts(
     share = 100 * gap / abs(first) if first else None
     for stated in slots.frame.amounts:
         tokens = range_set(stated.first, stated.last)
-        if tokens & change.used or stated.amount.role != "value":
+        if (
+            tokens & change.used
+            or stated.amount.role != "value"
+            or counts_rows(slots.frame, stated)
+        ):
             continue
         percent = stated.amount.number.percent
         points = "point" in slots.frame.text(stated.first, stated.last)
@@ -213,6 +260,24 @@ def _change_amounts(
             expected=(right,),
             error="NUM",
         )
+
+
+def _steady(frame: Frame) -> frozenset[int]:
+    """The tokens that say that every step counts: "each year", "quarter after quarter"."""
+    words = frame.words
+    found = {place for place, word in enumerate(words) if word in _STEADY}
+    for place in range(1, len(words) - 1):
+        if words[place] in ("after", "by", "on") and words[place - 1] == words[place + 1]:
+            found |= {place - 1, place, place + 1}
+    return frozenset(found)
+
+
+def counts_rows(frame: Frame, stated: StatedNumber) -> bool:
+    """Whether an amount counts rows: "two quarters", "three of the four"."""
+    after = "".join(frame.words[stated.last : stated.last + 1])
+    key = frame.view.columns[frame.view.key].terms
+    named = after.endswith("s") and any(term in key for term in terms(after))
+    return after == "of" or after in THINGS or named
 
 
 def _paths(
