@@ -121,38 +121,37 @@ def ranks(slots: Slots) -> Iterator[Computed]:
         ]
         for column, way in places[:3]:
             number = cue.number or 1
-            values = [value for value, _ in column.ordered.values][::way]
-            who = slots.free(range_set(*words), column.index)[:1]
-            if not who or not values:
-                continue
-            if way > 0:  # the cell states the place
-                of = {row: value for value, row in column.ordered.values}
-                last_place = values[-1]
-            else:
-                of = {row: 1.0 + values.index(value) for value, row in column.ordered.values}
-                last_place = float(len(values))
-            own = [of[row] for row in who[0].rows if row in of]
-            if not own:
-                continue
-            truth = {
-                "within": any(value <= number for value in own),
-                "last": last_place in own,
-            }.get(cue.sense, float(number) in own)
-            place = int(own[0])
-            right = _ORDINALS[place - 1] if 0 < place <= len(_ORDINALS) else ""
-            used = range_set(*words) | who[0].used
-            used |= slots.heading_tokens(column.index)
-            yield Computed(
-                "rank",
-                truth,
-                used,
-                (
-                    cue.sense,
-                    "states the place" if way > 0 else "place by amount",
-                    *slots.describe("who", who, words),
-                ),
-                slots.cells(who[0].rows, column.index),
-                f"{column.header}: {slots.frame.text(*who[0].span)} is number {place}",
-                words,
-                (right,) if right and cue.sense == "place" else (),
-            )
+            taken = range_set(*words) | slots.heading_tokens(column.index)
+            for who, among in slots.splits(slots.free(taken, column.index)):
+                rows = within(among, (row for _, row in column.ordered.values))
+                values = [(value, row) for value, row in column.ordered.values if row in rows]
+                if not values:
+                    continue
+                of = {row: value for value, row in values}
+                if way < 0:  # no cell states the place
+                    ranked = [value for value, _ in reversed(values)]
+                    of = {row: 1.0 + ranked.index(value) for value, row in values}
+                own = [of[row] for row in within(who, rows)]
+                if not own:
+                    continue
+                truth = {
+                    "within": any(value <= number for value in own),
+                    "last": max(of.values()) in own,
+                }.get(cue.sense, float(number) in own)
+                place = int(own[0])
+                right = _ORDINALS[place - 1] if 0 < place <= len(_ORDINALS) else ""
+                yield Computed(
+                    "rank",
+                    truth,
+                    taken.union(*(f.used for f in [*who, *among])),
+                    (
+                        cue.sense,
+                        "states the place" if way > 0 else "place by amount",
+                        *slots.describe("who", who, words),
+                        *slots.describe("among", among, words),
+                    ),
+                    slots.cells(within(who, rows), column.index),
+                    f"{column.header}: {slots.frame.text(*who[0].span)} is number {place}",
+                    words,
+                    (right,) if right and cue.sense == "place" else (),
+                )
