@@ -25,8 +25,8 @@ from tablemend.values.sentences import Span
 from tablemend.values.text import align, fold
 from tablemend.values.units import ONE, PLAIN
 from tablemend.verifier.agreement import compare
-from tablemend.verifier.linking import Linking, Links
-from tablemend.verifier.links import CellLink, ColumnLink, MomentLink, RowLink
+from tablemend.verifier.linking import Linking
+from tablemend.verifier.links import CellLink, ColumnLink, Links, MomentLink, RowLink
 from tablemend.verifier.reading import Amount, Reading
 
 Link = ColumnLink | RowLink | CellLink | MomentLink
