@@ -223,7 +223,7 @@ class _Reader:
         """What is to be done with the words at fault."""
         amount, cell, old = claim.amount, claim.cell, self.text[slice(*claim.span)]
         if amount is None:
-            return None if cell is None else self._name(claim, cell)
+            return self._other_row(claim) if cell is None else self._name(claim, cell)
         if self._is_no_value(amount, claim.sentence):
             return None
         scale = ONE if cell is None else cell.grid.unit(cell.row, cell.column).scale
@@ -433,6 +433,18 @@ class _Reader:
     def _said(self, links: list[Link], kind: str) -> str:
         """The words that name something, or what it is."""
         return self.text[links[0].start : links[0].end] if links else kind
+
+    def _other_row(self, claim: _Claim) -> Correction:
+        """Another name, where a row is named that has not the extreme; or that row's number."""
+        said, others = self.text[slice(*claim.span)], []
+        for cell in claim.cells[:1]:
+            stated = read_cell(cell.text).number
+            rows = [one for one in cell.grid.lines if fold(one.name) == fold(said)]
+            for amount in self.reading.amounts if rows and stated is not None else ():
+                if _touch(amount, claim.sentence) and compare(amount, stated, PLAIN) == "same":
+                    own = cell.grid.cell(rows[0].index, cell.column)
+                    others.append((self.text[amount.start : amount.digits_end], own))
+        return Correction(self._edit(claim, claim.verdict.expected[0]), _OTHER_NAME, tuple(others))
 
     def _name(self, claim: _Claim, cell: _Cell) -> Correction | None:
         """A name for another of the same column, where the rest of the sentence is of the row."""

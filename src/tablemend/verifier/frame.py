@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import cached_property
 from itertools import pairwise
@@ -37,6 +38,8 @@ _PARTING = frozenset("and or , but while than vs versus be is was".split())
 _CONTRAST = frozenset("while whereas but although though".split())
 TIME_UNITS = frozenset("day week month year h min s".split())
 """Units whose words also name rows: "7 months" are counted."""
+_OVER = re.compile(r"[\w.]+-(?:day|week|month|year|hour|minute)s?\b")
+_PER = re.compile(r"\bper \Z")
 _VALUE = frozenset({"value", "year"})
 
 
@@ -331,10 +334,12 @@ class Frame:
 
     @cached_property
     def amounts(self) -> tuple[StatedNumber, ...]:
-        """The numbers of the statement; ordinals are none."""
+        """The numbers of the statement; no ordinals, and not the 7 of "a 7-day mean"."""
         found = []
         for amount in self.links.amounts:
-            if amount.role in _VALUE:
+            over = _OVER.match(self.reading.plain, amount.start)
+            per = _PER.search(self.reading.plain, 0, amount.start)
+            if amount.role in _VALUE and not over and not per:
                 timed = amount.number.unit.symbol in TIME_UNITS  # "7 months" are counted
                 end = amount.digits_end if timed else amount.end
                 first, last = self.token_range(amount.start, end)

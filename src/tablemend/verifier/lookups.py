@@ -42,7 +42,6 @@ _SCOPE = re.compile(
     r"|months?|weeks?|outings?|contests?|meetings?|starts?|nights?))\b"
 )
 _SHARES = re.compile(r"%|\b(?:per ?cent|pct|perc|share|rate|ratio|proportion|fraction|margin)")
-_OVER = re.compile(r"-(?:day|week|month|year|hour|minute)s?\b")
 _CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
 _PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
 NAMED = ("the table has the name", "the table has the period")
@@ -81,7 +80,7 @@ class Lookups:
         """All candidates, for every stated number, period and name."""
         for stated in self.frame.amounts:
             counted = stated.amount.role != "year" and not self._in_header(stated)
-            if counted and isfinite(stated.value) and not self._is_base(stated):
+            if counted and isfinite(stated.value):
                 yield from self.of_number(stated)
         for link in self.frame.links.moments:
             yield from self.of_period(link)
@@ -97,13 +96,6 @@ class Lookups:
             and h.last - h.first > stated.last - stated.first
             and h.share > 0.99
             for h in self.frame.headings
-        )
-
-    def _is_base(self, stated: StatedNumber) -> bool:
-        """Whether something is counted over it: "a 7-day mean", "per 1,000 people"."""
-        before = self.frame.words[stated.first - 1] if stated.first else ""
-        return before == "per" or bool(
-            _OVER.match(self.frame.reading.plain, stated.amount.digits_end)
         )
 
     def of_number(self, stated: StatedNumber) -> Iterator[Candidate]:

@@ -30,7 +30,6 @@ KNOWN_MISSES = {
     "group": "the most common value is read as the most of a number",
     "extreme": "the highest value is looked up of one row",
     "attribute": "a text beside a column of numbers is often left open",
-    "peak": "the period of a peak is often left open",
 }
 """Kinds of statements that the verifier does not read, and why."""
 

@@ -11,7 +11,14 @@ from tablemend.verifier.amounts import (
 )
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.operators.orderings import phrase_end
-from tablemend.verifier.operators.slots import PREPOSITIONS, Computed, Slots, name_rows, number_of
+from tablemend.verifier.operators.slots import (
+    PREPOSITIONS,
+    Computed,
+    Slots,
+    name_rows,
+    number_of,
+    where,
+)
 from tablemend.verifier.row_filter import range_set, within
 from tablemend.verifier.vocabulary import (
     DISTINCT,
@@ -120,7 +127,7 @@ def counts(slots: Slots) -> Iterator[Computed]:
                         *slots.describe("of", scope, (stated.first, stated.last)),
                     ),
                     slots.cells(rows, noun.column if noun else slots.view.key),
-                    _found(frame, number, kind, rows),
+                    number_of(number, kind.removesuffix("s")) + where(frame, scope),
                     (stated.first, stated.last),
                     (str(number),) if (number == 1) != after.endswith("s") else (),
                     "NUM",
@@ -232,9 +239,3 @@ def _unread(frame: Frame, used: frozenset[int], clause: tuple[int, int]) -> int:
     left = (frame.content & range_set(*clause)) - used - frame.headed
     empty = EMPTY | THINGS | DISTINCT
     return sum(frame.words[p] not in empty and p not in frame.verbs for p in left)
-
-
-def _found(frame: Frame, number: int, kind: str, rows: frozenset[int]) -> str:
-    """What was counted, in words: "2 rows: Oslo, Rome"."""
-    named = f": {name_rows(frame, rows)}" if rows and kind == "rows" else ""
-    return number_of(number, kind.removesuffix("s")) + named

@@ -41,6 +41,7 @@ def totals(slots: Slots) -> Iterator[Computed]:
     frame = slots.frame
     if slots.view.turned and timeline(slots.view) is None:
         return  # different metrics of one thing are no series
+    every = frozenset(place for place, word in enumerate(frame.words) if word == "all")
     for cue, first, last in slots.cues("aggregate"):
         if cue.sense == "range":
             yield from _range(slots, (first, last))
@@ -73,7 +74,7 @@ def totals(slots: Slots) -> Iterator[Computed]:
                     slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
                     near_enough = bool(exact) and abs(value - stated.value) <= slack
                     after = frame.words[stated.last : stated.last + 1] == ("of",)
-                    used = tokens | range_set(heading.first, heading.last)
+                    used = tokens | every | range_set(heading.first, heading.last)
                     yield Computed(
                         "total",
                         fits(column, value, stated) or (near_enough and not stated.amount.hedge),

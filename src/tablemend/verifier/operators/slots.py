@@ -29,6 +29,7 @@ PREPOSITIONS = frozenset(
 )
 _RATIO_ROOM = 0.1  # "doubled" is seldom meant to the last digit
 _NEARLY = 0.2  # "nearly doubled"
+_DENIALS = frozenset("not n't never without except excluding outside".split())
 _SLOTS = 4
 """Names of a sentence that are tried in a slot."""
 _SHOWN = 5
@@ -168,3 +169,21 @@ def name_rows(frame: Frame, rows: Iterable[int]) -> str:
 def number_of(number: int, what: str = "row") -> str:
     """A number with its noun: "1 row", "3 rows"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def where(frame: Frame, filters: Sequence[RowFilter]) -> str:
+    """What narrows rows down: " where Won: more than ten"; nothing without it."""
+    said = ", ".join(f"{frame.view.columns[f.column].header}: {_words(frame, f)}" for f in filters)
+    return f" where {said}" if said else ""
+
+
+def _words(frame: Frame, f: RowFilter) -> str:
+    """The words of a filter, with the "more than" before it and the "or more" behind it."""
+    named = {p for h in frame.headings if h.column == f.column for p in range(h.first, h.last)}
+    own, (first, last) = f.used - named, f.span
+    while first - 1 in own:
+        first -= 1
+    while last in own:
+        last += 1
+    denied = any(frame.words[place] in _DENIALS for place in own if place < first)
+    return f"not {frame.text(first, last)}" if denied else frame.text(first, last)
