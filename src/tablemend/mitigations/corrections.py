@@ -439,10 +439,12 @@ class _Reader:
         said, others = self.text[slice(*claim.span)], []
         for cell in claim.cells[:1]:
             stated = read_cell(cell.text).number
-            rows = [one for one in cell.grid.lines if fold(one.name) == fold(said)]
-            for amount in self.reading.amounts if rows and stated is not None else ():
+            named = next((one for one in cell.grid.lines if fold(one.name) == fold(said)), None)
+            if stated is None or named is None:
+                continue
+            own = cell.grid.cell(named.index, cell.column)
+            for amount in self.reading.amounts:
                 if _touch(amount, claim.sentence) and compare(amount, stated, PLAIN) == "same":
-                    own = cell.grid.cell(rows[0].index, cell.column)
                     others.append((self.text[amount.start : amount.digits_end], own))
         return Correction(self._edit(claim, claim.verdict.expected[0]), _OTHER_NAME, tuple(others))
 
