@@ -325,9 +325,10 @@ def references(slots: Slots) -> Iterator[Computed]:
             c for c in columns if c.kind == "number" and c.index != norm.column
         ]
         taken = range_set(*words) | range_set(norm.first, norm.last)
-        who = [
+        free = [
             f for f in slots.free(taken, norm.column) if f.column not in {c.index for c in values}
         ]
+        who = [f for f in free if f.column == slots.view.key] or free
         rows = [row for row in within(who, frame.rows) if columns[norm.column].cell(row)]
         if len(rows) != 1 or len({c.index for c in values}) != 1:
             continue
