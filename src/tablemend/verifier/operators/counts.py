@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tablemend.verifier.amounts import (
     hedge_of,
@@ -10,6 +10,7 @@ from tablemend.verifier.amounts import (
     holds,
 )
 from tablemend.verifier.frame import TIME_UNITS, Frame
+from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.operators.orderings import phrase_end
 from tablemend.verifier.operators.slots import (
     PREPOSITIONS,
@@ -19,7 +20,7 @@ from tablemend.verifier.operators.slots import (
     number_of,
     where,
 )
-from tablemend.verifier.row_filter import range_set, within
+from tablemend.verifier.row_filter import RowFilter, range_set, within
 from tablemend.verifier.vocabulary import (
     DISTINCT,
     EMPTY,
@@ -38,100 +39,110 @@ _BEFORE_COUNTS = frozenset("the only there in with have has was were are a".spli
 
 def counts(slots: Slots) -> Iterator[Computed]:
     """As in "3 of the 8 games were won", "there are 5 players from Spain"."""
+    for stated in slots.frame.amounts:
+        if _can_count(slots.frame, stated):
+            yield from _count(slots, stated)
+
+
+def _can_count(frame: Frame, stated: StatedNumber) -> bool:
+    """Whether a number can say how many: a whole one, of no unit, that names nothing."""
+    amount = stated.amount
+    if amount.role == "year" or amount.pair == "score" or amount.number.decimals:
+        return False
+    if amount.number.unit.symbol not in ("", *TIME_UNITS) or stated.value < 0:
+        return False
+    after, before = _beside(frame, stated)
+    whole = stated.value == int(stated.value)
+    return whole and after not in _NO_COUNT_AFTER and before not in _NUMBERING
+
+
+def _beside(frame: Frame, stated: StatedNumber) -> tuple[str, str]:
+    """The words behind a number and before it; empty at the ends."""
+    after = frame.words[stated.last] if stated.last < len(frame.words) else ""
+    return after, frame.words[stated.first - 1] if stated.first else ""
+
+
+def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
     frame, words = slots.frame, slots.frame.words
-    for stated in frame.amounts:
-        amount = stated.amount
-        if amount.role == "year" or amount.pair == "score" or stated.value != int(stated.value):
-            continue
-        unit = amount.number.unit.symbol in ("", *TIME_UNITS)
-        if amount.number.decimals or not unit or stated.value < 0:
-            continue
-        after = words[stated.last] if stated.last < len(words) else ""
-        before = words[stated.first - 1] if stated.first else ""
-        if after in _NO_COUNT_AFTER or before in _NUMBERING:
-            continue
-        tokens = range_set(stated.first, stated.last)
-        end = phrase_end(frame, stated.last)
-        whole = next(
-            (s for s in frame.amounts if 0 < s.first - stated.last <= 3 and after in ("of", "out")),
-            None,
-        )
-        if whole is not None:
-            tokens |= range_set(stated.last, whole.last)
-            end = phrase_end(frame, whole.last)
-        nouns = [h for h in frame.headings if stated.last <= h.first < end]
-        noun = nouns[0] if nouns else None
-        thing = next((p for p in range((whole or stated).last, end) if words[p] in THINGS), None)
-        hedge = hedge_of(frame, stated)
-        features = [
-            f"count before {after if after in THINGS | PREPOSITIONS else 'another word'}",
-            f"count after {before if before in _BEFORE_COUNTS else 'another word'}",
-        ]
-        if thing is not None:
-            tokens |= {thing}
-            features.append("counts a thing")
-        if noun is not None:
-            column = slots.view.columns[noun.column]
-            tokens |= range_set(noun.first, noun.last)
-            sort = (
-                "amounts"
-                if column.adds_up
-                else "the key"
-                if column.index == slots.view.key
-                else "cells"
+    after, before = _beside(frame, stated)
+    parted = (s for s in frame.amounts if 0 < s.first - stated.last <= 3)
+    whole = next(parted, None) if after in ("of", "out") else None
+    start = (whole or stated).last
+    end = phrase_end(frame, start)
+    noun = next((h for h in frame.headings if stated.last <= h.first < end), None)
+    thing = next((place for place in range(start, end) if words[place] in THINGS), None)
+    hedge = hedge_of(frame, stated)
+    distinct = not DISTINCT.isdisjoint(words[stated.last : end])
+    features = [
+        f"count before {after if after in THINGS | PREPOSITIONS else 'another word'}",
+        f"count after {before if before in _BEFORE_COUNTS else 'another word'}",
+        *(["counts a thing"] if thing is not None else []),
+        *(_counted(slots, noun, stated) if noun else []),
+        *(
+            ["counts after there"]
+            if "there" in words[max(0, stated.first - 3) : stated.first]
+            else []
+        ),
+        *(["counts of a whole"] if whole else []),
+        *(["count hedged"] if hedge else []),
+    ]
+    tokens = range_set(stated.first, start)
+    tokens |= range_set(noun.first, noun.last) if noun else frozenset()
+    tokens |= hedge_tokens(frame, stated) if hedge else frozenset()
+    tokens |= {thing} if thing is not None else frozenset()
+    for scope in _scopes(slots, stated, tokens):
+        used = tokens.union(*(f.used for f in scope))
+        unread = _unread(frame, used, frame.clause(stated.first))
+        rows = within(scope, frame.rows)
+        kinds: list[tuple[str, int]] = [("rows", len(rows))]
+        if noun is not None and noun.column != slots.view.key:
+            values = {slots.view.cell(row, noun.column).casefold() for row in rows} - {""}
+            kinds += [("different values", len(values))] if len(values) != len(rows) else []
+        named = (f for f in scope if f.column == slots.view.key and not f.members)
+        single = any(len(f.rows) == 1 for f in named)
+        for kind, number in kinds:
+            yield Computed(
+                "count",
+                holds(float(number), stated, hedge),
+                used,
+                (
+                    *features,
+                    f"count of {kind}{' asked' if distinct else ''}",
+                    f"count unread {min(unread, 2)}",
+                    *(["count in one row"] if single else []),
+                    *slots.describe("of", scope, (stated.first, stated.last)),
+                ),
+                slots.cells(rows, noun.column if noun else slots.view.key),
+                number_of(number, kind.removesuffix("s")) + where(frame, scope),
+                (stated.first, stated.last),
+                (str(number),) if (number == 1) != after.endswith("s") else (),
+                "NUM",
             )
-            features.append(f"counts {sort}")
-            if any(stated.value in said for said in column.said.values()):
-                features.append("a cell of the noun says it")
-        if "there" in words[max(0, stated.first - 3) : stated.first]:
-            features.append("counts after there")
-        if whole is not None:
-            features.append("counts of a whole")
-        if hedge:
-            tokens |= hedge_tokens(frame, stated)
-            features.append("count hedged")
-        first, last = frame.clause(stated.first)
-        free = [f for f in slots.filters if not f.used & tokens]
-        inside = [f for f in free if first <= f.first and f.last <= last]
-        scopes = [inside]
-        if len(free) > len(inside):
-            scopes.append(free)
-        if len(inside) > 1:
-            scopes += [
-                [f for f in inside if f.first > stated.first],
-                [f for f in inside if f.last <= stated.first],
-            ]
-        for scope in {tuple(map(id, s)): s for s in scopes}.values():
-            used = tokens.union(*(f.used for f in scope))
-            unread = _unread(frame, used, (first, last))
-            rows = within(scope, frame.rows)
-            kinds: list[tuple[str, int]] = [("rows", len(rows))]
-            if noun is not None and noun.column != slots.view.key:
-                values = {slots.view.cell(row, noun.column).casefold() for row in rows} - {""}
-                if len(values) != len(rows):
-                    kinds.append(("different values", len(values)))
-            single = any(
-                f.column == slots.view.key and not f.members and len(f.rows) == 1 for f in scope
-            )
-            for kind, number in kinds:
-                distinct = not DISTINCT.isdisjoint(words[stated.last : end])
-                yield Computed(
-                    "count",
-                    holds(float(number), stated, hedge),
-                    used,
-                    (
-                        *features,
-                        f"count of {kind}{' asked' if distinct else ''}",
-                        f"count unread {min(unread, 2)}",
-                        *(["count in one row"] if single else []),
-                        *slots.describe("of", scope, (stated.first, stated.last)),
-                    ),
-                    slots.cells(rows, noun.column if noun else slots.view.key),
-                    number_of(number, kind.removesuffix("s")) + where(frame, scope),
-                    (stated.first, stated.last),
-                    (str(number),) if (number == 1) != after.endswith("s") else (),
-                    "NUM",
-                )
+
+
+def _counted(slots: Slots, noun: ColumnMention, stated: StatedNumber) -> list[str]:
+    """What the noun that is counted is in the table."""
+    column = slots.view.columns[noun.column]
+    names = "the key" if column.index == slots.view.key else "cells"
+    said = any(stated.value in numbers for numbers in column.said.values())
+    found = [f"counts {'amounts' if column.adds_up else names}"]
+    return [*found, "a cell of the noun says it"] if said else found
+
+
+def _scopes(
+    slots: Slots, stated: StatedNumber, tokens: frozenset[int]
+) -> Iterable[Sequence[RowFilter]]:
+    """What can narrow the counted rows down: the names of the clause, all, or one side's."""
+    first, last = slots.frame.clause(stated.first)
+    free = [f for f in slots.filters if not f.used & tokens]
+    inside = [f for f in free if first <= f.first and f.last <= last]
+    scopes = [inside]
+    if len(free) > len(inside):
+        scopes.append(free)
+    if len(inside) > 1:
+        scopes.append([f for f in inside if f.first > stated.first])
+        scopes.append([f for f in inside if f.last <= stated.first])
+    return {tuple(map(id, scope)): scope for scope in scopes}.values()
 
 
 def quantifiers(slots: Slots) -> Iterator[Computed]:

@@ -30,43 +30,52 @@ def extremes(slots: Slots) -> Iterator[Computed]:
         if first and not ranked and (ordinal := frame.ordinal(first - 1)):
             first, number = first - 1, ordinal
         nested = "than" in frame.words[frame.clause(first)[0] : first]
+        words = (first, last)
         for ordering in orderings(frame, cue, first, last):
-            column, words = ordering.column, (first, last)
-            used = ordering.used | range_set(*words)
             shared = [*ordering.features, *(["nested"] if nested else [])]
-            free = slots.free(used, column.index)
+            free = slots.free(ordering.used | range_set(*words), ordering.column.index)
             after = next((f for f in free if _follows(slots, f)), None)
             free = [f for f in free if f is not after]
-            ordered = frozenset(row for _, row in ordering.ordered.values)
             for who, among in slots.splits(free):
-                rows = within(among, ordered)
-                top = nth_rows(ordering.ordered, rows, ordering.direction, number)
-                if len(rows) < 2 or not top:
-                    continue
-                truth = bool(within(who, top))
-                if truth and after is not None:
-                    later = number + len(top)
-                    top = nth_rows(ordering.ordered, rows, ordering.direction, later)
-                    truth, who = bool(within([after], top)), [after]
-                turned = opposite(frame.text(*words))
-                low = nth_rows(ordering.ordered, rows, -ordering.direction, 1)
-                swap = bool(turned and within(who, low))
-                yield Computed(
-                    "extreme",
-                    truth,
-                    used.union(*(f.used for f in [*who, *among])),
-                    (
-                        *shared,
-                        *slots.describe("who", who, words),
-                        *slots.describe("among", among, words),
-                    ),
-                    slots.cells(top, column.index),
-                    f"{frame.text(*words)} {column.header}: {column.cell(min(top))}, "
-                    f"of {name_rows(frame, top)}",
-                    words if swap else (who[0].first, who[0].last),
-                    (turned,) if swap else slots.names(top, who[0].column),
-                )
+                yield from _extreme(slots, ordering, number, words, who, among, after, shared)
             yield from _extreme_values(slots, ordering, number, words, free, shared)
+
+
+def _extreme(
+    slots: Slots,
+    ordering: Ordering,
+    number: int,
+    words: tuple[int, int],
+    who: Sequence[RowFilter],
+    among: Sequence[RowFilter],
+    after: RowFilter | None,
+    shared: Sequence[str],
+) -> Iterator[Computed]:
+    """Whether rows have the n-th value among some, and, if one is named, who comes after them."""
+    frame, column = slots.frame, ordering.column
+    rows = within(among, (row for _, row in ordering.ordered.values))
+    top = nth_rows(ordering.ordered, rows, ordering.direction, number)
+    truth = bool(within(who, top))
+    if truth and after is not None:
+        top = nth_rows(ordering.ordered, rows, ordering.direction, number + len(top))
+        truth, who = bool(within([after], top)), [after]
+    if len(rows) < 2 or not top:
+        return
+    turned = opposite(frame.text(*words))
+    low = nth_rows(ordering.ordered, rows, -ordering.direction, 1)
+    swap = bool(turned and within(who, low))
+    used = ordering.used | range_set(*words)
+    yield Computed(
+        "extreme",
+        truth,
+        used.union(*(f.used for f in [*who, *among])),
+        (*shared, *slots.describe("who", who, words), *slots.describe("among", among, words)),
+        slots.cells(top, column.index),
+        f"{frame.text(*words)} {column.header}: {column.cell(min(top))}, "
+        f"of {name_rows(frame, top)}",
+        words if swap else who[0].span,
+        (turned,) if swap else slots.names(top, who[0].column),
+    )
 
 
 def _follows(slots: Slots, f: RowFilter) -> bool:

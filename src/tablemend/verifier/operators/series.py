@@ -18,7 +18,7 @@ from tablemend.verifier.amounts import (
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.lexicon import terms
 from tablemend.verifier.measures import moment
-from tablemend.verifier.mentions import StatedNumber
+from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.operators.slots import Computed, Slots, number_of, reaches_ratio
 from tablemend.verifier.row_filter import RowFilter, range_set, within
 from tablemend.verifier.views import ColumnIndex, View
@@ -37,62 +37,71 @@ _ALIKE = 0.02
 
 
 def totals(slots: Slots) -> Iterator[Computed]:
-    """As in "a total of 45 goals", "the average age is 30"."""
+    """As in "a total of 45 goals", "the average age is 30", "ranged from 3 to 9"."""
     frame = slots.frame
     if slots.view.turned and timeline(slots.view) is None:
         return  # different metrics of one thing are no series
-    every = frozenset(place for place, word in enumerate(frame.words) if word == "all")
     for cue, first, last in slots.cues("aggregate"):
+        words = (first, last)
         if cue.sense == "range":
-            yield from _range(slots, (first, last))
+            yield from _range(slots, words)
         if cue.sense not in _TOTALS:
             continue
-        words = (first, last)
         named = [h for h in frame.headings if slots.view.columns[h.column].adds_up]
-        named.sort(
-            key=lambda h: h.first - words[1] if h.first >= words[1] else words[0] - h.last + 2
-        )
-        for rank, heading in enumerate(named[:2]):
-            column = slots.view.columns[heading.column]
+        named.sort(key=lambda h: h.first - last if h.first >= last else first - h.last + 2)
+        for place, heading in enumerate(named[:2]):
             inside = heading.first <= first < heading.last
             numbers = [s for s in frame.amounts if s.amount.role == "value"]
             numbers.sort(
                 key=lambda s: min(abs(s.first - heading.last), abs(heading.first - s.last))
             )
             for near, stated in enumerate(numbers[:2]):
-                if stated.amount.number.percent and not column.percent:
-                    continue
-                tokens = range_set(*words) | range_set(stated.first, stated.last)
-                free = slots.free(tokens, column.index)
-                for among in ([], free) if free else ([],):
-                    rows = within(among, frame.rows)
-                    values = [column.ordered.of[row] for row in rows if row in column.ordered.of]
-                    if len(values) < 2:
-                        continue
-                    value = _TOTALS[cue.sense](values)
-                    exact = stated.amount.number.decimals or value != int(value)
-                    slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
-                    near_enough = bool(exact) and abs(value - stated.value) <= slack
-                    after = frame.words[stated.last : stated.last + 1] == ("of",)
-                    used = tokens | every | range_set(heading.first, heading.last)
-                    yield Computed(
-                        "total",
-                        fits(column, value, stated) or (near_enough and not stated.amount.hedge),
-                        used.union(*(f.used for f in among)),
-                        (
-                            cue.sense,
-                            f"column {rank}{' inside' if inside else ''}",
-                            f"number {near}{' of' if after else ''}",
-                            "whole name" if heading.share > 0.99 else "part of a name",
-                            *slots.describe("among", among, words),
-                        ),
-                        slots.cells(rows, column.index),
-                        f"{cue.sense} of {column.header} over {number_of(len(rows))}: "
-                        f"{digits(value)}",
-                        (stated.first, stated.last),
-                        (spelled(column, value, stated),),
-                        "NUM",
-                    )
+                of = frame.words[stated.last : stated.last + 1] == ("of",)
+                features = (
+                    cue.sense,
+                    f"column {place}{' inside' if inside else ''}",
+                    f"number {near}{' of' if of else ''}",
+                    "whole name" if heading.share > 0.99 else "part of a name",
+                )
+                yield from _total(slots, cue.sense, words, heading, stated, features)
+
+
+def _total(
+    slots: Slots,
+    sense: str,
+    words: tuple[int, int],
+    heading: ColumnMention,
+    stated: StatedNumber,
+    features: tuple[str, ...],
+) -> Iterator[Computed]:
+    """A number as a total of a column, over all rows and over those that are named."""
+    frame, column = slots.frame, slots.view.columns[heading.column]
+    if stated.amount.number.percent and not column.percent:
+        return
+    every = frozenset(place for place, word in enumerate(frame.words) if word == "all")
+    tokens = range_set(*words) | range_set(stated.first, stated.last)
+    free = slots.free(tokens, column.index)
+    for among in ([], free) if free else ([],):
+        rows = within(among, frame.rows)
+        values = [column.ordered.of[row] for row in rows if row in column.ordered.of]
+        if len(values) < 2:
+            continue
+        value = _TOTALS[sense](values)
+        exact = stated.amount.number.decimals or value != int(value)
+        slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
+        rounded = bool(exact) and abs(value - stated.value) <= slack
+        used = tokens | every | range_set(heading.first, heading.last)
+        yield Computed(
+            "total",
+            fits(column, value, stated) or (rounded and not stated.amount.hedge),
+            used.union(*(f.used for f in among)),
+            (*features, *slots.describe("among", among, words)),
+            slots.cells(rows, column.index),
+            f"{sense} of {column.header} over {number_of(len(rows))}: {digits(value)}",
+            (stated.first, stated.last),
+            (spelled(column, value, stated),),
+            "NUM",
+        )
 
 
 def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
