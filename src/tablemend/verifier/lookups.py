@@ -121,6 +121,8 @@ class Lookups:
         entities = self._entities(place, None)
         yield from self._extremes(stated, own, entities)
         yield from self._derived(stated, own, entities)
+        if self._is_difference(stated):
+            return
         columns = self._columns(place, stated)
         for entity in entities:
             for column, said in columns:
@@ -137,6 +139,17 @@ class Lookups:
                 if not entity.rows or len(entity.rows) > 1:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
                 yield self._candidate(stated, features, outcome, cells)
+
+    def _is_difference(self, stated: StatedNumber) -> bool:
+        """Whether a number says by how much: "33 g less than", "$2.80 an hour more than"."""
+        for cue in self.frame.cues:
+            first, last = self.frame.token_range(cue.start, cue.end)
+            if cue.kind == "comparative" and cue.direction and 0 <= first - stated.last <= 2:
+                between = self.frame.words[stated.last : first]
+                apart = "," in self.frame.between(stated.last - 1, first)
+                than = "than" in self.frame.words[first : last + 3]
+                return than and not apart and "with" not in between and "or" not in between
+        return False
 
     def _extremes(
         self, stated: StatedNumber, own: list[str], entities: Sequence[_Entity]
