@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -423,9 +424,16 @@ _RUN: Mapping[type, Callable[..., Result]] = {
 }
 
 
+_END = r"([-+\u2212]?\d[\d,]*(?:\.\d+)?)"
+_RANGE = re.compile(rf"\s*{_END}\s*(?:-|\u2013|\bto\b)\s*{_END}\s*\Z")
+
+
 @lru_cache(maxsize=1 << 12)
 def read_range(text: str) -> tuple[float | None, float | None]:
     """The lower and upper end of a range: ``3.5-5.1``, or ``<=200`` with one end; none else."""
+    if both := _RANGE.match(text):
+        low, high = (float(end.replace(",", "").replace("\u2212", "-")) for end in both.groups())
+        return low, high
     text = text.replace("\u2013", "-").replace(" to ", "-")
     found = find_quantities(text.replace("-", " - ").replace("=", "= "))
     values = [float(stated.number.value) for stated in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from math import isfinite
 
 from tablemend.values.numbers import plain_digits
 from tablemend.verifier.frame import TIME_UNITS, Frame
@@ -55,6 +56,8 @@ def holds(value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
     "Just over 5" is near 5, "over 5" anything beyond; a bare number is as precise as it is
     written, its scale included: 2.48 million is 2,475,000 to 2,485,000.
     """
+    if not isfinite(value):
+        return False
     number = stated.amount.number
     scale = float(number.unit.scale)
     slack = 1e-9 * max(1.0, abs(value))

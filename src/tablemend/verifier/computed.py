@@ -47,7 +47,7 @@ def computed_readings(slots: Slots) -> list[Computed]:
         for reading in operator(slots):
             if _is_torn(slots, reading):
                 continue
-            if negated is not None and negated not in reading.used:
+            if negated is not None and _denies(slots, negated, reading):
                 reading = replace(
                     reading,
                     truth=not reading.truth,
@@ -65,10 +65,19 @@ def _negated(slots: Slots) -> int | None:
     taken = frozenset[int]().union(*(f.used for f in slots.filters))
     for place, word in enumerate(slots.frame.words):
         behind = place > 0 and slots.frame.words[place - 1] in _AUXILIARIES
+        only = slots.frame.words[place + 1 : place + 2] == ("only",)
         denies = word.endswith("n't") or word == "never" or (word == "not" and behind)
+        denies = denies and not only
         if denies and place not in taken:
             return place
     return None
+
+
+def _denies(slots: Slots, negated: int, reading: Computed) -> bool:
+    """Whether a "not" is of the clause that the reading speaks of."""
+    place = reading.fault[0] if reading.fault else min(reading.used, default=negated)
+    apart = slots.frame.clause(place) != slots.frame.clause(negated)
+    return negated not in reading.used and not apart
 
 
 def _is_torn(slots: Slots, reading: Computed) -> bool:
@@ -125,6 +134,8 @@ def features(slots: Slots, readings: Sequence[Computed], reading: Computed) -> d
     }
     known |= {f"{own} left {kind}": 1.0 for kind in kinds}
     known |= {f"{own} {name}": 1.0 for name in reading.features}
+    if slots.view.turned:
+        known |= {"turned": 1.0, f"{own} turned": 1.0}
     return {f"logic {name}": value for name, value in known.items() if value}
 
 

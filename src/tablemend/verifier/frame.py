@@ -38,7 +38,7 @@ _PARTING = frozenset("and or , but while than vs versus be is was".split())
 _CONTRAST = frozenset("while whereas but although though".split())
 TIME_UNITS = frozenset("day week month year h min s".split())
 """Units whose words also name rows: "7 months" are counted."""
-_OVER = re.compile(r"[\w.]+-(?:day|week|month|year|hour|minute)s?\b")
+_OVER = re.compile(r"[\w.,]+? ?- ?(?:day|week|month|year|hour|minute)s?\b")
 _PER = re.compile(r"\bper \Z")
 _VALUE = frozenset({"value", "year"})
 
@@ -338,7 +338,7 @@ class Frame:
         found = []
         for amount in self.links.amounts:
             over = _OVER.match(self.reading.plain, amount.start)
-            per = _PER.search(self.reading.plain, 0, amount.start)
+            per = _PER.search(self.reading.plain, max(0, amount.start - 5), amount.start)
             if amount.role in _VALUE and not over and not per:
                 timed = amount.number.unit.symbol in TIME_UNITS  # "7 months" are counted
                 end = amount.digits_end if timed else amount.end

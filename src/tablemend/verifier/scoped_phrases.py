@@ -13,7 +13,10 @@ from typing import NamedTuple
 
 from tablemend.values.sentences import Span
 
-_AMOUNT = r"(?:(?:the|just|only|about|around|nearly|some)\s+)*[$€£]?\d[\d,.]*\s*(?:%|[a-z]+)?"
+_AMOUNT = (
+    r"(?:(?:the|just|only|about|around|nearly|some)\s+)*[$€£]?\d[\d,.]*\s*"
+    r"(?:%|(?!(?:to|until|till|through)\b)[a-z]+)?"
+)
 _TOWARDS = (
     r"(?:\s+(?:in|during|for|at|of|its|the|their|his|her|it|they|was|were|had|been|level|levels"
     r"|figure|number|total|value|end|start|same|that|those))*\s*"

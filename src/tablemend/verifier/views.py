@@ -187,7 +187,8 @@ class ColumnIndex:
             if measure.kind == "span":
                 last = measure.second if measure.second is not None else measure.value
                 of[row] = last if sense in _BY_END else last - measure.value
-        return Ordered(tuple(sorted((value, row) for row, value in of.items())), of)
+        values = sorted((v, row) for row, v in of.items() if row not in self._view.totals)
+        return Ordered(tuple(values), of)
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from tablemend.claims.cues import Cue
 from tablemend.programs.execute import read_range
 from tablemend.records import ClaimError
+from tablemend.values.blanks import is_blank
 from tablemend.verifier.amounts import (
     digits,
     fits,
@@ -92,7 +94,7 @@ def _rows_compared(
     if left and not right and rest & _OTHERS:
         yield from _above_all(slots, words, than, ordering, left[-1])
     if right and not left and {"no", "none"} & set(frame.words[: words[0]]):
-        yield from _above_all(slots, words, than, ordering, right[0])
+        yield from _above_all(slots, words, than, ordering, right[0], ties=True)
     for one in left:
         for other in right:
             if one.rows == other.rows:
@@ -157,7 +159,8 @@ def _compared(
         *slots.cells(sides[1].rows, column.index)[:3],
     )
     turned = opposite(frame.text(*words))
-    if amount is not None and truth:
+    counted = column.kind not in ("date", "time", "span")  # "3 years before" is no number of days
+    if amount is not None and truth and counted:
         right = fits(column, abs(gap), amount, hedge_of(frame, amount))
         return Computed(
             "compare",
@@ -185,7 +188,12 @@ def _compared(
 
 
 def _above_all(
-    slots: Slots, words: tuple[int, int], than: int, ordering: Ordering, who: RowFilter
+    slots: Slots,
+    words: tuple[int, int],
+    than: int,
+    ordering: Ordering,
+    who: RowFilter,
+    ties: bool = False,
 ) -> Iterator[Computed]:
     """As in "more points than any other team"; of "no other team had more than A" as well."""
     of = ordering.ordered.of
@@ -196,7 +204,7 @@ def _above_all(
     best = max(rest) if ordering.direction > 0 else min(rest)
     yield Computed(
         "compare",
-        (own[0] - best) * ordering.direction > 1e-9,
+        (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9),
         ordering.used | range_set(*words) | who.used | range_set(than, than + 4),
         (*ordering.features, "with all others", *slots.describe("who", [who], words)),
         slots.cells(who.rows, ordering.column.index),
@@ -290,9 +298,12 @@ def equalities(slots: Slots) -> Iterator[Computed]:
         named = [h for h in named if h.column != pair[0].column]
         for number, heading in enumerate(named[:2]):
             column = slots.view.columns[heading.column]
-            values = [{_standard(column, row) for row in group} for group in groups]
-            alike = all(value & values[0] for value in values[1:])
             rows = frozenset().union(*groups)
+            if any(is_blank(column.cell(row)) for row in rows):
+                continue
+            values = [{_standard(column, row) for row in group} for group in groups]
+            alike = bool(set.intersection(*values))
+            apart = not any(one & other for one, other in combinations(values, 2))
             used = range_set(*words).union(*(f.used for f in pair))
             used |= {p for h in named if h.column == column.index for p in range(h.first, h.last)}
             features = (
@@ -302,7 +313,7 @@ def equalities(slots: Slots) -> Iterator[Computed]:
             )
             yield Computed(
                 "equal",
-                alike == (cue.sense == "equal"),
+                alike if cue.sense == "equal" else apart,
                 used,
                 (*features, *slots.describe("who", pair, words)),
                 slots.cells(rows, column.index),
@@ -347,13 +358,13 @@ def references(slots: Slots) -> Iterator[Computed]:
         yield Computed(
             "reference",
             truth,
-            used | {p for s in frame.amounts for p in range(s.first, s.last)},
+            used,
             (side, *slots.describe("who", who, words)),
             ((row, column.index), (row, norm.column)),
             f"{column.header} {column.cell(row)}, "
             f"{columns[norm.column].header} {columns[norm.column].cell(row)}",
             words,
-            (found,),
+            (found,) if word in _SIDES.values() else (),
         )
 
 

@@ -16,8 +16,6 @@ from tablemend.verifier.vocabulary import (
     opposite,
 )
 
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-
 
 def extremes(slots: Slots) -> Iterator[Computed]:
     """As in "A has the most points in 2004", "the second highest attendance was 5,000"."""
@@ -128,7 +126,7 @@ def ranks(slots: Slots) -> Iterator[Computed]:
             for h in slots.frame.headings_in(last, len(slots.frame.words))
             if slots.view.columns[h.column].adds_up
         ]
-        for column, way in places[:3]:
+        for column, way in dict.fromkeys(places[:3]):
             number = cue.number or 1
             taken = range_set(*words) | slots.heading_tokens(column.index)
             for who, among in slots.splits(slots.free(taken, column.index)):
@@ -138,17 +136,20 @@ def ranks(slots: Slots) -> Iterator[Computed]:
                     continue
                 of = {row: value for value, row in values}
                 if way < 0:  # no cell states the place
-                    ranked = [value for value, _ in reversed(values)]
-                    of = {row: 1.0 + ranked.index(value) for value, row in values}
+                    place_of: dict[float, float] = {}
+                    for place, (value, _) in enumerate(reversed(values), 1):
+                        place_of.setdefault(value, float(place))
+                    of = {row: place_of[value] for value, row in values}
                 own = [of[row] for row in within(who, rows)]
                 if not own:
                     continue
+                lowest = sorted(of.values(), reverse=True)[min(number, len(of)) - 1]
+                low = cue.sense == "last" or (cue.sense == "within" and cue.direction < 0)
                 truth = {
-                    "within": any(value <= number for value in own),
-                    "last": max(of.values()) in own,
-                }.get(cue.sense, float(number) in own)
-                place = int(own[0])
-                right = _ORDINALS[place - 1] if 0 < place <= len(_ORDINALS) else ""
+                    "within": all(v >= lowest if low else v <= number for v in own),
+                    "last": all(v == lowest for v in own),
+                }.get(cue.sense, all(v == number for v in own))
+                own_place = int(own[0])
                 yield Computed(
                     "rank",
                     truth,
@@ -160,7 +161,6 @@ def ranks(slots: Slots) -> Iterator[Computed]:
                         *slots.describe("among", among, words),
                     ),
                     slots.cells(within(who, rows), column.index),
-                    f"{column.header}: {slots.frame.text(*who[0].span)} is number {place}",
+                    f"{column.header}: {slots.frame.text(*who[0].span)} is number {own_place}",
                     words,
-                    (right,) if right and cue.sense == "place" else (),
                 )

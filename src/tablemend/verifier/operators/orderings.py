@@ -62,7 +62,8 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         share = "whole" if heading.share > 0.99 else "half" if heading.share >= 0.5 else "part"
         by = (
             " by"
-            if {"by", "on", "of", "in"} & set(frame.words[heading.first - 2 : heading.first])
+            if {"by", "on", "of", "in"}
+            & set(frame.words[max(0, heading.first - 2) : heading.first])
             else ""
         )
         fields = "most said" if frame.context(column) > 0.6 else "little said"

@@ -11,6 +11,8 @@ from tablemend.claims.cues import Cue
 from tablemend.verifier.amounts import (
     digits,
     fits,
+    hedge_of,
+    holds,
     preposition,
     ratio_hedge,
     spelled,
@@ -196,7 +198,9 @@ def _changed(
     else:
         truth = all((b - a) * way > 0 for a, b in steps)
     hedged: frozenset[int] = frozenset()
-    if truth and cue.sense in _RATIOS and values[0]:
+    if truth and cue.sense in _RATIOS and not values[0]:
+        truth = False  # nothing doubles from 0
+    elif truth and cue.sense in _RATIOS:
         ratio = _RATIOS[cue.sense] if cue.number in (None, 2) else float(cue.number or 2)
         ratio = 1 / ratio if cue.sense == "divide" and ratio > 1 else ratio
         hedge, hedged = ratio_hedge(frame, words[0])
@@ -245,18 +249,19 @@ def _change_amounts(
             continue
         percent = stated.amount.number.percent
         points = "point" in slots.frame.text(stated.first, stated.last)
-        relative = percent and not points and not column.percent and share is not None
         word = preposition(slots.frame, stated)
         ends = {"from": [first], "to": [last], "reaching": [last], "at": [first, last]}
         possible = ends.get(word, [gap, first, last])
         truth = any(fits(column, value, stated) for value in possible)
-        if percent and not points and word not in ends and share is not None:
-            truth |= abs(share - stated.value) <= max(
-                0.5, 0.5 * 10.0**-stated.amount.number.decimals
-            )
         right = spelled(column, possible[0], stated)
-        if relative and word not in ends:
-            right = f"{digits(round(share or 0.0, 1))}%"
+        if percent and not points and not column.percent and word not in ends:
+            if share is None:
+                continue
+            hedge, room = hedge_of(slots.frame, stated), 0.5
+            truth = holds(share, stated, hedge) or (
+                hedge in ("", "about") and abs(share - stated.value) <= room
+            )
+            right = f"{digits(round(share, 1))}%"
         yield replace(
             change,
             truth=truth,
@@ -315,9 +320,13 @@ def _paths(
         yield "to a period", rows[low - 1 : low + 1]
 
 
+_TIMES = frozenset("year date month quarter season period week day fiscal".split())
+
+
 def timeline(view: View) -> tuple[int, dict[int, float]] | None:
     """The column that places the rows in time, and the place of each; ``None`` without one."""
-    for column in view.columns:
+    dated = sorted(view.columns, key=lambda c: _TIMES.isdisjoint(c.terms) and c.index != view.key)
+    for column in dated:
         of = {row: place for row in view.rows if (place := moment(column.cell(row))) is not None}
         if len(of) >= 2 and 10 * len(of) >= 9 * len(column.filled):
             return column.index, of

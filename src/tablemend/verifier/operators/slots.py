@@ -146,7 +146,7 @@ class Slots:
 
     def names(self, rows: frozenset[int], column: int) -> tuple[str, ...]:
         """What some rows have in a column, where that is little enough for a correction."""
-        names = sorted({self.view.cell(row, column) for row in rows})
+        names = sorted({self.view.cell(row, column) for row in rows} - {""})
         return tuple(names) if len(names) <= 3 else ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tablemend.values.blanks import is_blank
 from tablemend.values.text import fold
 from tablemend.verifier.operators.slots import Computed, Slots, name_rows
 from tablemend.verifier.row_filter import within
@@ -57,6 +58,8 @@ def together(slots: Slots) -> Iterator[Computed]:
             row = min(others)
             column = slots.view.columns[wrong.column]
             said, right = frame.text(wrong.first, wrong.last), column.cell(row)
+            if is_blank(right):
+                continue
             sort = "time" if column.temporal else "amount" if column.adds_up else "name"
             yield Computed(
                 "together",
