@@ -124,6 +124,8 @@ def main() -> None:
     parser.add_argument("--model", help="what rewrites for CAVE, as a model string")
     parser.add_argument("--error", choices=("NUM", "REL", "TMP", "ATT"), default="NUM")
     options = parser.parse_args()
+    if options.data is not None and not options.data.is_dir():
+        parser.error(f"no folder {options.data}: give --data the folder of the public sets")
     counts: dict[str, Counter[str]] = {}
     tables = _tables(options.data, options.split, options.tables)
     made = [make_pair(named, options.error) for named in tables]

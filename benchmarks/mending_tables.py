@@ -169,6 +169,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the public data sets")
     parser.add_argument("--split", choices=("dev", "test"), default="test")
     options = parser.parse_args()
+    if options.data is not None and not options.data.is_dir():
+        parser.error(f"no folder {options.data}: give --data the folder of the public sets")
     with ExitStack() as stack:
         model = None
         if options.model is not None:
