@@ -141,13 +141,18 @@ class Lookups:
                 yield self._candidate(stated, features, outcome, cells)
 
     def _is_difference(self, stated: StatedNumber) -> bool:
-        """Whether a number says by how much: "33 g less than", "$2.80 an hour more than"."""
+        """Whether a number says by how much: "33 g less than", "lower than B by 8.4"."""
+        words = self.frame.words
         for cue in self.frame.cues:
+            if cue.kind != "comparative" or not cue.direction:
+                continue
             first, last = self.frame.token_range(cue.start, cue.end)
-            if cue.kind == "comparative" and cue.direction and 0 <= first - stated.last <= 2:
-                between = self.frame.words[stated.last : first]
+            if words[stated.first - 1 : stated.first] == ("by",) and last < stated.first:
+                return "than" in words[first : stated.first]
+            if 0 <= first - stated.last <= 2:
+                between = words[stated.last : first]
                 apart = "," in self.frame.between(stated.last - 1, first)
-                than = "than" in self.frame.words[first : last + 3]
+                than = "than" in words[first : last + 3]
                 return than and not apart and "with" not in between and "or" not in between
         return False
 

@@ -75,9 +75,15 @@ def comparisons(slots: Slots) -> Iterator[Computed]:
 
 
 def _difference(slots: Slots, first: int) -> StatedNumber | None:
-    """The 5 of "5 more points" and of "5 points more"."""
-    near = (s for s in slots.frame.amounts if 0 <= first - s.last <= 1 and s.amount.role == "value")
-    return next(near, None)
+    """The 5 of "5 more points", of "5 points more" and of "more points than B by 5"."""
+    frame = slots.frame
+    for stated in frame.amounts if first < len(frame.words) else ():
+        before = 0 <= first - stated.last <= 1 and stated.amount.role == "value"
+        if before and not set("(),;") & set(frame.between(stated.last - 1, first)):
+            return stated
+        if stated.first > first and frame.words[stated.first - 1] == "by":
+            return stated
+    return None
 
 
 def _rows_compared(
