@@ -85,7 +85,7 @@ def find_cues(text: str) -> tuple[Cue, ...]:
 
 def _in_name(text: str, cue: Cue) -> bool:
     """Whether a cue is a word of a name: "Trail Blazers", "Most Valuable Player"."""
-    if cue.kind not in _IN_NAMES or not text[cue.start].isupper():
+    if cue.kind not in _IN_NAMES or not text[cue.start].isupper() or cue.sense == "place":
         return False
     return _CAPITAL_AFTER.match(text, cue.end) is not None
 

@@ -9,7 +9,7 @@ from math import isfinite
 
 from tablemend.values.numbers import plain_digits
 from tablemend.verifier.frame import TIME_UNITS, Frame
-from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.reading import Amount
 from tablemend.verifier.row_filter import RowFilter, range_set
@@ -232,7 +232,17 @@ def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
         cost -= heading.share
         if best is None or cost < best[0]:
             best = (cost, heading)
-    return best[1] if best else None
+    return best[1] if best else _of_currency(frame, stated)
+
+
+def _of_currency(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
+    """The only column of money, for a bound that names none: "cost more than $500"."""
+    if not stated.amount.number.unit.currency or not hedge_of(frame, stated):
+        return None
+    money = [c for c in frame.view.columns if c.adds_up and frame.view.unit(c.index).currency]
+    if len(money) != 1:
+        return None
+    return ColumnMention(stated.first, stated.first, money[0].index, 0.6)
 
 
 def _is_margin(plain: str, amount: Amount) -> bool:
@@ -253,6 +263,19 @@ def _counts_something(frame: Frame, place: int, heading: ColumnMention) -> bool:
     return frame.words[place] in THINGS or any(
         h.first == place and h.share > 0.99 and h.column != heading.column for h in frame.headings
     )
+
+
+def counts_rows(frame: Frame, stated: StatedNumber) -> bool:
+    """Whether an amount counts rows: "two quarters", "three of the four"."""
+    after = "".join(frame.words[stated.last : stated.last + 1])
+    return after == "of" or after in THINGS or counts_names(frame, stated)
+
+
+def counts_names(frame: Frame, stated: StatedNumber) -> bool:
+    """Whether an amount counts what the column of names is headed: "four invoices"."""
+    after = "".join(frame.words[stated.last : stated.last + 1])
+    key = frame.view.columns[frame.view.key].terms
+    return after.endswith("s") and any(term in key for term in terms(after))
 
 
 def spelled(column: ColumnIndex, value: float, stated: StatedNumber) -> str:

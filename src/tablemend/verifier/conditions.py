@@ -90,7 +90,7 @@ def _carried(frame: Frame, found: list[RowFilter]) -> Iterator[RowFilter]:
     if frame.view.turned or not subject or any(c.column == frame.view.key for c in found):
         return
     for place, word in enumerate(frame.words):
-        if word in _PRONOUNS:
+        if word in _PRONOUNS and not frame.text(place, place + 1).isupper():  # "it", not "IT"
             yield RowFilter(place, place + 1, subject, frozenset({place}), 0.9, frame.view.key)
             return
 

@@ -21,7 +21,7 @@ from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
 from tablemend.verifier.agreement import Agreement, compare
-from tablemend.verifier.amounts import fits, holds
+from tablemend.verifier.amounts import counts_names, fits, holds
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import Frame
@@ -302,6 +302,8 @@ class Lookups:
         truth = None if outcome == "near" else outcome == "same"
         if "other noun" in features and "counts bare" in features and "derived" not in features:
             truth = None  # "41 goals" beside a column of points
+        if truth is False and counts_names(self.frame, stated):
+            truth = None  # "four invoices"
         features = [*features, *self._context]
         if truth is False:
             if cells:

@@ -14,6 +14,7 @@ from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.operators.orderings import phrase_end
 from tablemend.verifier.operators.slots import (
     PREPOSITIONS,
+    SLOTS,
     Computed,
     Slots,
     name_rows,
@@ -134,7 +135,7 @@ def _scopes(
 ) -> Iterable[Sequence[RowFilter]]:
     """What can narrow the counted rows down: the names of the clause, all, or one side's."""
     first, last = slots.frame.clause(stated.first)
-    free = [f for f in slots.filters if not f.used & tokens]
+    free = [f for f in slots.conditions if not f.used & tokens]
     inside = [f for f in free if first <= f.first and f.last <= last]
     scopes = [inside]
     if len(free) > len(inside):
@@ -160,7 +161,7 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
         if sense not in ("all", "none", "most", "half"):
             continue
         words = (first, last)
-        free = slots.free(range_set(*words))
+        free = [f for f in slots.conditions if not f.used & range_set(*words)][:SLOTS]
         listed = cue.sense in ("both", "neither")
         verb = next((v for v in frame.verbs if v >= last), last)
         cuts = {
@@ -181,14 +182,15 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
             number, size = len(hits), len(rows)
             if listed and scope and len(scope[0].members) == 2:
                 number, size = sum(bool(m & hits) for m in scope[0].members), 2
+            not_all = sense == "all" and first > 0 and frame.words[first - 1] == "not"
             truth = {
-                "all": number == size,
+                "all": (number == size) is not not_all,
                 "none": not number,
                 "most": 2 * number > size if cue.direction >= 0 else 2 * number < size,
                 "half": 2 * number == size,
             }[sense]
             exceptions = (rows - hits) if sense == "all" else hits
-            used = range_set(*words).union(*(f.used for f in free))
+            used = range_set(first - not_all, last).union(*(f.used for f in free))
             unread = _unread(frame, used, frame.clause(first))
             before = frame.words[first - 1] if first else ""
             after = before if before in PREPOSITIONS else "no preposition"
@@ -222,7 +224,7 @@ def only(slots: Slots) -> Iterator[Computed]:
     ):
         words = (first, last)
         number = any(s.first in (last, last - 1) for s in slots.frame.amounts)
-        free = slots.free(range_set(*words))
+        free = [f for f in slots.conditions if not f.used & range_set(*words)][:SLOTS]
         for cut in range(1, len(free)):
             for who, said in ((free[:cut], free[cut:]), (free[cut:], free[:cut])):
                 rows, own = within(said, slots.frame.rows), within(who, slots.frame.rows)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from tablemend.verifier.amounts import (
-    spelled,
-    states,
-)
+from tablemend.verifier.amounts import spelled, states
+from tablemend.verifier.frame import Frame
 from tablemend.verifier.operators.orderings import Ordering, nth_rows, orderings
 from tablemend.verifier.operators.slots import Computed, Slots, name_rows
 from tablemend.verifier.row_filter import RowFilter, range_set, within
@@ -15,6 +14,8 @@ from tablemend.verifier.vocabulary import (
     QUALITIES,
     opposite,
 )
+
+_OWN = frozenset("its their his her s own".split())
 
 
 def extremes(slots: Slots) -> Iterator[Computed]:
@@ -30,13 +31,22 @@ def extremes(slots: Slots) -> Iterator[Computed]:
         nested = "than" in frame.words[frame.clause(first)[0] : first]
         words = (first, last)
         for ordering in orderings(frame, cue, first, last):
-            shared = [*ordering.features, *(["nested"] if nested else [])]
+            shared = [*ordering.features, *(["nested"] if nested else []), _owner(frame, first)]
             free = slots.free(ordering.used | range_set(*words), ordering.column.index)
             after = next((f for f in free if _follows(slots, f)), None)
             free = [f for f in free if f is not after]
             for who, among in slots.splits(free):
-                yield from _extreme(slots, ordering, number, words, who, among, after, shared)
+                for reading in _extreme(slots, ordering, number, words, who, among, after, shared):
+                    yield reading
+                    if reading.truth and after is None:
+                        yield from _its_values(slots, ordering, number, reading, words, among)
             yield from _extreme_values(slots, ordering, number, words, free, shared)
+
+
+def _owner(frame: Frame, first: int) -> str:
+    """Whether "its highest" is said, or "the highest"."""
+    word = frame.words[first - 1] if first else ""
+    return "of its own" if word in _OWN else "of all" if word == "the" else "of whom unsaid"
 
 
 def _extreme(
@@ -53,27 +63,57 @@ def _extreme(
     frame, column = slots.frame, ordering.column
     rows = within(among, (row for _, row in ordering.ordered.values))
     top = nth_rows(ordering.ordered, rows, ordering.direction, number)
-    truth = bool(within(who, top))
-    if truth and after is not None:
-        top = nth_rows(ordering.ordered, rows, ordering.direction, number + len(top))
-        truth, who = bool(within([after], top)), [after]
     if len(rows) < 2 or not top:
         return
     turned = opposite(frame.text(*words))
     low = nth_rows(ordering.ordered, rows, -ordering.direction, 1)
     swap = bool(turned and within(who, low))
-    used = ordering.used | range_set(*words)
+    truth = bool(within(who, top))
+    used = (ordering.used | range_set(*words)).union(*(f.used for f in [*who, *among]))
+    if truth and after is not None:
+        for following in after.members or (after.rows,):
+            number += len(top)
+            top = nth_rows(ordering.ordered, rows, ordering.direction, number)
+            if truth := bool(following & top):
+                continue
+            break
+        who, used, swap = [after], used | after.used, False
+    side = "before" if who[0].last <= words[0] else "behind"
+    sort = "key" if who[0].column == slots.view.key else "cell"
     yield Computed(
         "extreme",
         truth,
-        used.union(*(f.used for f in [*who, *among])),
-        (*shared, *slots.describe("who", who, words), *slots.describe("among", among, words)),
+        used,
+        (
+            *shared,
+            f"{shared[-1]} {sort} {side}",
+            *slots.describe("who", who, words),
+            *slots.describe("among", among, words),
+        ),
         slots.cells(top, column.index),
-        f"{frame.text(*words)} {column.header}: {column.cell(min(top))}, "
+        f"{frame.text(*words)} {column.header}: {column.cell(min(top, default=min(rows)))}, "
         f"of {name_rows(frame, top)}",
         words if swap else who[0].span,
         (turned,) if swap else slots.names(top, who[0].column),
     )
+
+
+def _its_values(
+    slots: Slots,
+    ordering: Ordering,
+    number: int,
+    reading: Computed,
+    words: tuple[int, int],
+    among: Sequence[RowFilter],
+) -> Iterator[Computed]:
+    """As in "A had the most points with 65", where it is A that had the most."""
+    for value in _extreme_values(slots, ordering, number, words, list(among), reading.features):
+        if not value.fault or not range_set(*value.fault) & reading.used:
+            yield replace(
+                value,
+                used=value.used | reading.used,
+                features=(*reading.features, "with its value"),
+            )
 
 
 def _follows(slots: Slots, f: RowFilter) -> bool:

@@ -55,9 +55,16 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     for heading in frame.headings:
         if heading.first < last and first < heading.last:
             continue
+        rate = frame.words[max(0, heading.first - 1) : heading.first]
+        if rate in (("a",), ("an",), ("per",)) and any(
+            stated.last == heading.first - 1 for stated in frame.amounts
+        ):
+            continue  # "$2.80 an hour more"
         column = frame.view.columns[heading.column]
         how = "in the phrase" if last <= heading.first < end else "behind"
         how = "before" if heading.last <= first else how
+        if how == "before" and sense == "lead":
+            continue  # who leads, and not in what
         tokens = used | range_set(heading.first, heading.last)
         share = "whole" if heading.share > 0.99 else "half" if heading.share >= 0.5 else "part"
         by = (

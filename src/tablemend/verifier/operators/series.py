@@ -9,6 +9,7 @@ from statistics import fmean, median
 
 from tablemend.claims.cues import Cue
 from tablemend.verifier.amounts import (
+    counts_rows,
     digits,
     fits,
     hedge_of,
@@ -18,14 +19,12 @@ from tablemend.verifier.amounts import (
     spelled,
 )
 from tablemend.verifier.frame import Frame
-from tablemend.verifier.lexicon import terms
 from tablemend.verifier.measures import moment
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.operators.slots import Computed, Slots, number_of, reaches_ratio
 from tablemend.verifier.row_filter import RowFilter, range_set, within
 from tablemend.verifier.views import ColumnIndex, View
 from tablemend.verifier.vocabulary import (
-    THINGS,
     opposite,
 )
 
@@ -285,14 +284,6 @@ def _steady(frame: Frame) -> frozenset[int]:
         if words[place] in ("after", "by", "on") and words[place - 1] == words[place + 1]:
             found |= {place - 1, place, place + 1}
     return frozenset(found)
-
-
-def counts_rows(frame: Frame, stated: StatedNumber) -> bool:
-    """Whether an amount counts rows: "two quarters", "three of the four"."""
-    after = "".join(frame.words[stated.last : stated.last + 1])
-    key = frame.view.columns[frame.view.key].terms
-    named = after.endswith("s") and any(term in key for term in terms(after))
-    return after == "of" or after in THINGS or named
 
 
 def _paths(

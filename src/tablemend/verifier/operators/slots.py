@@ -8,6 +8,7 @@ from typing import Literal
 
 from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
+from tablemend.verifier.column_pairs import column_pairs
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.row_filter import RowFilter
 
@@ -30,7 +31,7 @@ PREPOSITIONS = frozenset(
 _RATIO_ROOM = 0.1  # "doubled" is seldom meant to the last digit
 _NEARLY = 0.2  # "nearly doubled"
 _DENIALS = frozenset("not n't never without except excluding outside".split())
-_SLOTS = 4
+SLOTS = 4
 """Names of a sentence that are tried in a slot."""
 _SHOWN = 5
 _NAMES = 3
@@ -77,6 +78,11 @@ class Slots:
         self.filters = [
             f for f in filters if not frame.is_aside(f.first) or frame.exception(f.first)
         ]
+        pairs = list(column_pairs(frame))
+        taken = frozenset[int]().union(*(f.used for f in pairs))
+        kept = [f for f in self.filters if not f.used & taken]
+        self.conditions = sorted([*kept, *pairs], key=lambda f: f.first)
+        """The filters, and what holds of two columns of a row."""
 
     def heading_tokens(self, column: int) -> frozenset[int]:
         """The tokens that name a column."""
@@ -86,7 +92,7 @@ class Slots:
     def free(self, taken: frozenset[int], *columns: int) -> list[RowFilter]:
         """What narrows rows down beside some tokens, and is not of some columns."""
         found = [f for f in self.filters if not f.used & taken and f.column not in columns]
-        return found[:_SLOTS]
+        return found[:SLOTS]
 
     def describe(
         self, name: str, filters: Sequence[RowFilter], words: tuple[int, int]

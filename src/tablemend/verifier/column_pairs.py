@@ -1,0 +1,66 @@
+"""Conditions on two columns of a row: "grew from Q1 to Q4", "sold more in Q4 than in Q1".
+
+A row meets one or it does not, so that "all regions", "three regions" and "the only region" can be
+said of it as of a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablemend.claims.cues import Cue
+from tablemend.verifier.frame import Frame
+from tablemend.verifier.measures import moment
+from tablemend.verifier.mentions import ColumnMention
+from tablemend.verifier.row_filter import RowFilter, range_set
+
+_COMPARING = frozenset("high low large small great good bad many few little exceed beat".split())
+
+
+def column_pairs(frame: Frame) -> Iterator[RowFilter]:
+    """The rows whose value in one named column is above, or below, that in another."""
+    for cue in frame.cues:
+        first, last = frame.token_range(cue.start, cue.end)
+        if not cue.direction or first == last:
+            continue
+        pair = _pair(frame, cue, first, last)
+        if pair is None:
+            continue
+        before, after = pair
+        left, right = (frame.view.columns[h.column] for h in pair)
+        one, other = left.ordered.of, right.ordered.of
+        rows = frozenset(
+            row
+            for row in frame.rows
+            if row in one and row in other and (one[row] - other[row]) * cue.direction > 1e-9
+        )
+        used = range_set(first, last)
+        used |= range_set(before.first, before.last) | range_set(after.first, after.last)
+        used |= {p for p in range(last, len(frame.words)) if frame.words[p] == "than"}
+        start, end = min(used), max(used) + 1
+        yield RowFilter(start, end, rows, used, 1.0, after.column, True)
+
+
+def _pair(
+    frame: Frame, cue: Cue, first: int, last: int
+) -> tuple[ColumnMention, ColumnMention] | None:
+    """The column that is more, or less, and the one that it is compared with."""
+    columns = frame.view.columns
+    named = [h for h in frame.headings if columns[h.column].measured and h.share > 0.5]
+    if cue.kind == "change" and cue.sense in ("rise", "fall"):
+        periods = [h for h in named if moment(columns[h.column].header) is not None]
+        periods.sort(key=lambda h: h.column)  # tables have the earlier period first
+        if len({h.column for h in periods}) != 2 or frame.amounts:
+            return None
+        pair = periods[-1], periods[0]
+    elif cue.kind == "comparative" and cue.sense in _COMPARING:
+        than = next((p for p in range(first, len(frame.words)) if frame.words[p] == "than"), last)
+        right = [h for h in named if 0 <= h.first - than <= 3]
+        left = [h for h in named if h.last <= than and h not in right]
+        if not right or not left:
+            return None
+        pair = left[-1], right[0]
+    else:
+        return None
+    one, other = (columns[h.column] for h in pair)
+    return pair if one.kind == other.kind and one.index != other.index else None
