@@ -69,6 +69,10 @@ def stem(word: str) -> str:
     return word.removesuffix("s").removesuffix("e") if len(word) > 4 else word.removesuffix("s")
 
 
+UNIT_TERMS = {unit: frozenset(map(stem, words.split())) for unit, words in _load("units").items()}
+"""Unit -> terms of the headers whose cells count in it."""
+
+
 @lru_cache(maxsize=1 << 14)
 def terms(word: str) -> tuple[str, ...]:
     """The terms of a word in small letters: ``pts`` is ``point``, ``fgm`` three terms."""

@@ -25,7 +25,7 @@ from tablemend.verifier.amounts import counts_names, fits, holds
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import Frame
-from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
 from tablemend.verifier.mentions import ColumnMention, Phrase, StatedNumber
@@ -48,6 +48,7 @@ NAMED = ("the table has the name", "the table has the period")
 """Reasons of readings that look nothing up."""
 _ENTITIES = 4
 _COLUMNS = 5
+_SEARCHED = 200  # rows that may have a number that is said of another
 _MANY = 12
 _TOTAL = frozenset("total overall combined all altogether sum".split())
 _ORDER: tuple[Agreement, ...] = ("same", "near", "different")
@@ -119,15 +120,16 @@ class Lookups:
             )
             return
         entities = self._entities(place, None)
-        yield from self._extremes(stated, own, entities)
-        yield from self._derived(stated, own, entities)
+        among = self._of_unit(stated)
+        yield from self._extremes(stated, own, entities, among)
+        yield from self._derived(stated, own, entities, among)
         if self._is_difference(stated):
             return
-        columns = self._columns(place, stated)
+        columns = self._columns(place, among)
         for entity in entities:
             for column, said in columns:
                 if column is None:
-                    yield from self._anywhere(stated, entity, own)
+                    yield from self._anywhere(stated, entity, own, among)
                     continue
                 outcome, cells = self._agreement(stated.amount, entity.rows, column)
                 if not cells or outcome == "apart":
@@ -156,8 +158,19 @@ class Lookups:
                 return than and not apart and "with" not in between and "or" not in between
         return False
 
+    def _of_unit(self, stated: StatedNumber) -> tuple[int, ...]:
+        """The columns whose header says that they count in the unit of a number, or else all."""
+        wanted = UNIT_TERMS.get(stated.amount.number.unit.symbol, frozenset())
+        columns = self.view.columns
+        found = [c for c in self._value_columns if not wanted.isdisjoint(columns[c].terms)]
+        return tuple(found) or self._value_columns
+
     def _extremes(
-        self, stated: StatedNumber, own: list[str], entities: Sequence[_Entity]
+        self,
+        stated: StatedNumber,
+        own: list[str],
+        entities: Sequence[_Entity],
+        among: Sequence[int],
     ) -> Iterator[Candidate]:
         """The number as the smallest or largest of a column: "from 3 to 14", "a high of 14"."""
         place = (stated.first, stated.last)
@@ -170,7 +183,7 @@ class Lookups:
         for entity in entities:
             if len(entity.rows) < 2:
                 continue
-            for column in self._value_columns:
+            for column in among:
                 ordered = self.view.columns[column].ordered
                 rows = [r for r in entity.rows if r in ordered.of]
                 if len(rows) < 2 or self.view.columns[column].kind != "number":
@@ -197,7 +210,11 @@ class Lookups:
                 )
 
     def _derived(
-        self, stated: StatedNumber, own: list[str], entities: Sequence[_Entity]
+        self,
+        stated: StatedNumber,
+        own: list[str],
+        entities: Sequence[_Entity],
+        among: Sequence[int],
     ) -> Iterator[Candidate]:
         """The number as a difference, change, ratio, sum, mean or share of cells that are named.
 
@@ -205,7 +222,7 @@ class Lookups:
         """
         seen: set[str] = set()
         shares: list[tuple[float, list[tuple[int, int]]]] = []
-        for operation, value, column, cells, how in self._computations(entities):
+        for operation, value, column, cells, how in self._computations(entities, among):
             percent = operation in _RELATIVE or column.percent
             if percent != stated.amount.number.percent and operation != "ratio":
                 continue
@@ -227,11 +244,11 @@ class Lookups:
             yield self._candidate(stated, [*own, "derived", "no share"], "different", shares[0][1])
 
     def _computations(
-        self, entities: Sequence[_Entity]
+        self, entities: Sequence[_Entity], among: Sequence[int]
     ) -> Iterator[tuple[str, float, ColumnIndex, list[tuple[int, int]], str]]:
         """Operation, value, column, cells and how they were chosen."""
-        named = [c for c in self._value_columns if any(h.column == c for h in self.frame.headings)]
-        columns = (named or list(self._value_columns))[:_COLUMNS]
+        named = [c for c in among if any(h.column == c for h in self.frame.headings)]
+        columns = (named or among)[:_COLUMNS]
         free = [e for e in entities if e.filters or e.carried]
         single = list(dict.fromkeys(e.rows[0] for e in free if len(e.rows) == 1))
         for index in columns:
@@ -261,7 +278,7 @@ class Lookups:
         for row in single or (self.view.rows if len(self.view.rows) == 1 else ()):
             own = [
                 (c, number)
-                for c in self._value_columns
+                for c in among
                 if (number := self.view.columns[c].ordered.of.get(row)) is not None
                 and self.view.columns[c].adds_up
             ]
@@ -276,12 +293,12 @@ class Lookups:
                 yield "sum", total, self.view.columns[own[0][0]], cells, "across columns"
 
     def _anywhere(
-        self, stated: StatedNumber, entity: _Entity, own: list[str]
+        self, stated: StatedNumber, entity: _Entity, own: list[str], among: Sequence[int]
     ) -> Iterator[Candidate]:
         """The number in whatever column of the rows."""
         found: list[tuple[int, int]] = []
         other = False
-        for column in self._value_columns:
+        for column in among:
             outcome, cells = self._agreement(stated.amount, entity.rows, column)
             other |= bool(cells) and outcome == "different"
             if outcome == "same":
@@ -305,10 +322,15 @@ class Lookups:
         if truth is False and counts_names(self.frame, stated):
             truth = None  # "four invoices"
         features = [*features, *self._context]
+        error: ClaimError = "NUM"
         if truth is False:
             if cells:
                 features.append(self._size(amount, cells[0]))
             features.append("said elsewhere" if self._is_anywhere(amount) else "said nowhere")
+            error = self._error(amount, cells)
+            if error != "NUM":
+                running = "running text" in self._context
+                features.append(f"of another row{', in running text' if running else ''}")
         expected: tuple[str, ...] = ()
         if truth is False and cells:
             expected = tuple(dict.fromkeys(self.view.cell(*cell) for cell in cells))
@@ -319,7 +341,7 @@ class Lookups:
             truth,
             dict.fromkeys(features, 1.0),
             tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
-            self._error(amount, cells) if truth is False else "NUM",
+            error,
             expected if len(expected) <= 3 else (),
             _reason(self.frame.reading.text[amount.start : amount.end], truth, expected),
         )
@@ -327,13 +349,11 @@ class Lookups:
     def _error(self, amount: Amount, cells: Sequence[tuple[int, int]]) -> ClaimError:
         """REL or TMP where another row of the column has the value: the row is the smaller edit."""
         digits = len(str(abs(amount.number.value)).replace(".", "").strip("0"))
-        for column in (
-            {column for _, column in cells} if digits > 1 or amount.number.decimals else ()
-        ):
-            if (
-                self._agreement(amount, self.view.rows[:200], column, len(self.view.rows))[0]
-                == "same"
-            ):
+        if digits <= 1 and not amount.number.decimals:
+            return "NUM"
+        rows = self.view.rows[:_SEARCHED]
+        for column in {column for _, column in cells}:
+            if self._agreement(amount, rows, column, _SEARCHED)[0] == "same":
                 return "TMP" if moment(self.view.names[0]) is not None else "REL"
         return "NUM"
 
@@ -587,12 +607,12 @@ class Lookups:
         )
 
     def _columns(
-        self, place: tuple[int, int], stated: StatedNumber
+        self, place: tuple[int, int], among: Sequence[int]
     ) -> list[tuple[int | None, list[str]]]:
         """Columns that can hold a number, with what speaks for each."""
-        named = {h.column for h in self.frame.headings} & set(self._value_columns)
-        if len(self._value_columns) == 1:
-            column = self._value_columns[0]
+        named = {h.column for h in self.frame.headings} & set(among)
+        if len(among) == 1:
+            column = among[0]
             return [(column, ["col only", *self._heading_features(column, place)])]
         ranked = sorted(named, key=lambda c: self._nearest(c, place)[0])
         found: list[tuple[int | None, list[str]]] = []
