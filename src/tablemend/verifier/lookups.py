@@ -676,7 +676,7 @@ class Lookups:
         found: list[_Entity] = []
         seen: set[frozenset[int]] = set()
         for number, anchor in enumerate(free[:_ENTITIES]):
-            rows, used = anchor.rows, [anchor]
+            rows, used = self._own_member(anchor, place), [anchor]
             for other in free:
                 both = rows & other.rows
                 if other.column != anchor.column and both and len(both) < len(rows):
@@ -698,7 +698,8 @@ class Lookups:
             if len(used) > 1:
                 features.append("row joint")
             if anchor.members:
-                features.append("row of a list")
+                aligned = self._own_member(anchor, place) != anchor.rows
+                features.append("row aligned" if aligned else "row of a list")
             unused = sum(not (f.rows & rows) for f in free)
             features.append(f"rows left {min(unused, 2)}")
             found.append(_Entity(tuple(sorted(rows)), tuple(used), features))
@@ -717,6 +718,26 @@ class Lookups:
             found.append(_Entity(self.view.totals, (), ["row total"], True))
         if column is None and len(every) > 1:
             found.append(_Entity(every, (), ["row none"]))
+        return found
+
+    def _own_member(self, names: RowFilter, place: tuple[int, int]) -> frozenset[int]:
+        """The rows of the 2nd name for the 2nd number: "A and B scored 5 and 7"."""
+        for numbers in self._lists:
+            places = [stated.first for stated in numbers]
+            if place[0] in places and len(places) == len(names.members):
+                return names.members[places.index(place[0])]
+        return names.rows
+
+    @cached_property
+    def _lists(self) -> list[list[StatedNumber]]:
+        """Numbers with nothing but commas and "and" between them."""
+        found: list[list[StatedNumber]] = []
+        for stated in self._plain_amounts:
+            gap = self.frame.words[found[-1][-1].last : stated.first] if found else ("",)
+            if gap in ((), ("and",)):
+                found[-1].append(stated)
+            else:
+                found.append([stated])
         return found
 
     @cached_property

@@ -35,7 +35,8 @@ def extremes(slots: Slots) -> Iterator[Computed]:
             free = slots.free(ordering.used | range_set(*words), ordering.column.index)
             after = next((f for f in free if _follows(slots, f)), None)
             free = [f for f in free if f is not after]
-            for who, among in slots.splits(free):
+            noun = frame.words[first:last] in (("high",), ("low",), ("highs",), ("lows",))
+            for who, among in () if noun else slots.splits(free):  # "a high of 17" is its value
                 for reading in _extreme(slots, ordering, number, words, who, among, after, shared):
                     yield reading
                     if reading.truth and after is None:
