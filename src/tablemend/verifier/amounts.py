@@ -179,7 +179,7 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
 def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     """The measured column that an amount counts in: "20 points", "a score of 20"."""
     best: tuple[float, ColumnMention] | None = None
-    if _is_margin(frame.reading.plain, stated.amount):
+    if _is_margin(frame.reading.plain, stated.amount) or preposition(frame, stated) == "by":
         return None
     for heading in frame.headings:
         if max(heading.first - stated.last, stated.first - heading.last) > _REACH:

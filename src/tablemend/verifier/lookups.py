@@ -145,11 +145,14 @@ class Lookups:
     def _is_difference(self, stated: StatedNumber) -> bool:
         """Whether a number says by how much: "33 g less than", "lower than B by 8.4"."""
         words = self.frame.words
+        by = words[stated.first - 1 : stated.first] == ("by",)
         for cue in self.frame.cues:
+            first, last = self.frame.token_range(cue.start, cue.end)
+            if by and cue.sense in ("rise", "fall") and last == stated.first - 1:
+                return True
             if cue.kind != "comparative" or not cue.direction:
                 continue
-            first, last = self.frame.token_range(cue.start, cue.end)
-            if words[stated.first - 1 : stated.first] == ("by",) and last < stated.first:
+            if by and last < stated.first:
                 return "than" in words[first : stated.first]
             if 0 <= first - stated.last <= 2:
                 between = words[stated.last : first]

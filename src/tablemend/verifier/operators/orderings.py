@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
+from tablemend.verifier.amounts import states
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS
 from tablemend.verifier.row_filter import range_set
@@ -83,7 +84,21 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     nouns = set(frame.words[last:end]) - LITTLE_WORDS - THINGS
     if len(plain) == 1 and not nouns and sense not in _PHYSICAL:
         found.append((plain[0], used, ("column the only one",)))
-    order = ("in the phrase", "by its adjective", "before", "behind", "the only one")
+    if sense == "lead" and not found:  # "A led with 400": whichever column has that
+        stated = [s for s in frame.amounts if s.first >= last and s.amount.role == "value"]
+        found += [
+            (column, used, ("column by its number",))
+            for column in plain
+            if any(states(column, column.ordered, row, s) for s in stated for row in frame.rows)
+        ]
+    order = (
+        "by its number",
+        "in the phrase",
+        "by its adjective",
+        "before",
+        "behind",
+        "the only one",
+    )
     found.sort(key=lambda one: next(i for i, how in enumerate(order) if how in one[2][0]))
     kept: dict[int, Ordering] = {}
     for column, tokens, features in found:

@@ -33,6 +33,7 @@ _STEADY = frozenset(
 )
 _TOTALS: dict[str, Callable[[list[float]], float]] = {"sum": sum, "mean": fmean, "median": median}
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
+_ENDS = ("from", "to", "reaching", "at")
 _ALIKE = 0.02
 """Values this close are stable."""
 
@@ -160,7 +161,14 @@ def changes(slots: Slots) -> Iterator[Computed]:
         for heading in named[:1]:
             column = slots.view.columns[heading.column]
             tokens = range_set(*words) | range_set(heading.first, heading.last)
-            free = [f for f in slots.filters if not f.used & tokens and f.column != column.index]
+            ends = [s for s in frame.amounts if preposition(frame, s) in _ENDS]
+            free = [
+                f
+                for f in slots.filters
+                if not f.used & tokens
+                and f.column != column.index
+                and not any(s.first in f.used for s in ends)
+            ]
             among = [f for f in free if f.column != when]
             periods = [f for f in free if f.column == when]
             rows = sorted(
@@ -249,7 +257,7 @@ def _change_amounts(
         percent = stated.amount.number.percent
         points = "point" in slots.frame.text(stated.first, stated.last)
         word = preposition(slots.frame, stated)
-        ends = {"from": [first], "to": [last], "reaching": [last], "at": [first, last]}
+        ends = dict(zip(_ENDS, ([first], [last], [last], [first, last]), strict=True))
         possible = ends.get(word, [gap, first, last])
         truth = any(fits(column, value, stated) for value in possible)
         right = spelled(column, possible[0], stated)
