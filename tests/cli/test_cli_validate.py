@@ -122,6 +122,7 @@ def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
+        (["data=nope"], "data: no folder nope"),
         (["errors=x.jsonl"], "errors: single records are written of split=dev only"),
         (["metrics=[blue]"], "did you mean bleu?"),
         (["sets=[tabfakt]"], "'logicnlg' or 'injection', not 'tabfakt'; did you mean tabfact?"),

@@ -351,8 +351,12 @@ def test_the_readmes_lines_run(readme_files: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("command", _readme_commands(), ids=" ".join)
 def test_every_command_of_the_readme_passes_its_check(
-    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    command = [part.replace("FOLDER", str(tmp_path)) for part in command]
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "argv", [*command, "--check"])
     with pytest.raises(SystemExit) as ended:

@@ -58,6 +58,8 @@ class Claims(Section):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Nothing to read."""
+        if self.data is not None and not Path(self.data).is_dir():
+            yield "data", f"no folder {self.data}"
         if self.tabfaith is None and self.data is None:
             yield "data", "neither a TabFaith set nor a folder of public sets is given"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -50,7 +51,9 @@ class ValidateCommand(Section):
     split=dev, because single records of the test split are not looked at."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Keys that do not go together."""
+        """Keys that do not go together, and data that are not there."""
+        if "data" in self.model_fields_set and not Path(self.data).is_dir():
+            yield "data", f"no folder {self.data}"
         for verifier in self.verifiers:
             try:
                 verifier_names(verifier)

@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from tablemend.backends.requests import Message
 from tablemend.mitigations.corrections import find_corrections
-from tablemend.mitigations.edits import Draft, Edit, Mended, add_edit, apply_edits, narrowed
+from tablemend.mitigations.edits import (
+    Draft,
+    Edit,
+    Mended,
+    add_edit,
+    apply_edits,
+    is_asked,
+    narrowed,
+)
 from tablemend.mitigations.rewrite_prompts import (
     COMPARISON,
     PROMPTS,
@@ -65,7 +73,8 @@ class TextRewriting(Rewriting[Words]):
         wrong = [
             (Words(claim.start, claim.end, claim.sentence or Span(claim.start, claim.end)), one)
             for one in self.now.verdicts
-            if one.wrong and (claim := one.claim).start is not None and claim.end is not None
+            if one.wrong and not is_asked(self.text, one)
+            if (claim := one.claim).start is not None and claim.end is not None
         ]
         found: list[tuple[Words, list[Verdict]]] = []
         for place, verdict in sorted(wrong, key=lambda item: item[0][:2]):

@@ -16,7 +16,7 @@ from tablemend.claims.cues import find_cues
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.marks import read_cell
 from tablemend.evidence.source import Source
-from tablemend.mitigations.edits import Edit, narrowed
+from tablemend.mitigations.edits import Edit, is_asked, narrowed
 from tablemend.mitigations.spelling import spell_alike
 from tablemend.records import Verdict, Verification
 from tablemend.values.cells import same_value
@@ -107,7 +107,9 @@ def find_corrections(text: str, source: Source, found: Verification) -> list[Cor
     reader = _Reader(text, source, found.verdicts)
     wanted: dict[Span, Correction | None] = {}
     for verdict in found.verdicts:
-        if verdict.verdict == "contradicted" and len(verdict.spans) == 1 == len(verdict.expected):
+        if verdict.verdict != "contradicted" or is_asked(text, verdict):
+            continue
+        if len(verdict.spans) == 1 == len(verdict.expected):
             claim = reader.claim(verdict)
             if claim.amount is not None and reader.is_said_beside(claim):
                 continue
@@ -296,7 +298,8 @@ class _Reader:
         said = " ".join((reason, *counted))
         for one in self.reading.amounts if counted else ():
             is_apart = _touch(one, claim.sentence) and not _touch(one, claim.span)
-            is_size = _OF.search(self.text, 0, one.start) or f"{one.value:f} row" in said
+            before = self.text[claim.sentence.start : one.start]
+            is_size = _OF.search(before) or f"{one.value:f} row" in said
             is_read = self.text[one.start : one.digits_end] in said
             if is_apart and one.role == "value" and not is_size and not is_read:
                 return "another number of the sentence may be meant"

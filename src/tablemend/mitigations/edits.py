@@ -11,7 +11,7 @@ from tablemend.backends.backend import Backend
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.interface import Extractor, Verifier
-from tablemend.records import NOTHING, ClaimError, Usage, Verification
+from tablemend.records import NOTHING, ClaimError, Usage, Verdict, Verification
 
 MAX_NEW_TOKENS = 1024
 
@@ -205,6 +205,12 @@ def narrowed(edit: Edit) -> Edit:
         start=start,
         end=start + len(kept),
     )
+
+
+def is_asked(text: str, verdict: Verdict) -> bool:
+    """Whether a claim is of a question, which states nothing that could be mended."""
+    sentence = verdict.claim.sentence
+    return sentence is not None and text[: sentence.end].rstrip("\"'\u201d\u2019)] ").endswith("?")
 
 
 def _place(edit: Edit) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Edits of one slot of a statement: those that make it false, and those that make it true."""
+"""Edits of one slot of a statement that make it false."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tablemend.programs.program import (
     Trend,
     Value,
 )
-from tablemend.programs.table import PATH, TypedTable
+from tablemend.programs.table import TypedTable
 from tablemend.programs.wording import exact
 from tablemend.records import ClaimError
 
@@ -44,7 +44,7 @@ _WAY = {Compare: "relation", Trend: "relation", GroupBy: "order", Quantifier: "q
 """The field of a program that says which way it goes, or of how many rows."""
 _CONTRARY: dict[Any, str] = {
     one: other
-    for pair in ("< >", "<= >=", "= !=", "max min", "all none", "most few", "- +")
+    for pair in ("< >", "<= >=", "max min", "all none", "most few", "- +")
     for one, other in (pair.split(), pair.split()[::-1])
 }
 _COMPARISONS = (Compare, Difference, Quantifier, Between, Trend, GroupBy)
@@ -57,7 +57,7 @@ class Edit:
 
     Attributes:
         role: the slot.
-        type: the error that it is, or that it mends.
+        type: the error that it is.
         old, new: what the slot held and holds.
         statement: the whole as it is then.
     """
@@ -76,39 +76,11 @@ def edits(
 
     A wrong number is one of another cell (REL) or one of no cell (NUM), and off by at least 7 %.
     """
-    if not _has_columns(statement.program, len(table.columns)):
-        return
     found = list(meanings(statement, table).items())
     for role, old in random.sample(found, len(found)):
         for edit in _edits(statement, table, role, old, random):
             if type in (None, edit.type) and check(edit.statement, table).holds is False:
                 yield edit
-
-
-def corrections(statement: Statement, table: TypedTable) -> list[Edit]:
-    """The one-slot edits that make a wrong statement true: its number or what else is stated first.
-
-    Where there are several, it is open which words are at fault.
-    """
-    result = execute(statement.program, table)
-    if not _has_columns(statement.program, len(table.columns)):
-        return []
-    found: list[Edit] = []
-    held = meanings(statement, table)
-    if not result.undefined:
-        new: Meaning | None = None
-        if isinstance(statement.stated, Amount) and isinstance(result.value, float):
-            new = exact(result)
-        elif isinstance(statement.stated, str):
-            new = result.text or (result.value if isinstance(result.value, str) else None)
-        for role in ("value", "entity", "period", "category", "cue"):
-            if new is not None and held.get(role) == statement.stated:
-                found.append(_edit(statement, table, role, statement.stated, new))
-    for role, old in held.items():
-        if old != statement.stated:
-            candidates = _edits(statement, table, role, old, Random(0))
-            found += [e for e in candidates if check(e.statement, table).holds]
-    return found
 
 
 def meanings(statement: Statement, table: TypedTable) -> dict[Role, Meaning]:
@@ -120,7 +92,7 @@ def meanings(statement: Statement, table: TypedTable) -> dict[Role, Meaning]:
     for condition in dict.fromkeys(_all(program, Condition)):
         if not isinstance(condition.value, str):
             found["threshold"] = condition
-        elif condition.column == PATH or table.columns[condition.column].kind != "date":
+        elif table.columns[condition.column].kind != "date":
             names.append(condition)
         else:
             periods.append(condition)
@@ -164,22 +136,6 @@ def _all(node: Any, kind: type) -> Iterator[Any]:
             yield from _all(getattr(node, field.name), kind)
 
 
-def _has_columns(node: Any, width: int) -> bool:
-    """Whether a table so wide has all columns of a program."""
-    if isinstance(node, tuple):
-        return all(_has_columns(part, width) for part in node)
-    if not is_dataclass(node):
-        return True
-    least = PATH if isinstance(node, Condition) else 0
-    return all(
-        least <= part < width
-        if field.name in ("column", "by", "when")
-        else _has_columns(part, width)
-        for field in fields(node)
-        for part in [getattr(node, field.name)]
-    )
-
-
 def _columns(program: Program) -> Iterator[int]:
     """The columns whose cells are worked with, but for those that only pick rows."""
     if isinstance(program, Value) and isinstance(program.rows, Rank):
@@ -191,11 +147,10 @@ def _columns(program: Program) -> Iterator[int]:
     elif isinstance(program, Count):
         yield from (condition.column for condition in _all(program, Condition))
     elif isinstance(program, Between):
-        yield from _columns(cast(Program, program.left))
-    elif not isinstance(program, float):
-        for part in (program.left, program.right):
-            if not isinstance(part, float | int):
-                yield from _columns(part)
+        yield from _columns(program.left)
+    else:
+        yield from _columns(program.left)
+        yield from _columns(program.right)
 
 
 def _cue(statement: Statement) -> Meaning | None:
@@ -240,7 +195,7 @@ def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> 
         return "CMP"
     if role == "column" and isinstance(program, Value):
         return "ATT" if table.is_turned else "REL"
-    return "ATT" if isinstance(program, Value) else "NUM" if role == "threshold" else "REL"
+    return "ATT" if isinstance(program, Value) else "REL"
 
 
 def _is_rank(program: Program) -> bool:
@@ -314,11 +269,10 @@ def _other_rows(statement: Statement, table: TypedTable, old: Meaning) -> Iterat
         yield from table.period_headers
         return
     if isinstance(old, Condition):
-        if old.column != PATH:
-            cells = (table.cells[row][old.column] for row in table.body)
-            known = {condition.value for condition in _all(statement.program, Condition)}
-            keys = dict.fromkeys(cell.key for cell in cells if cell.kind != "blank")
-            yield from (replace(old, value=key) for key in keys if key not in known)
+        cells = (table.cells[row][old.column] for row in table.body)
+        known = {condition.value for condition in _all(statement.program, Condition)}
+        keys = dict.fromkeys(cell.key for cell in cells if cell.kind != "blank")
+        yield from (replace(old, value=key) for key in keys if key not in known)
         return
     program = statement.program
     if isinstance(program, Value | GroupBy):

@@ -6,11 +6,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from statistics import median
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from tablemend.programs.program import (
     Aggregate,
@@ -29,29 +28,19 @@ from tablemend.programs.program import (
     Rank,
     Ratio,
     Rows,
-    RowSet,
     Statement,
     Trend,
     Value,
 )
-from tablemend.programs.table import PATH, Cell, TypedTable, key_of
+from tablemend.programs.table import Cell, TypedTable, key_of
 from tablemend.values.numbers import find_quantities
 from tablemend.values.units import MEASURES, ONE, PLAIN, Unit, same_currency
 
 Place = tuple[int, int]
-_MEMO = 4_096
 _ABOUT = 0.03
 _NEAR = 0.1
 """How far "over" and "under" may be from the number: a tenth of it."""
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "=": math.isclose,
-    "!=": lambda one, other: not math.isclose(one, other),
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_ORDERED: dict[str, Callable[[str, str], bool]] = {
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -60,7 +49,6 @@ _ORDERED: dict[str, Callable[[str, str], bool]] = {
 _AGGREGATES: dict[AggregateOp, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
     "mean": lambda values: math.fsum(values) / len(values),
-    "median": median,
     "max": max,
     "min": min,
 }
@@ -90,11 +78,6 @@ class Result:
     cells: tuple[Place, ...] = ()
     undefined: str = ""
 
-    @property
-    def reason(self) -> str:
-        """The result, or why there is none, in one line."""
-        return self.undefined or self.text or f"{self.value}"
-
 
 class Check(NamedTuple):
     """Whether a statement holds; ``None`` where its program has no result."""
@@ -120,72 +103,35 @@ def execute(program: Program, table: TypedTable) -> Result:
 
 def check(statement: Statement, table: TypedTable) -> Check:
     """Whether what is stated is what comes out, as far as it was rounded."""
-    result = execute(statement.program, table)
+    result, stated = execute(statement.program, table), statement.stated
     if result.undefined:
         return Check(None, result)
-    stated = statement.stated
     if isinstance(stated, Amount):
-        if isinstance(result.value, bool | str) or result.value is None:
-            return Check(False, result)
-        return Check(_agrees(stated, result), result)
-    if isinstance(stated, bool):
-        return Check(result.value is stated, result)
-    if result.key:
+        return Check(isinstance(result.value, float) and _agrees(stated, result), result)
+    if isinstance(stated, str) and result.key:
         return Check(result.key == key_of(stated), result)
     return Check(result.value == stated, result)
 
 
-def rows_of(rows: RowSet, table: TypedTable) -> tuple[int, ...]:
-    """The places of the rows of a set, top to bottom; none where it is undefined."""
-    try:
-        return _rows(rows, table)
-    except _Undefined:
-        return ()
-
-
-def _rows(rows: RowSet, table: TypedTable) -> tuple[int, ...]:
-    found = table.memo.get(rows)
-    if found is None:
-        if isinstance(rows, Rank):
-            found = (_ranked(rows, table),)
-        elif not rows.conditions:
-            found = table.body
-        else:
-            met = [row for row in range(len(table.rows)) if _meets_all(rows, row, table)]
-            found = tuple(row for row in met if not table.rows[row].total) or tuple(met)
-        if len(table.memo) < _MEMO:
-            table.memo[rows] = found
-    return found
-
-
-def _meets_all(rows: Rows, row: int, table: TypedTable) -> bool:
-    return all(_meets(condition, row, table) for condition in rows.conditions)
+def rows_of(rows: Rows, table: TypedTable) -> tuple[int, ...]:
+    """The places of the rows that meet all conditions, top to bottom."""
+    if not rows.conditions:
+        return table.body
+    met = [
+        place
+        for place in range(len(table.rows))
+        if all(_meets(condition, place, table) for condition in rows.conditions)
+    ]
+    return tuple(place for place in met if not table.rows[place].total) or tuple(met)
 
 
 def _meets(condition: Condition, row: int, table: TypedTable) -> bool:
-    column, relation, value = condition.column, condition.relation, condition.value
-    if column == PATH:
-        return value in table.rows[row].keys
-    cell = _cell(row, column, table)
+    cell, relation, value = table.cells[row][condition.column], condition.relation, condition.value
+    if relation == "=":
+        return cell.key == value
     if isinstance(value, str):
-        if relation == "=":
-            return cell.key == value
-        if relation == "!=":
-            return cell.kind != "blank" and cell.key != value
-        if relation == "in":
-            return cell.key == value or cell.key.startswith(f"{value}-")
-        if cell.kind != "date" or relation not in _ORDERED or len(cell.key) < len(value):
-            return False
-        return _ORDERED[relation](cell.key[: len(value)], value)  # a day is after 2019 from 2020 on
-    if relation not in _COMPARE or cell.kind not in ("number", "date"):
-        return False
-    return _COMPARE[relation](cell.value, value)
-
-
-def _cell(row: int, column: int, table: TypedTable) -> Cell:
-    if not 0 <= column < len(table.columns):
-        raise _Undefined("no such column")
-    return table.cells[row][column]
+        return cell.kind == "date" and _COMPARE[relation](cell.key, value)
+    return cell.kind == "number" and _COMPARE[relation](cell.value, value)
 
 
 def _ranked(rank: Rank, table: TypedTable) -> int:
@@ -200,9 +146,9 @@ def _ranked(rank: Rank, table: TypedTable) -> int:
     return order[place][0]
 
 
-def _numbers(rows: RowSet, column: int, table: TypedTable) -> list[tuple[int, Cell]]:
+def _numbers(rows: Rows, column: int, table: TypedTable) -> list[tuple[int, Cell]]:
     """The rows of a set with their numbers, or dates, of one unit in a column; at least one."""
-    cells = [(row, _cell(row, column, table)) for row in _rows(rows, table)]
+    cells = [(row, table.cells[row][column]) for row in rows_of(rows, table)]
     found = [(row, cell) for row, cell in cells if cell.kind in ("number", "date")]
     texts = sum(cell.kind == "text" for _, cell in cells)
     if not found or texts > len(found):
@@ -223,7 +169,9 @@ def _alike(one: Cell | Result, other: Cell | Result) -> bool:
 
 
 def _value(program: Value, table: TypedTable) -> Result:
-    cells = [_cell(row, program.column, table) for row in _rows(program.rows, table)]
+    rank = program.rows if isinstance(program.rows, Rank) else None
+    rows = (_ranked(rank, table),) if rank else rows_of(cast(Rows, program.rows), table)
+    cells = [table.cells[row][program.column] for row in rows]
     if not cells:
         raise _Undefined("no such row")
     cell = cells[0]
@@ -232,11 +180,9 @@ def _value(program: Value, table: TypedTable) -> Result:
     if any(other.key != cell.key or other.value != cell.value for other in cells[1:]):
         raise _Undefined(f"{len(cells)} rows with different values")
     decided = tuple(other.place for other in cells)
-    if isinstance(program.rows, Rank):
-        (row,) = _rows(program.rows, table)
-        own = table.cells[row][program.rows.column]
-        ranked = _numbers(program.rows.rows, program.rows.column, table)
-        others = (other.place for _, other in ranked)
+    if rank:
+        own = table.cells[rows[0]][rank.column]
+        others = (other.place for _, other in _numbers(rank.rows, rank.column, table))
         decided = tuple(dict.fromkeys((*decided, own.place, *others)))
     key = "" if cell.kind == "number" else cell.key
     value = None if cell.kind == "text" else cell.value
@@ -244,10 +190,9 @@ def _value(program: Value, table: TypedTable) -> Result:
 
 
 def _count(program: Count, table: TypedTable) -> Result:
-    places = _rows(program.rows, table)
-    conditions = program.rows.conditions if isinstance(program.rows, Rows) else ()
-    columns = [c.column for c in conditions if c.column >= 0] or [table.key]
-    cells = tuple(table.cells[place][columns[-1]].place for place in places)
+    places, conditions = rows_of(program.rows, table), program.rows.conditions
+    column = conditions[-1].column if conditions else table.key
+    cells = tuple(table.cells[place][column].place for place in places)
     return Result(float(len(places)), cells=cells)
 
 
@@ -268,31 +213,24 @@ def _aggregate(program: Aggregate, table: TypedTable) -> Result:
 
 def _number(expression: Expression, table: TypedTable) -> Result:
     """The result of a part, which has to be a number or a date."""
-    if isinstance(expression, float | int):
-        return Result(float(expression))
     result = _RUN[type(expression)](expression, table)
-    if isinstance(result.value, bool | str) or result.value is None:
+    if result.value is None:
         raise _Undefined("a text where a number is needed")
     return result
 
 
-def _two(
-    left: Expression, right: Expression, table: TypedTable
-) -> tuple[float, float, Result, tuple[Place, ...]]:
-    """Both numbers, one result for its unit, and all cells; numbers of two units have none."""
+def _two(left: Expression, right: Expression, table: TypedTable) -> tuple[float, float, Result]:
+    """Both numbers, and their unit and cells; numbers of two units have none."""
     one, other = _number(left, table), _number(right, table)
-    bare = isinstance(left, float | int) or isinstance(right, float | int)
-    if not bare and not (
-        _alike(one, other)
-        and (bool(one.unit.currency) == bool(other.unit.currency) or _share_column(one, other))
+    if not _alike(one, other) or (
+        bool(one.unit.currency) != bool(other.unit.currency) and not _share_column(one, other)
     ):
         raise _Undefined("numbers of several units")
     cells = tuple(dict.fromkeys((*one.cells, *other.cells)))
-    scaled = one if one.unit.scale != ONE or isinstance(right, float | int) else other
-    unit = Result(
-        unit=scaled.unit, measure=scaled.measure, decimals=max(one.decimals, other.decimals)
-    )
-    return cast(float, one.value), cast(float, other.value), unit, cells
+    scaled = one if one.unit.scale != ONE else other
+    decimals = max(one.decimals, other.decimals)
+    like = Result(None, "", "", scaled.unit, scaled.measure, decimals, cells)
+    return cast(float, one.value), cast(float, other.value), like
 
 
 def _share_column(one: Result, other: Result) -> bool:
@@ -301,34 +239,33 @@ def _share_column(one: Result, other: Result) -> bool:
 
 
 def _difference(program: Difference, table: TypedTable) -> Result:
-    one, other, like, cells = _two(program.left, program.right, table)
-    return Result(one - other, "", "", like.unit, like.measure, like.decimals, cells)
+    one, other, like = _two(program.left, program.right, table)
+    return replace(like, value=one - other)
 
 
 def _ratio(program: Ratio, table: TypedTable) -> Result:
-    one, other, _, cells = _two(program.left, program.right, table)
-    return _share(one, other, program.percent, cells)
+    one, other, like = _two(program.left, program.right, table)
+    return _share(one, other, program.percent, like.cells)
 
 
 def _change(program: Change, table: TypedTable) -> Result:
-    before, after, like, cells = _two(program.left, program.right, table)
+    before, after, like = _two(program.left, program.right, table)
     if not program.percent:
-        return Result(after - before, "", "", like.unit, like.measure, like.decimals, cells)
-    return _share(after - before, abs(before), True, cells)
+        return replace(like, value=after - before)
+    return _share(after - before, abs(before), True, like.cells)
 
 
 def _share(one: float, other: float, percent: bool, cells: tuple[Place, ...]) -> Result:
     if not other:
         raise _Undefined("a division by zero")
-    if percent:
-        return Result(100 * one / other, unit=Unit(symbol="%"), decimals=1, cells=cells)
-    return Result(one / other, decimals=1, cells=cells)
+    factor, unit = (100, Unit(symbol="%")) if percent else (1, PLAIN)
+    return Result(factor * one / other, unit=unit, decimals=1, cells=cells)
 
 
 def _group_by(program: GroupBy, table: TypedTable) -> Result:
     groups: dict[str, tuple[Cell, list[int]]] = {}
-    for place in _rows(program.rows, table):
-        cell = _cell(place, program.by, table)
+    for place in rows_of(program.rows, table):
+        cell = table.cells[place][program.by]
         if cell.kind != "blank":
             groups.setdefault(cell.key, (cell, []))[1].append(place)
     found: list[tuple[float, Cell, tuple[Place, ...]]] = []
@@ -349,36 +286,27 @@ def _group_by(program: GroupBy, table: TypedTable) -> Result:
 
 
 def _compare(program: Compare, table: TypedTable) -> Result:
-    one, other, _, cells = _two(program.left, program.right, table)
-    if program.relation == "in":
-        raise _Undefined("no relation of numbers")
-    return Result(_COMPARE[program.relation](one, other), cells=cells)
+    one, other, like = _two(program.left, program.right, table)
+    return Result(_COMPARE[program.relation](one, other), cells=like.cells)
 
 
 def _between(program: Between, table: TypedTable) -> Result:
     left = _number(program.left, table)
-    value, cells = cast(float, left.value), left.cells
-    if isinstance(program.limits, Value):
-        stated = _value(program.limits, table)
-        low, high = read_range(stated.text)
-        cells = (*cells, *stated.cells)
-    else:
-        low, high = program.limits
+    value, stated = cast(float, left.value), _value(program.limits, table)
+    low, high = read_range(stated.text)
     if low is None and high is None:
         raise _Undefined("no limits")
     where = "below" if low is not None and value < low else "within"
     where = "above" if high is not None and value > high else where
-    return Result(where, cells=cells)
+    return Result(where, cells=(*left.cells, *stated.cells))
 
 
 def _quantifier(program: Quantifier, table: TypedTable) -> Result:
-    condition = program.condition
-    rows = _rows(program.rows, table)
+    condition, rows = program.condition, rows_of(program.rows, table)
     if not rows:
         raise _Undefined("no such row")
-    counted = table.body if program.quantifier == "only" else rows
-    column = table.key if condition.column == PATH else condition.column
-    filled = [row for row in counted if _cell(row, column, table).kind != "blank"]
+    counted, column = table.body if program.quantifier == "only" else rows, condition.column
+    filled = [row for row in counted if table.cells[row][column].kind != "blank"]
     met = [place for place in filled if _meets(condition, place, table)]
     if not filled:
         raise _Undefined("the cells are empty")
@@ -388,22 +316,16 @@ def _quantifier(program: Quantifier, table: TypedTable) -> Result:
         "only": set(met) == set(rows),
         "most": 2 * len(met) > len(filled),
         "few": 2 * len(met) < len(filled),
-        "some": bool(met),
     }[program.quantifier]
     return Result(decided, cells=tuple(table.cells[row][column].place for row in filled))
 
 
 def _trend(program: Trend, table: TypedTable) -> Result:
     found = _numbers(program.rows, program.column, table)
-    dated = dict(_numbers(program.rows, program.when, table))
-    if any(place not in dated or dated[place].kind != "date" for place, _ in found):
-        raise _Undefined("a row without a period")
-    found.sort(key=lambda item: dated[item[0]].value)
-    if len(found) < 2 or len({dated[place].value for place, _ in found}) < len(found):
-        raise _Undefined("no two periods, or one twice")
-    relation = _COMPARE.get(program.relation)
-    if relation is None:
-        raise _Undefined("no relation of numbers")
+    found.sort(key=lambda item: table.cells[item[0]][program.when].value)
+    if len(found) < 2:
+        raise _Undefined("no two periods")
+    relation = _COMPARE[program.relation]
     values = [cell.value for _, cell in found]
     holds = all(relation(after, before) for before, after in pairwise(values))
     return Result(holds, cells=tuple(cell.place for _, cell in found))

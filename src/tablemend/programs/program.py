@@ -11,16 +11,14 @@ from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from tablemend.values.numbers import Number
 from tablemend.values.units import PLAIN, Unit
 
-Relation = Literal["=", "!=", "<", "<=", ">", ">=", "in"]
-"""``in``: a date within a longer period ("2021-03-04" in "2021")."""
+Relation = Literal["<", "<=", ">", ">="]
 Order = Literal["max", "min"]
 """Which end counts first; of dates ``max`` is the latest."""
-AggregateOp = Literal["sum", "mean", "median", "max", "min"]
+AggregateOp = Literal["sum", "mean", "max", "min"]
 GroupOp = Literal["sum", "mean", "max", "min", "count"]
-QuantifierName = Literal["all", "none", "only", "most", "some", "few"]
+QuantifierName = Literal["all", "none", "only", "most", "few"]
 Hedge = Literal["", "about", "over", "under"]
 
 Role = Literal[
@@ -44,14 +42,14 @@ class Condition:
     """What a row must meet.
 
     Attributes:
-        column: its place, or :data:`~tablemend.programs.table.PATH`.
-        relation: how the cell stands to ``value``.
+        column: its place.
+        relation: how the cell stands to ``value``; a text is equal to it.
         value: a number in what the cells' ``value`` counts in; or the key of a text or date
             (:func:`~tablemend.programs.table.key_of`).
     """
 
     column: int
-    relation: Relation
+    relation: Relation | Literal["="]
     value: float | str
 
 
@@ -66,20 +64,17 @@ class Rows:
 class Rank:
     """The one row with the n-th value of a column; undefined for a tie."""
 
-    rows: RowSet
+    rows: Rows
     column: int
     order: Order = "max"
     n: int = 1
-
-
-RowSet = Rows | Rank
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """What the one row of a set, or all alike, has in a column; in the key column its name."""
 
-    rows: RowSet
+    rows: Rows | Rank
     column: int
 
 
@@ -87,7 +82,7 @@ class Value:
 class Count:
     """How many rows there are."""
 
-    rows: RowSet
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,7 @@ class Aggregate:
     """One number of a column; the highest and lowest are defined for ties too."""
 
     op: AggregateOp
-    rows: RowSet
+    rows: Rows
     column: int
 
 
@@ -157,11 +152,11 @@ class Between:
     """Where a number lies: "within", "above" or "below" limits; both ends belong to them.
 
     Attributes:
-        limits: the two, either of which may be open; or a cell that states them ("3.5-5.1").
+        limits: the cell that states them ("3.5-5.1"); either may be open.
     """
 
-    left: Expression
-    limits: tuple[float | None, float | None] | Value
+    left: Value
+    limits: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +186,8 @@ class Trend:
     relation: Relation = ">"
 
 
-Expression = Value | Count | Aggregate | Difference | Ratio | Change | float
+Expression = Value | Aggregate
+"""What a program works with: a cell, or one number of a column."""
 Program = (
     Value
     | Count
@@ -223,16 +219,6 @@ class Amount:
     unit: Unit = PLAIN
     step: float = 0.0
     hedge: Hedge = ""
-
-    @classmethod
-    def of(cls, number: Number, hedge: Hedge = "") -> Amount:
-        """What :mod:`~tablemend.values.numbers` has read."""
-        step = float(number.unit.scale) * 10.0**-number.decimals
-        digits = number.value / number.unit.scale
-        if hedge and not number.decimals and digits == int(digits):
-            while digits and digits % 10 == 0:  # "about 4,500" is to the hundred
-                digits, step = digits / 10, step * 10
-        return cls(float(number.value), number.unit, step, hedge)
 
 
 @dataclass(frozen=True, slots=True)

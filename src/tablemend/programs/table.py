@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tablemend.evidence.grid import Column as GridColumn
 from tablemend.evidence.grid import Grid
@@ -18,15 +17,10 @@ from tablemend.values.numbers import Number
 from tablemend.values.periods import Period, read_period
 from tablemend.values.units import ONE, PLAIN, Unit
 
-if TYPE_CHECKING:
-    from tablemend.programs.program import RowSet
-
 Kind = Literal["number", "date", "text", "blank"]
 
 _UNIT_HEADERS = frozenset(("unit", "units", "uom", "unit of measure", "units of measure"))
 _ODD_UNIT = re.compile(r"\(([^\W\d_]{1,4}/[^\W\d_]{1,4}|[a-zµ][A-Z][a-z]?)\)$")
-PATH = -1
-"""In a condition, in the place of a column: any level of what leads to a row (a section)."""
 
 
 class Cell(NamedTuple):
@@ -79,20 +73,15 @@ class Column(NamedTuple):
     total: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A body row.
 
     Attributes:
-        index: its place in the table as written; in a turned table that of the column.
         path: what leads to it: sections, parents, its name.
-        keys: the standard forms of the levels.
         total: it adds up or averages others, and is found only by its name.
     """
 
-    index: int
     path: tuple[str, ...]
-    keys: frozenset[str]
     total: bool
 
 
@@ -106,7 +95,6 @@ class TypedTable:
         key: the column that names the rows.
         naming: all columns that name rows: the key, and those that group them.
         is_turned: rows are the columns of the table as written.
-        memo: of :mod:`~tablemend.programs.execute`.
     """
 
     def __init__(
@@ -119,21 +107,17 @@ class TypedTable:
     ) -> None:
         self.columns, self.rows, self.cells = tuple(columns), tuple(rows), cells
         self.naming, self.key, self.is_turned = tuple(naming), naming[-1], is_turned
-        self.memo: dict[RowSet, tuple[int, ...]] = {}
 
     @classmethod
-    def of(cls, table: Table | Grid) -> TypedTable:
+    def of(cls, table: Table) -> TypedTable:
         """Read a table."""
-        grid = table if isinstance(table, Grid) else Grid(table)
+        grid = Grid(table)
         units = next((c.index for c in grid.columns if states_units(c.header)), None)
         cells = [
             [_read(grid, line.index, c, line.name, units) for c in grid.columns]
             for line in grid.lines
         ]
-        rows = [
-            Row(line.index, line.path, frozenset(map(key_of, line.path)), line.total)
-            for line in grid.lines
-        ]
+        rows = [Row(line.path, line.total) for line in grid.lines]
         columns = [
             Column(c.header, c.path, "text" if c.kind == "name" else c.kind, c.unit, c.total)
             for c in grid.columns
@@ -153,8 +137,6 @@ class TypedTable:
         Its first column holds the headers; the columns that name rows have no row in it, and
         where two or more columns are called by periods only these have.
         """
-        if self.is_turned:
-            raise ValueError("this table is turned already")
         shown = [place for place in range(len(self.columns)) if place not in self.naming]
         if len(self.period_headers) > 1:
             shown = list(self.period_headers)
@@ -169,11 +151,7 @@ class TypedTable:
             kinds = Counter(own[place + 1].kind for own in cells)
             kind = kinds.most_common(1)[0][0] if kinds else "blank"
             columns.append(Column(", ".join(row.path), row.path, kind, PLAIN, row.total))
-        rows = [
-            Row(place, own.path, frozenset(map(key_of, own.path)), own.total)
-            for place in shown
-            for own in [self.columns[place]]
-        ]
+        rows = [Row(self.columns[place].path, self.columns[place].total) for place in shown]
         if _are_dates(rows, cells, 0):
             columns[0] = columns[0]._replace(kind="date")
         return TypedTable(columns, rows, cells, [0], is_turned=True)
@@ -205,10 +183,6 @@ class TypedTable:
     def body(self) -> tuple[int, ...]:
         """The rows that are no totals."""
         return tuple(place for place, row in enumerate(self.rows) if not row.total)
-
-    def name(self, row: int) -> str:
-        """What a row is called."""
-        return self.cells[row][self.key].text
 
 
 def key_of(text: str) -> str:

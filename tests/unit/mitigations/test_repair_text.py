@@ -91,6 +91,13 @@ def test_with_the_program_verifier() -> None:
     assert (right.text, right.edits) == (mended.text, ())
 
 
+@pytest.mark.parametrize("question", ["Did the Lions reach 44 points?", "Were Lions points 44?"])
+def test_a_question_stays_as_it_is(question: str) -> None:
+    text = f'{question} "{question}" The Lions won 44 points.'
+    mended = repair_text(text, CLUBS)
+    assert mended.text == f'{question} "{question}" The Lions won 41 points.'
+
+
 @pytest.mark.parametrize("text", ["", "   ", "東京は1位です。", "<b>44</b>", "44 " * 300])
 def test_odd_texts_are_left_as_they_are(text: str) -> None:
     assert repair_text(text, CLUBS).text == text

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 from random import Random
 from typing import Any
 
 import pytest
 
-from tablemend.programs.edit import corrections, edits, meanings
+from tablemend.programs.edit import edits, meanings
 from tablemend.programs.execute import check, execute
 from tablemend.programs.program import (
     Aggregate,
     Amount,
-    Between,
     Change,
     Compare,
     Condition,
@@ -33,8 +33,9 @@ from tablemend.programs.program import (
     from_json,
     to_json,
 )
-from tablemend.programs.say import say
-from tablemend.programs.speaker import Unsayable
+from tablemend.programs.sample import KINDS, Sampler
+from tablemend.programs.say import Voice
+from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.records import ClaimError
 from tablemend.tables.table import Table
@@ -92,8 +93,6 @@ ASH, ELM = Value(team("ash"), WINS), Value(team("elm"), WINS)
         (GroupBy(CITY, "sum", WINS), "rome"),
         (GroupBy(CITY, "sum", WINS, "max", 2), "oslo"),
         (Compare(ASH, ">", ELM), True),
-        (Compare(ASH, "<", 10.0), False),
-        (Between(ASH, (None, 10.0)), "above"),
         (Quantifier("all", Rows(), Condition(WINS, ">=", 3.0)), True),
         (Quantifier("most", Rows(), Condition(WINS, ">", 9.0)), False),
         (Quantifier("only", team("fir"), Condition(WINS, "<", 9.0)), True),
@@ -109,7 +108,6 @@ def test_results(program: Program, expected: Any) -> None:
     ("program", "why"),
     [
         (Value(team("yew"), WINS), "no such row"),
-        (Value(team("ash"), 99), "no such column"),
         (Value(team("fir"), BUDGET), "empty"),
         (Value(Rows(), WINS), "different values"),
         (Value(Rank(Rows(), WINS, "max", 2), TEAM), "tie"),
@@ -117,7 +115,6 @@ def test_results(program: Program, expected: Any) -> None:
         (Aggregate("sum", Rows(), CITY), "no numbers"),
         (Difference(ASH, Value(team("ash"), CITY)), "text"),
         (Difference(ASH, Value(team("ash"), BUDGET)), "several units"),
-        (Ratio(ASH, 0.0), "zero"),
         (GroupBy(TEAM, "sum", CITY), "no numbers"),
     ],
 )
@@ -159,64 +156,39 @@ def test_a_stated_number_is_as_exact_as_it_is_written(
 ) -> None:
     number = parse_number(stated)
     assert number is not None
-    statement = Statement(Value(team("ash"), BUDGET), Amount.of(number, hedge))
+    amount = Amount(
+        float(number.value), number.unit, float(number.unit.scale) * 10.0**-number.decimals, hedge
+    )
+    statement = Statement(Value(team("ash"), BUDGET), amount)
     assert check(statement, TEAMS).holds is holds
 
 
 HOSTILE = (
-    *(
-        "",
-        "-",
-        "n/a",
-        "1e400",
-        "1" * 80,
-        "(5)",
-        "12%",
-        "2020",
-        "Q1 2020",
-        "03/04/2021",
-        "inf",
-        "nan",
-    ),
-    *("Total", "x" * 5000, "3.5-5.1", "5 pp", "$3 million", "½", "-0.0", "Alba"),
+    *("", "-", "n/a", "1e400", "1" * 80, "(5)", "12%", "2020", "Q1 2020", "03/04/2021", "inf"),
+    *("nan", "Total", "x" * 5000, "3.5-5.1", "5 pp", "$3 million", "½", "-0.0", "Alba", "Borea"),
 )
 
 
-def test_hostile_tables_and_programs_end_in_a_result() -> None:
-    random = Random(0)
+def test_of_hostile_tables_nothing_false_is_drawn() -> None:
+    random, drawn = Random(0), 0
     for _ in range(300):
         width = random.randrange(1, 5)
         heads = [
             random.choice(("", "2019", "2020", "Unit", "Total", "Points")) for _ in range(width)
         ]
-        rows = [[random.choice(HOSTILE) for _ in heads] for _ in range(random.randrange(7))]
-        table = TypedTable.of(Table.of(heads, rows))
-        for view in (table, table.turned):
-            statement = Statement(
-                _program(random), random.choice((True, "alba", Amount(5.0, step=1.0)))
-            )
-            assert check(statement, view).holds in (True, False, None)
-            for edit in edits(statement, view, random):
-                assert check(edit.statement, view).holds is False
-            corrections(statement, view)
-
-
-def _program(random: Random) -> Program:
-    def column() -> int:
-        return random.randrange(-1, 6)
-
-    value = random.choice((5.0, "2020", "alba", float("nan"), float("inf")))
-    condition = Condition(column(), random.choice(("=", "<", ">=", "in")), value)
-    rows = Rows((condition,)) if random.random() < 0.5 else Rows()
-    cell = Value(Rank(rows, column(), "max", random.randrange(-1, 4)), column())
-    total = Aggregate(random.choice(("sum", "median", "max")), rows, column())
-    made: tuple[Program, ...] = (
-        *(cell, total, Count(rows), Ratio(cell, total), Change(total, cell, percent=True)),
-        *(Compare(cell, random.choice(("<", "in")), 0.0), Between(total, cell)),
-        *(Quantifier("most", rows, condition), Trend(rows, column(), column())),
-        GroupBy(column(), "mean", column(), "min", random.randrange(3)),
-    )
-    return random.choice(made)
+        cells = random.choice((HOSTILE, (*HOSTILE, *map(str, range(90)))))
+        names = random.sample(("Alba", "Borea", "Corvo", "Dorna", "Elna", "Total", ""), 5)
+        rows = [[name, *(random.choice(cells) for _ in heads)] for name in names]
+        table = TypedTable.of(Table.of(["Team", *heads], rows))
+        with suppress(Unsayable):
+            for speaker in speakers(table):
+                for kind in KINDS:
+                    if (statement := kind(Sampler(speaker, random))) is not None:
+                        drawn += 1
+                        assert check(statement, speaker.table).holds
+                        for edit in edits(statement, speaker.table, random):
+                            assert check(edit.statement, speaker.table).holds is False
+    assert drawn > 50
 
 
 CLUBS = TypedTable.of(
@@ -297,7 +269,7 @@ def test_a_statement_is_said_with_the_place_of_each_word(
     assert check(statement, table).holds
     assert from_json(to_json(statement)) == statement
     for seed in range(6):
-        said = say(statement, table, Random(seed))
+        said = Voice(Speaker(table), Random(seed)).say(statement)
         text = said.text.casefold()
         for word in words.casefold().split():
             assert any(one in text for one in word.split("|")), (word, said.text)
@@ -309,7 +281,7 @@ def test_a_statement_is_said_with_the_place_of_each_word(
 
 
 @pytest.mark.parametrize(("table", "program", "stated", "words"), CASES)
-def test_one_edit_falsifies_and_one_edit_mends(
+def test_one_edit_falsifies(
     table: TypedTable, program: Program, stated: Amount | str | bool, words: str
 ) -> None:
     statement = Statement(program, stated)
@@ -318,9 +290,6 @@ def test_one_edit_falsifies_and_one_edit_mends(
     for edit in made:
         assert check(edit.statement, table).holds is False
         assert meanings(statement, table)[edit.role] == edit.old != edit.new
-        mended = [back.statement for back in corrections(edit.statement, table)]
-        if edit.role in ("value", "cue", "quantifier", "column", "entity"):
-            assert any(check(one, table).holds for one in mended), edit
 
 
 @pytest.mark.parametrize(
@@ -340,17 +309,3 @@ def test_the_slot_is_the_type_of_the_error(
 ) -> None:
     made = edits(Statement(program, stated), CLUBS, Random(2))
     assert {edit.type for edit in made if edit.role == role} == {type}
-
-
-@pytest.mark.parametrize(
-    ("program", "stated"),
-    [
-        (Value(Rank(Rows(), POINTS), CITY), "Lyon"),
-        (at("nobody", POINTS), Amount(3)),
-        (Compare(at("alba", POINTS), ">", 3.0), True),
-        (Count(Rows()), Amount(4)),
-    ],
-)
-def test_what_has_no_words_is_unsayable(program: Program, stated: Amount | str | bool) -> None:
-    with pytest.raises(Unsayable):
-        say(Statement(program, stated), CLUBS, Random(0))
