@@ -239,10 +239,16 @@ def _of_currency(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     """The only column of money, for a bound that names none: "cost more than $500"."""
     if not stated.amount.number.unit.currency or not hedge_of(frame, stated):
         return None
-    money = [c for c in frame.view.columns if c.adds_up and frame.view.unit(c.index).currency]
+    money = [c for c in frame.view.columns if c.adds_up and _is_money(frame, c)]
     if len(money) != 1:
         return None
     return ColumnMention(stated.first, stated.first, money[0].index, 0.6)
+
+
+def _is_money(frame: Frame, column: ColumnIndex) -> bool:
+    """Whether the first cell of a column, or its header, has a currency."""
+    own = any(set("$€£¥") & set(column.cell(row)) for row in frame.view.rows[:1])
+    return own or bool(frame.view.unit(column.index).currency)
 
 
 def _is_margin(plain: str, amount: Amount) -> bool:

@@ -212,6 +212,8 @@ class Linking:
 
         Numbers alone are none, but a range is that names rows: "5 to 11".
         """
+        if full and self._in_capitals(tokens):
+            return True  # "IT", beside "it"
         if all(token.word in LITTLE_WORDS or token.word.isdigit() for token in tokens):
             grids = self.source.grids
             return full and len(tokens) > 2 and any(p.column == grids[p.grid].key for p in places)
@@ -229,6 +231,13 @@ class Linking:
         return any(
             token.word in tokens_of(grids[p.grid].cell(p.row, p.column)).words for p in places
         )
+
+    def _in_capitals(self, tokens: Sequence[Token]) -> bool:
+        """Whether one word of letters is written in capitals, in a text that is not."""
+        token = tokens[0]
+        written = self.reading.text[token.start : token.end]
+        around = self.reading.text[token.end : token.end + 40]
+        return len(tokens) == 1 < len(written) and written.isupper() and not around.isupper()
 
     def _is_label(self, amount: Amount, names: list[tuple[int, int, list[Place], bool]]) -> bool:
         """Whether a number is a part of a name: "Falcon 9", "Liiga 23/24"."""

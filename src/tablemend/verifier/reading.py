@@ -26,7 +26,7 @@ _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
         "at most",
         re.compile(
             r"(?:at most|(?<!went )(?<!goes )(?<!gone )(?<!climbed )(?<!added )(?<!moved )"
-            r"(?<!summed )(?<!came )(?<!shot )(?<!rose )(?<!adds )up to|no more than|not more than"
+            r"(?<!summed )(?<!came )(?<!shot )(?<!rose )(?<!adds )(?<!add )up to|no more than|not more than"
             r"|a maximum of|<=)\s*$"
         ),
     ),

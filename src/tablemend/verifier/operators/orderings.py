@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tablemend.claims.cues import Cue
 from tablemend.verifier.amounts import states
 from tablemend.verifier.frame import Frame
-from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.row_filter import range_set
 from tablemend.verifier.views import ColumnIndex, Ordered
 from tablemend.verifier.vocabulary import LOWER_IS_BETTER, QUALITIES, THINGS, Quality
@@ -81,7 +81,9 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         if good or not quality.about.isdisjoint(column.terms):
             found.append((column, used, ("column by its adjective",)))
     plain = [column for column in frame.view.columns if column.adds_up]
-    nouns = set(frame.words[last:end]) - LITTLE_WORDS - THINGS
+    key = frame.view.columns[frame.view.key].terms
+    nouns = {word for word in frame.words[last:end] if not set(terms(word)) & set(key)}
+    nouns -= LITTLE_WORDS | THINGS
     if len(plain) == 1 and not nouns and sense not in _PHYSICAL:
         found.append((plain[0], used, ("column the only one",)))
     if sense == "lead" and not found:  # "A led with 400": whichever column has that

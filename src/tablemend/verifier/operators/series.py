@@ -118,6 +118,8 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
     for heading in named[:2]:
         column = slots.view.columns[heading.column]
         among = slots.free(taken, column.index)
+        if any(ends[0].first < f.first < ends[1].first for f in among):  # "from 3 in A to 9 in B"
+            among = [f for f in among if f.first < ends[0].first]
         rows = within(among, (row for _, row in column.ordered.values))
         values = sorted(column.ordered.of[row] for row in rows)
         if len(values) < 2:
