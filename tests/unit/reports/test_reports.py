@@ -166,7 +166,7 @@ def make_results(
             for system, kinds in shown.items()
         },
         **tabulate(judgements, views, TASK.metrics, {e.id: e.id for e in examples}),
-        "second": {"scorers": [], "systems": {}, "paired": {}},
+        "second": {"scorer": None, "systems": {}, "paired": []},
     }
     return results, views, shown
 
