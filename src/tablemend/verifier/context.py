@@ -204,7 +204,7 @@ class AnswerVerifier(AnswerReader):
         if year is None or record is None:
             return False
         times = [value for value, _ in self.records.times(record)]
-        years = {moment.first[0] for value in times for moment in moments_of(value)}
+        years = {int(moment.first[:4]) for value in times for moment in moments_of(value)}
         return bool(years) and int(year[0]) not in years
 
     def _verify_name(self, claim: Claim, row: int) -> Verdict:

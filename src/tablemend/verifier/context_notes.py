@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from tablemend.detector.keys import filled_rows
-from tablemend.detector.query import columns_from_query
 from tablemend.evidence.grid import Grid
 from tablemend.tables.table import Table
 from tablemend.values.text import clean
@@ -45,10 +44,11 @@ def answer_notes(table: Table, query: str = "") -> tuple[str, ...]:
         notes.append(f"the answer has more than one column {name!r}: their cells are not scored")
     if not query.strip() or is_info_box(table):
         return tuple(notes)
-    if columns_from_query(query) is None:
+    scope = read_scope(query, table)
+    if not scope.columns:
         notes.append("no list of columns was read from the query: columns are taken as they are")
-    if note := read_scope(query, table).note:
-        notes.append(note)
+    if scope.note:
+        notes.append(scope.note)
     return tuple(notes)
 
 
