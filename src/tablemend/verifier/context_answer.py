@@ -87,8 +87,6 @@ class AnswerReader:
         timed = any(len(rows) > 1 for rows in self.rows_of.values())
         self.records = Records(self.reader, self.labels.values(), self.conditions, timed)
         # Each row and cell is looked up once.
-        self._record = lru_cache(maxsize=None)(self._choose)
-        self._merged = lru_cache(maxsize=None)(self._merge)
         self._find = lru_cache(maxsize=None)(self.reader.places.find)
         self.look = lru_cache(maxsize=None)(self._look)
 
@@ -121,78 +119,66 @@ class AnswerReader:
                 rows[name].append(row)
         return dict(rows)
 
-    @cached_property
-    def repeated(self) -> dict[int, int]:
-        """Rows that repeat another, or that belong to a record out of scope; and which one stays.
-
-        Of rows that differ only so many are too many as the entity has fewer records in scope.
-        """
-        found: dict[int, int] = {}
-        for name, rows in self.rows_of.items():
-            seen: dict[tuple[str, ...], int] = {}
-            for row in rows if len(rows) > 1 else ():
-                cells = tuple(read_value(cell).text for cell in self.table.rows[row])
-                if seen.setdefault(cells, row) != row:
-                    found[row] = seen[cells]
-            if len(seen) > 1:
-                found.update(self._surplus(name, list(seen.values())))
-        return found
-
-    def _surplus(self, name: str, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Of more rows than the entity has records in scope those that fit these worst.
-
-        That is where they fit a record out of scope better, or where the context plainly gives the
-        entity so many records, each in a sentence of its own.
-        """
-        met, records, _ = self.records.in_scope(name)
-        everything = self.records.of(name)
-        if met is False or not 0 < len(records) < len(rows):
-            return
-        if len(rows) * len(everything) > _PAIRED:
-            return
-        others = [record for record in everything if record not in records]
-        fits = []
-        for row in rows:
-            inside = max(self._agreement(row, record) for record in records)
-            outside = max((self._agreement(row, record) for record in others), default=0)
-            fits.append((inside - outside, inside, -row))
-        fits.sort()
-        plain = met and self.is_explicit and all(len(one.sentences) == 1 for one in records)
-        for fit, _, row in fits[: len(rows) - len(records)]:
-            if fit < 0 or plain:
-                yield -row, -fits[-1][2]
-
     # which record a row is
 
     def record(self, row: int) -> Record | None:
         """What the context says of a row; all that it may be where that is not plain."""
-        return self._record(row)[0]
+        return self._chosen.get(row, (None, False))[0]
 
     def is_sure(self, row: int) -> bool:
         """Whether nothing but its record can be meant by a row."""
-        if not self._record(row)[1]:
+        if not self._chosen.get(row, (None, False))[1]:
             return False
-        name = self.name(row)
-        if len(self.records.in_scope(name)[1]) > 1 or row in self.repeated:
-            return True
-        return sum(one not in self.repeated for one in self.rows_of[name]) < 2
+        rows = self.rows_of[self.name(row)]
+        several = len(self.records.in_scope(self.name(row))[1]) > 1
+        return several or row in self.repeated or sum(n not in self.repeated for n in rows) < 2
 
-    def _choose(self, row: int) -> tuple[Record | None, bool]:
-        name = self.name(row)
-        _, records, _ = self.records.in_scope(name)
-        if len(records) < 2:
-            return (records[0], True) if records else (None, False)
-        if len(records) * len(self.rows_of[name]) <= _PAIRED:
-            scores = [self._agreement(row, record) for record in records]
-            best = max(scores)
-            if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
-                return records[scores.index(best)], True
-        return self._merged(name), False
+    @cached_property
+    def _chosen(self) -> dict[int, tuple[Record, bool]]:
+        """For each row the record that has most of its cells, and whether it is the only one."""
+        chosen: dict[int, tuple[Record, bool]] = {}
+        for name, rows in self.rows_of.items():
+            _, records, _ = self.records.in_scope(name)
+            merged = Record(tuple(about for part in records for about in part.sentences))
+            for row in rows if records else ():
+                chosen[row] = (merged, len(records) == 1)
+                if len(records) > 1 and len(records) * len(rows) <= _PAIRED:
+                    scores = [self._agreement(row, record) for record in records]
+                    best = max(scores)
+                    if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
+                        chosen[row] = (records[scores.index(best)], True)
+        return chosen
 
-    def _merge(self, name: str) -> Record:
-        """All records of a name that may be in scope as one."""
-        _, records, _ = self.records.in_scope(name)
-        return Record(tuple(one for part in records for one in part.sentences))
+    @cached_property
+    def repeated(self) -> dict[int, int]:
+        """Rows that repeat another, or fit no record in scope, with the row that is right.
+
+        Of rows that differ so many are too many as their name has fewer records in scope: those
+        that fit a record out of scope better, or, where the context plainly gives it so many
+        records, each in a sentence of its own, those that fit worst.
+        """
+        found: dict[int, int] = {}
+        for name, rows in self.rows_of.items():
+            distinct: dict[tuple[str, ...], int] = {}
+            for row in rows if len(rows) > 1 else ():
+                cells = tuple(read_value(cell).text for cell in self.table.rows[row])
+                if distinct.setdefault(cells, row) != row:
+                    found[row] = distinct[cells]
+            met, records, _ = self.records.in_scope(name)
+            others = [record for record in self.records.of(name) if record not in records]
+            many = len(distinct) * (len(records) + len(others)) > _PAIRED
+            if many or met is False or not 0 < len(records) < len(distinct):
+                continue
+            fits = []
+            for row in distinct.values():
+                inside = max(self._agreement(row, record) for record in records)
+                outside = max((self._agreement(row, record) for record in others), default=0)
+                fits.append((inside - outside, inside, -row))
+            fits.sort()
+            plain = met and self.is_explicit and all(len(one.sentences) == 1 for one in records)
+            worst = fits[: len(distinct) - len(records)]
+            found |= {-row: -fits[-1][2] for fit, _, row in worst if fit < 0 or plain}
+        return found
 
     def filled(self, row: int) -> list[int]:
         """The columns of a row that are no blanks, beside its name."""
