@@ -255,6 +255,10 @@ class AnswerVerifier(AnswerReader):
             evidence = (self.reader.evidence(look.free[0]),)
             verdict: VerdictName = "unscored" if other else "supported"
             return scored(claim, verdict, "stated of this entity", evidence=evidence)
+        if look.unclear:
+            evidence = (self.reader.evidence(look.unclear[0]),)
+            reason = f"a sentence says it that may not be about {name!r}"
+            return scored(claim, "unscored", reason, evidence=evidence)
         if look.claimed:
             stated, sentence = look.claimed[0]
             reason, evidence = (
@@ -314,6 +318,13 @@ class AnswerVerifier(AnswerReader):
         reason = f"nothing that the context says of {self.name(row)!r} states it"
         elsewhere = self._is_elsewhere(row, column)
         if self.is_explicit or self.is_never_said(row, column) or elsewhere:
+            alike = {self.context[slice(*span)]: span for span in self.stated_alike(row, column)}
+            if is_exact and len(alike) == 1 and self.is_sure(row):
+                said, span = alike.popitem()
+                evidence = (self.reader.evidence(self.reader.sentence_at(span.start)),)
+                reason = f"the context says {said!r} in the words that it has for other rows"
+                error = self._error(row, column)
+                return scored(claim, "contradicted", reason, error, evidence, (said,))
             return scored(claim, "not_in_source", reason, self._error(row, column), evidence)
         return scored(claim, "unscored", reason, evidence=evidence)
 
@@ -401,7 +412,11 @@ class AnswerVerifier(AnswerReader):
         if record is None or not self.is_sure(row) or not self.is_explicit:
             return None
         unit = self.labels[header].unit
-        said = self.records.said(self.name(row), record, header)
+        said = [
+            one
+            for one in self.records.said(self.name(row), record, header)
+            if one.about.bond != "unclear"
+        ]
         same = all(same_value(said[0].value, one.value, unit) for one in said)
         fits = all(self.is_of_kind(column, o.value) and (o.plain or _is_word(o)) for o in said)
         if not said or not same or not fits or header in self.scope.computed:
@@ -411,7 +426,7 @@ class AnswerVerifier(AnswerReader):
 
 def _is_word(said: Said) -> bool:
     """Whether a value is one word that a sentence about its entity gives: "a red flag"."""
-    return said.about.bond != "loose" and len(tokens_of(said.value.text).words) == 1
+    return said.about.sure and len(tokens_of(said.value.text).words) == 1
 
 
 def _asked(condition: ScopeCondition) -> str:

@@ -16,7 +16,7 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
-from tablemend.values.words import akin, content_words
+from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verifier.context_records import Record, Records, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.context_values import Label, StatedValue
@@ -29,6 +29,10 @@ _READ = 0.9  # share of the sentences about entities in which attributes are nam
 _SENTENCES = 3  # from which that can be told
 _UNMIXED = 0.7  # share of a column's cells that are of its kind
 _IN_WORDS = {"1": re.compile(r"\ban? ([\w-]+)"), "2": re.compile(r"\b(?:pair|couple) of ([\w-]+)")}
+_WORDS_BEFORE = re.compile(
+    r"(?<![\w'-])([a-z][\w'-]*(?:\s+(?:in|on|at|of|to|by|for|with|an?|the|about))*)\s+$"
+)
+_WORD_BEHIND = re.compile(r"\s+([^\W\d_][\w'-]*)")
 _LOOKED_AT = 20  # sentences of a record that state a cell
 _MANY = 500  # sentences of a record, of which none can be told to be a row's
 _PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
@@ -42,6 +46,7 @@ class Look:
         beside: sentences that give it to its attribute.
         free: sentences that state it and give it to no other attribute.
         claimed: other attributes that it is given to.
+        unclear: sentences that state it and may be about another entity.
         other: what its attribute is given instead.
         perhaps: the same where the wording leaves room for doubt.
     """
@@ -49,6 +54,7 @@ class Look:
     beside: list[int] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
     claimed: list[tuple[StatedValue, int]] = field(default_factory=list)
+    unclear: list[int] = field(default_factory=list)
     other: list[Said] = field(default_factory=list)
     perhaps: list[Said] = field(default_factory=list)
 
@@ -88,6 +94,7 @@ class AnswerReader:
         self.records = Records(self.reader, self.labels.values(), self.conditions, timed)
         # Each row and cell is looked up once.
         self._find = lru_cache(maxsize=None)(self.reader.places.find)
+        self._frames = lru_cache(maxsize=None)(self._rows_of_frames)
         self.look = lru_cache(maxsize=None)(self._look)
 
     def name(self, row: int) -> str:
@@ -199,8 +206,9 @@ class AnswerReader:
         said = self.records.said(name, record, header) if len(record.sentences) < _MANY else ()
         for one in said:
             if same_value(value, one.value, unit):
-                look.beside.append(one.about.sentence)
-            elif one.about.bond != "loose" and self.is_of_kind(column, one.value):
+                unclear = one.about.bond == "unclear"
+                (look.unclear if unclear else look.beside).append(one.about.sentence)
+            elif one.about.sure and self.is_of_kind(column, one.value):
                 (look.other if one.plain else look.perhaps).append(one)
         if not look.beside and self._is_said_in_words(value, header, record):
             look.free.append(record.sentences[0].sentence)
@@ -210,7 +218,9 @@ class AnswerReader:
                 for stated in self.records.readings(sentence)
                 if stated.span.start < span.end and span.start < stated.span.end
             ]
-            if any(stated.label == header for stated in readings):
+            if record.numbers[sentence].bond == "unclear":
+                look.unclear.append(sentence)
+            elif any(stated.label == header for stated in readings):
                 look.beside.append(sentence)
             elif claimed := [stated for stated in readings if stated.sure]:
                 look.claimed.append((claimed[0], sentence))
@@ -262,13 +272,44 @@ class AnswerReader:
         may have said it in another way.
         """
         looks = [self.look(row, column) for row in self.rows for column in self.filled(row)]
-        beside = sum(bool(look.beside) for look in looks)
+        beside = sum(bool(look.beside or look.other) for look in looks)
         free = sum(bool(look.free) and not look.beside for look in looks)
         if beside >= _FEWEST and beside >= _EXPLICIT * (beside + free):
             return True
         named = [n for n in range(len(self.reader.sentences)) if self.reader.names_in(n)]
         read = sum(any(one.sure for one in self.records.readings(number)) for number in named)
         return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
+
+    def stated_alike(self, row: int, column: int) -> list[Span]:
+        """The numbers that a row's sentences have in the same words as others have this column's.
+
+        In "Alba won 12 games. Orla won 9 games." it is the 9, where Alba's 12 is in the column.
+        """
+        record, frames = self.record(row), self._frames(column)
+        found = []
+        for about in record.sentences[:_LOOKED_AT] if record else ():
+            for span in self.reader.amounts(self.reader.sentences[about.sentence]):
+                frame = self._frame(span)
+                if about.sure and any(frame) and frames.get(frame, set()) - {row}:
+                    found.append(span)
+        return found
+
+    def _rows_of_frames(self, column: int) -> dict[tuple[str, str], set[int]]:
+        """The words around a column's numbers, with the rows that have them."""
+        found: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for row in self.rows if self.kinds[column] in ("number", "time") else ():
+            record = self.record(row)
+            for _, span in self.sentences_with(row, column, record) if record else ():
+                found[self._frame(span)].add(row)
+        return dict(found)
+
+    def _frame(self, place: Span) -> tuple[str, str]:
+        """The words directly before and behind a number; empty where they are a name or little."""
+        start, end = self.reader.sentences[self.reader.sentence_at(place.start)]
+        before = _WORDS_BEFORE.search(self.context, max(start, place.start - 40), place.start)
+        behind = _WORD_BEHIND.match(self.context, place.end, end)
+        word = behind[1] if behind and behind[1] not in LITTLE_WORDS else ""
+        return before[1] if before else "", word
 
     # places
 

@@ -33,6 +33,9 @@ _LICENCE = re.compile(
     rf"(?:(?:^|[\s,(:]){any_of('before_attribute')}|[\d%),;:\"]|\b(?:{ONE_TO_TWELVE}))[\s-]+$", re.I
 )
 _BEFORE_DIGIT = re.compile(r"\s+(?:in|on|at|by|to|with)\s+[$\u20ac\u00a3]?\d")
+# "a red LABEL": whether it is the value only other sentences of the kind can tell
+_ADJECTIVE = re.compile(rf"(?:^|[\s,]){_THE} ([\w'-]+(?: [\w'-]+){{0,2}}) $", re.I)
+_BOUNDARY = re.compile(r"\s*(?:[.,;]|and\b|$)")
 # "V as the LABEL", "V in LABEL"; "V is the LABEL of E"
 _VALUE_BEFORE = re.compile(rf"(?:^|[\s,;])(?:as|in|for|under)\s+(?:{_THE}\s+)?$", re.I)
 _NAMED_AS = re.compile(
@@ -120,7 +123,7 @@ def read_sentence(
     for number, piece in enumerate(pieces):
         if piece.label:
             segment = _Segment(reader, span, pieces, number, taken)
-            found = segment.before() or segment.after()
+            found = segment.before() or segment.after() or segment.adjective()
             if found is not None:
                 taken = max(taken, found[0].end)
                 yield StatedValue(piece.label, *found)
@@ -129,19 +132,19 @@ def read_sentence(
 def _find_labels(
     reader: ContextReader, sentence: Span, labels: Sequence[Label], names: Sequence[Span]
 ) -> Iterator[Piece]:
-    """Where attributes are named: in the same words, else in forms of them.
+    """Where attributes are named: as they are spelled, in the same words, in forms of them.
 
-    A word belongs to one of them, the longest first, a whole name before a part of one.
+    A word belongs to one of them, the longest first.
     """
-    tokens = reader.tokens(sentence)
+    tokens, text = reader.tokens(sentence), reader.text
     free = [not any(name.start <= token.start < name.end for name in names) for token in tokens]
-    forms = [(form, n, label.name) for label in labels for n, form in enumerate(label.forms)]
-    forms.sort(key=lambda one: (-len(one[0]), one[1]))
+    forms = [(form, label.name) for label in labels for form in label.forms]
+    forms.sort(key=lambda one: -len(one[0]))
     found: set[str] = set()
-    steps: tuple[Callable[[str, str], bool], ...] = (str.__eq__, akin)
-    for same in steps:
-        for form, _, label in forms:
-            if same is akin and label in found:
+    for step in ("spelled", "same", "akin"):
+        same: Callable[[str, str], bool] = akin if step == "akin" else str.__eq__
+        for form, label in forms:
+            if step == "akin" and label in found:
                 continue
             for place in range(len(tokens) - len(form) + 1):
                 run = range(place, place + len(form))
@@ -149,8 +152,13 @@ def _find_labels(
                     continue
                 start, end = tokens[place].start, tokens[run[-1]].end
                 whole = start + len(label)
-                if reader.text[start:whole].lower() == label.lower():  # "Length (m)"
-                    end = max(end, whole)
+                if (
+                    text[start:whole].lower() == label.lower()
+                    and not text[whole : whole + 1].isalnum()
+                ):
+                    end = max(end, whole)  # "completion %", "Length (m)"
+                elif step == "spelled":
+                    continue
                 free[run.start : run.stop] = [False] * len(form)
                 piece = Piece(start, end, label)
                 if _is_licensed(reader, piece):
@@ -161,8 +169,10 @@ def _find_labels(
 def _is_licensed(reader: ContextReader, piece: Piece) -> bool:
     """Whether words stand where an attribute does: behind an article, an amount, before a link."""
     text = reader.text
+    before = text[max(0, piece.start - 24) : piece.start]
     return bool(
-        _LICENCE.search(text[max(0, piece.start - 24) : piece.start])
+        _LICENCE.search(before)
+        or (_ADJECTIVE.search(before) and _BOUNDARY.match(text, piece.end))
         or _VALUE_AFTER.match(text[piece.end : piece.end + 40])
         or _BEFORE_DIGIT.match(text[piece.end : piece.end + 24])
         or reader.starts[reader.sentence_at(piece.start)] == piece.start
@@ -257,6 +267,13 @@ class _Segment:
                 words = self._text[slice(*found[0])].split()
                 return found[0], found[1] and all(word[:1].isupper() for word in words)
         return None
+
+    def adjective(self) -> Found:
+        """The words between an article and an attribute: "a red flag"."""
+        match = _ADJECTIVE.search(self._left)
+        if match is None or not _EDGE_WORDS.isdisjoint(match[1].split()):
+            return None
+        return Span(self._start + match.start(1), self._start + match.end(1)), False
 
     def _last_part(self, span: Span) -> Found:
         """What stands last in a listing; unsure where more than one thing stands there."""
