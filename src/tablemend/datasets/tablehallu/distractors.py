@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from datetime import date
 from random import Random
 
-from tablemend.datasets.tablehallu.columns import Kind, TypedTable, read_date, read_number
+from tablemend.datasets.tablehallu.columns import (
+    DIGITS,
+    Kind,
+    TypedTable,
+    read_date,
+    read_number,
+)
 from tablemend.datasets.tablehallu.invented_names import NameGuard, forms_of, invent_name
 from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.scope import Bound, Row
@@ -16,7 +22,6 @@ from tablemend.tables.table import Cell
 
 BATCH = 64
 MAX_INVENTED = 1024
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 Orders = tuple[float | None, ...]
 
 
@@ -97,7 +102,7 @@ def _order_of(cell: Cell, kind: Kind) -> float | None:
 
 def move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
     """A neighbouring number, written in the same way."""
-    match = _DIGITS.search(cell)
+    match = DIGITS.search(cell)
     if match is None:
         return cell, order
     size = float(match[0].replace(",", ""))
@@ -110,7 +115,7 @@ def move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
 
 def write_number(cell: str, size: float) -> str:
     """Another number in place of the cell's digits, with its separators and decimals."""
-    match = _DIGITS.search(cell)
+    match = DIGITS.search(cell)
     if match is None:
         return cell
     decimals = len(match[0].partition(".")[2])
