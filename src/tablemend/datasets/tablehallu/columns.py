@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Literal
 
@@ -98,6 +99,7 @@ def clean_cell(cell: Cell) -> Cell:
     return None if is_blank(text) else text
 
 
+@lru_cache(maxsize=1 << 16)
 def read_number(text: str) -> tuple[float, str, str] | None:
     """Value, prefix and suffix of an unambiguous number; codes such as ``007`` are none.
 
@@ -113,6 +115,7 @@ def read_number(text: str) -> tuple[float, str, str] | None:
     return (-value if number.value < 0 else value), prefix, suffix
 
 
+@lru_cache(maxsize=1 << 16)
 def read_date(text: str) -> float | None:
     """Ordinal of a date whose day, month and year are unambiguous (no ``07/09/2003``)."""
     readings = read_value(text).dates

@@ -105,22 +105,11 @@ def move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
     match = DIGITS.search(cell)
     if match is None:
         return cell, order
-    size = float(match[0].replace(",", ""))
-    is_whole = "." not in match[0]
-    moved = size * (0.6 + 0.9 * rng.random()) + (rng.randint(0, 3) if is_whole else 0.0)
-    written = write_number(cell, moved)
-    number = read_number(written)
-    return (written, number[0]) if number else (cell, order)
-
-
-def write_number(cell: str, size: float) -> str:
-    """Another number in place of the cell's digits, with its separators and decimals."""
-    match = DIGITS.search(cell)
-    if match is None:
-        return cell
-    decimals = len(match[0].partition(".")[2])
-    text = f"{size:,.{decimals}f}" if "," in match[0] else f"{size:.{decimals}f}"
-    return f"{cell[: match.start()]}{text}{cell[match.end() :]}"
+    size, decimals = abs(order), len(match[0].partition(".")[2])
+    moved = size * (0.6 + 0.9 * rng.random()) + (0.0 if decimals else rng.randint(0, 3))
+    text = f"{moved:,.{decimals}f}" if "," in match[0] else f"{moved:.{decimals}f}"
+    value = float(text.replace(",", ""))
+    return f"{cell[: match.start()]}{text}{cell[match.end() :]}", -value if order < 0 else value
 
 
 def move_date(cell: str, order: float, rng: Random) -> tuple[str, float]:
