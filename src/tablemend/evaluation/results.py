@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.evaluation.systems import hash_examples, model_of
 from tablemend.generations import Generations, Scored, ScoredSystems
-from tablemend.recipe.experiment import STAGES, Comparison
+from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Judgement
 from tablemend.reports.second_scorer import tabulate_second
 from tablemend.reports.tabulation import RESULTS_VERSION, Judgements, cost, tabulate
@@ -55,7 +54,6 @@ def write_results(
         "n": len(examples),
         "scorer": _scorer_name(judgements),
         "cut": config.evaluation.cut,
-        "warnings": list(_warnings(config, run)),
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
         "seed": config.evaluation.seed,
         "format": task.format,
@@ -93,19 +91,6 @@ def write_results(
     noted = {"asked": asked, "second_scorer": results["second"]["scorer"]}
     run.record("compare", {name: results[name] for name in kept} | noted)
     return results
-
-
-def _warnings(config: Comparison, run: Run) -> Iterator[str]:
-    """What a reader must know of the checkpoints: trainings that ended before their steps."""
-    for system, own in config.evaluation.systems.items():
-        if own.after:
-            continue
-        name = model_of(config, system).model
-        made = run if name == config.stage else Run(Path(name).parent)
-        for stage in STAGES.values():
-            if (made.path / f"{stage}.yaml").is_file():  # or its manifest may be another's
-                early = made.recorded(stage).get("ended_early")
-                yield from [f"{system}: {early}"] if early else []
 
 
 def share_seconds(
