@@ -300,7 +300,7 @@ class ContextReader:
                 carries_on = True
                 bond = "carried" if len(current) == 1 and not unclear else bond
             else:
-                carries_on = self._goes_on(span) or not self.names_foreign(number)
+                carries_on = not self.names_foreign(number)
             for name in current if carries_on else ():
                 if name not in named:
                     found[name].append(About(number, bond))
@@ -321,13 +321,6 @@ class ContextReader:
     def _small_words(self) -> frozenset[str]:
         """Words that the text writes without a capital somewhere."""
         return frozenset(re.findall(r"(?<![\w'\u2019-])[a-z][\w'\u2019-]+", self.text))
-
-    def _goes_on(self, sentence: Span) -> bool:
-        """Whether a pronoun stands in a sentence before any foreign name."""
-        pronoun = _PERSONAL.search(self.text, *sentence)
-        if pronoun is None or not self._is_capitalised:
-            return False
-        return not self.has_foreign(Span(sentence.start, pronoun.start()))
 
     @cached_property
     def carriers(self) -> dict[int, str]:

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tablemend.values.number_words import ONE_TO_TWELVE
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import tokens_of
@@ -28,14 +27,8 @@ _THE = r"(?:the|its|his|her|their|an?)"
 _VALUE_AFTER = re.compile(
     rf"\s*:\s*|\s+(?:{any_of('figure')}\s+)?{any_of('value_link')}\b\s*:?\s*", re.I
 )
-# Words stand where an attribute does, not inside a value ("Hill High School"), behind these.
-_LICENCE = re.compile(
-    rf"(?:(?:^|[\s,(:]){any_of('before_attribute')}|[\d%),;:\"]|\b(?:{ONE_TO_TWELVE}))[\s-]+$", re.I
-)
-_BEFORE_DIGIT = re.compile(r"\s+(?:in|on|at|by|to|with)\s+[$\u20ac\u00a3]?\d")
 # "a red LABEL": whether it is the value only other sentences of the kind can tell
 _ADJECTIVE = re.compile(rf"(?:^|[\s,]){_THE} ([\w'-]+(?: [\w'-]+){{0,2}}) $", re.I)
-_BOUNDARY = re.compile(r"\s*(?:[.,;]|and\b|$)")
 # "V as the LABEL", "V in LABEL"; "V is the LABEL of E"
 _VALUE_BEFORE = re.compile(rf"(?:^|[\s,;])(?:as|in|for|under)\s+(?:{_THE}\s+)?$", re.I)
 _NAMED_AS = re.compile(
@@ -160,23 +153,8 @@ def _find_labels(
                 elif step == "spelled":
                     continue
                 free[run.start : run.stop] = [False] * len(form)
-                piece = Piece(start, end, label)
-                if _is_licensed(reader, piece):
-                    found.add(label)
-                    yield piece
-
-
-def _is_licensed(reader: ContextReader, piece: Piece) -> bool:
-    """Whether words stand where an attribute does: behind an article, an amount, before a link."""
-    text = reader.text
-    before = text[max(0, piece.start - 24) : piece.start]
-    return bool(
-        _LICENCE.search(before)
-        or (_ADJECTIVE.search(before) and _BOUNDARY.match(text, piece.end))
-        or _VALUE_AFTER.match(text[piece.end : piece.end + 40])
-        or _BEFORE_DIGIT.match(text[piece.end : piece.end + 24])
-        or reader.starts[reader.sentence_at(piece.start)] == piece.start
-    )
+                found.add(label)
+                yield Piece(start, end, label)
 
 
 class _Segment:
