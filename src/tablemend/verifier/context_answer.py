@@ -308,8 +308,9 @@ class AnswerReader:
         start, end = self.reader.sentences[self.reader.sentence_at(place.start)]
         before = _WORDS_BEFORE.search(self.context, max(start, place.start - 40), place.start)
         behind = _WORD_BEHIND.match(self.context, place.end, end)
-        word = behind[1] if behind and behind[1] not in LITTLE_WORDS else ""
-        return before[1] if before else "", word
+        found = (match[1] if match else "" for match in (before, behind))
+        left, right = ("" if word.split(" ")[0] in LITTLE_WORDS else word for word in found)
+        return left, right
 
     # places
 
