@@ -50,7 +50,6 @@ FIELDS = {
     "train.global_batch": "rows",
     "train.epochs": "seconds",
     "train.max_steps": "seconds",
-    "train.minutes": "seconds",
 }
 """Keys of a recipe that a field of the benchmark sets."""
 COLUMNS = ("try", "result", "tokens/s", "TFLOP/s", "MFU", "peak GiB", "planned GiB")
@@ -209,7 +208,7 @@ def recipe_of(config: Benchmark, settings: Try) -> Experiment:
 
     name = config.recipe or ("qwen3-8b" if torch.cuda.is_available() else "tiny")
     own = ["train.micro_batch=1", f"train.global_batch={config.rows}"]
-    own += ["train.epochs=null", "train.max_steps=1000000", "train.minutes=null"]
+    own += ["train.epochs=null", "train.max_steps=1000000"]
     read = parse(Experiment, [f"recipe={name}", *own, *settings.overrides, *config.overrides])
     length = min(config.length, read.model.context_length)
     return read.model_copy(update={"train": read.train.model_copy(update={"max_length": length})})

@@ -126,7 +126,6 @@ def case_of(
         "max_length": length,
         "max_steps": STEPS,
         "epochs": None,
-        "minutes": None,
     }
     changed = {"train": config.train.model_copy(update=update)}
     if isinstance(config, GrpoExperiment):

@@ -174,8 +174,7 @@ def _drawn(folder: Path) -> int:
 
 def _exact(results: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the exact scorer says, by system and context."""
-    (name,) = (one for one in results["second"]["scorers"] if one.startswith("exact"))
-    found: Mapping[str, Any] = results["second"]["systems"][name]
+    found: Mapping[str, Any] = results["second"]["systems"]
     return found
 
 
@@ -184,18 +183,16 @@ def _values(run: Run) -> dict[tuple[str, str], dict[str, dict[str, float]]]:
     found: dict[tuple[str, str], dict[str, dict[str, float]]] = defaultdict(
         lambda: {measure: {} for measure in MEASURES}
     )
-    for line in read_jsonl(run.path / "judgements.jsonl"):
-        if not line["unscored"]:
-            own, example = found[line["system"], line["context"]], line["example_id"]
-            own["detector"][example] = float(bool(line["findings"]))
-            part, total = line["shares"]["row_recall"]
-            own["row_recall"][example] = part / (total or 1)
-    for line in read_jsonl(run.path / "opinions.jsonl"):
-        if not line["unscored"]:
-            own, example = found[line["system"], line["context"]], line["example_id"]
-            own["exact"][example] = float(line["hallucinated"])
-            if line["row_recall"] is not None:
-                own["exact_recall"][example] = line["row_recall"]
+    for name, wrong, recall in (
+        ("judgements", "detector", "row_recall"),
+        ("second_judgements", "exact", "exact_recall"),
+    ):
+        for line in read_jsonl(run.path / f"{name}.jsonl"):
+            if not line["unscored"]:
+                own, example = found[line["system"], line["context"]], line["example_id"]
+                own[wrong][example] = float(bool(line["findings"]))
+                part, total = line["shares"]["row_recall"]
+                own[recall][example] = part / (total or 1)
     return dict(found)
 
 

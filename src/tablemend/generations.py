@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.exact_match import Opinion
 from tablemend.records import Answer, ContextKind, Judgement
 from tablemend.runs import Store, hash_settings, settings_of
 
@@ -61,12 +60,12 @@ class Scored:
     Attributes:
         stored: the answer.
         judgement: the detector's.
-        opinions: one of each second scorer, in the same order everywhere.
+        second: the second scorer's; ``None`` where there is none.
     """
 
     stored: Stored
     judgement: Judgement
-    opinions: tuple[Opinion, ...] = ()
+    second: Judgement | None = None
 
 
 ScoredSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Scored]]]

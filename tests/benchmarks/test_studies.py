@@ -97,16 +97,8 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unscored: set[str]) -
         for context in ("clean", "adversarial")
         for one in ids
     ]
-    opinions = [
-        {
-            **{key: line[key] for key in ("example_id", "system", "context", "unscored")},
-            "hallucinated": bool(line["findings"]),
-            "row_recall": None if line["findings"] else 1.0,
-        }
-        for line in lines
-    ]
     write_jsonl(run.path / "judgements.jsonl", lines)
-    write_jsonl(run.path / "opinions.jsonl", opinions)
+    write_jsonl(run.path / "second_judgements.jsonl", lines)
     scored = [one for one in ids if one not in unscored]
 
     def rate(system: str) -> dict[str, Any]:
@@ -131,7 +123,7 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unscored: set[str]) -
             "data": {},
             "systems": {system: dict.fromkeys(both, own[system]) for system in wrong},
             "cost": {system: dict.fromkeys(both, cost) for system in wrong},
-            "second": {"scorers": ["exact 1"], "systems": {"exact 1": second}},
+            "second": {"scorer": "exact 1", "systems": second},
         },
     )
 
@@ -170,7 +162,7 @@ def test_figures_are_means_over_seeds_and_unscored_answers_count_nowhere(
         assert own[side]["n"] == 3
         assert own[side]["low"] < 0.5 < own[side]["high"]
     assert own["row_recall"]["rate"] == pytest.approx((0.5 + 0.75 + 1) / 3)
-    assert own["exact_recall"]["rate"] == 1.0  # where the exact judge has one
+    assert own["exact_recall"]["rate"] == own["row_recall"]["rate"]
     assert own["unscored"] == 0.25
     assert own["calls"] == 2 and own["completion_tokens"] == 10
     assert own["disagreement"] == 2 and own["answers"] == 8

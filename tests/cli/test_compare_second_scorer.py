@@ -74,13 +74,12 @@ def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
 def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path: Path) -> None:
     results = compare(recipe)
     detector = results["systems"]["base"]["adversarial"]["total_hallu"]["rate"]
-    exact = results["second"]["systems"]["exact 1"]["base"]["adversarial"]
+    exact = results["second"]["systems"]["base"]["adversarial"]
     assert (detector, exact["total_hallu"]["rate"]) == (1 / N, 2 / N)
-    assert exact["differences"] == {"extra_row": 2}
     agreement = exact["agreement"]
     assert agreement["examples"] == {"detector_only": [], "second_only": [EXAMPLES[0].id]}
     assert (agreement["both"], agreement["neither"], agreement["disagreement"]) == (1, N - 2, 1)
-    (test,) = results["second"]["paired"]["exact 1"]
+    (test,) = results["second"]["paired"]
     assert (test["system_a"], test["system_b"], test["n"], test["p"]) == ("base", "other", N, 1.0)
     assert any(
         line.startswith("| TotalHallu, exact") for line in terminal_table(results).splitlines()
@@ -88,10 +87,9 @@ def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path:
     for name in ("report.md", "report.html"):
         page = (tmp_path / "run" / name).read_text(encoding="utf-8")
         assert "TotalHallu, exact" in page and EXAMPLES[0].id in page
-    said = [
-        line for line in read_jsonl(tmp_path / "run" / "opinions.jsonl") if line["hallucinated"]
-    ]
-    assert len(said) == 4 and "once more" not in said[0]["differences"][0]["text"]
+    lines = read_jsonl(tmp_path / "run" / "second_judgements.jsonl")
+    types = [finding["type"] for line in lines for finding in line["findings"]]
+    assert types == ["extra_row"] * 4
 
 
 def test_an_old_run_is_scored_again_without_generating(
@@ -100,14 +98,14 @@ def test_an_old_run_is_scored_again_without_generating(
     compare(recipe, "evaluation.second_scorer=none")
     path = tmp_path / "run" / "results.json"
     results = json.loads(path.read_text())
-    assert results["second"]["scorers"] == []
+    assert results["second"]["scorer"] is None
     assert "No second scorer" in terminal_and_page(tmp_path / "run")
     path.write_text(json.dumps(results | {"version": 1}))
-    with pytest.raises(TablemendError, match=r"version 1, not 3.*run the comparison"):
+    with pytest.raises(TablemendError, match=r"version 1, not 4.*run the comparison"):
         write_reports(tmp_path / "run")
     count = len(server.bodies)
     again = compare(recipe, "rescore=true")
-    assert again["second"]["scorers"] == ["exact 1"]
+    assert again["second"]["scorer"] == "exact 1"
     assert len(server.bodies) == count
 
 

@@ -89,7 +89,7 @@ def test_the_command_trains_then_says_that_it_is_finished(
 def test_two_processes_prefer_as_one_does_and_one_goes_on(
     make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Four pairs are left of 16 for the second step of 12: one process has three, one has one."""
+    """Each pass has one step of 12 pairs, and leaves four others of the 16 out."""
     pairs = injected_pairs(tmp_path / "pairs", small_data(16))
     given = (
         *(f"dpo.pairs.path={pairs}", "dpo.pairs.sampled=0", "dpo.sft_weight=0"),
@@ -104,7 +104,7 @@ def test_two_processes_prefer_as_one_does_and_one_goes_on(
     facts = json.loads(Run.of(config).manifest.read_text())["dpo"]
     assert (facts["strategy"], facts["world_size"]) == ("ddp", 2)
     assert logged(facts, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
-    assert facts["tokens"] == one["tokens"] + 2 * 2 * 2  # two pairs of two tokens and no more
+    assert facts["tokens"] == one["tokens"] and facts["left_out_of_each_pass"] == 4
     shutil.rmtree(Run.of(config).model)
     shutil.rmtree(Run.of(config).path / "dpo" / "checkpoint-2")
     capsys.readouterr()

@@ -51,8 +51,8 @@ def train(config: Trained) -> tuple[Run, dict[str, Any]]:
         **_start(config),
         **stage.train(trainer, config, run),
     }
-    facts["answer"] = saving.save(trainer, config, run, tokenizer, prepared.prompts[:2], facts)
-    return run, facts
+    saving.save(trainer, config, run, tokenizer, prepared.prompts[:2], facts)
+    return run, {**facts, "answer": run.recorded(config.stage)["first_answer"]}
 
 
 def interrupt(config: Trained, step: int) -> Run:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.evaluation.systems import hash_examples, model_of
 from tablemend.generations import Generations, Scored, ScoredSystems
-from tablemend.recipe.experiment import STAGES, Comparison
-from tablemend.records import ContextKind
-from tablemend.reports.second_scorers import tabulate_second
+from tablemend.recipe.experiment import Comparison
+from tablemend.records import ContextKind, Judgement
+from tablemend.reports.second_scorer import tabulate_second
 from tablemend.reports.tabulation import RESULTS_VERSION, Judgements, cost, tabulate
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample
-
-T = TypeVar("T")
 
 
 def write_results(
     scored: ScoredSystems, examples: Sequence[Sample], config: Comparison, run: Run
 ) -> dict[str, Any]:
-    """Write examples.jsonl, views.jsonl, judgements.jsonl, opinions.jsonl and results.json.
+    """Write examples, views, judgements of both scorers (.jsonl), and results.json.
 
     Returns:
         The results.
@@ -36,7 +33,7 @@ def write_results(
     }
     tables = {sample.id: sample.source_hash for sample in examples}
     judgements = _of_each(scored, lambda one: one.judgement)
-    opinions = _of_each(scored, lambda one: one.opinions)
+    second = _of_each(scored, lambda one: one.second)
     options = {system: config.options_of(config.evaluation.systems[system]) for system in scored}
     settings = {
         system: generations.settings(system, next(iter(kinds))) for system, kinds in scored.items()
@@ -57,7 +54,6 @@ def write_results(
         "n": len(examples),
         "scorer": _scorer_name(judgements),
         "cut": config.evaluation.cut,
-        "warnings": list(_warnings(config, run)),
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
         "seed": config.evaluation.seed,
         "format": task.format,
@@ -75,16 +71,14 @@ def write_results(
             for system, kinds in scored.items()
         },
         **tabulate(judgements, views, task.metrics, tables),
-        "second": tabulate_second(opinions, judgements, tables),
+        "second": tabulate_second(second, judgements, tables),
     }
     write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])
     write_jsonl(
         run.path / "views.jsonl", [one.to_json() for own in views.values() for one in own.values()]
     )
-    judged = _lines(scored, lambda one: [one.judgement.to_json()])
-    write_jsonl(run.path / "judgements.jsonl", list(judged))
-    said = _lines(scored, lambda one: [asdict(opinion) for opinion in one.opinions])
-    write_jsonl(run.path / "opinions.jsonl", list(said))
+    write_jsonl(run.path / "judgements.jsonl", list(_lines(judgements)))
+    write_jsonl(run.path / "second_judgements.jsonl", list(_lines(second)))
     write_json(run.path / "results.json", results)
     kept = ("recipe", "n", "scorer", "cut", "data", "settings", "cost")
     asked = {
@@ -94,22 +88,9 @@ def write_results(
         }
         for system, own in options.items()
     }
-    noted = {"asked": asked, "second_scorers": results["second"]["scorers"]}
+    noted = {"asked": asked, "second_scorer": results["second"]["scorer"]}
     run.record("compare", {name: results[name] for name in kept} | noted)
     return results
-
-
-def _warnings(config: Comparison, run: Run) -> Iterator[str]:
-    """What a reader must know of the checkpoints: trainings that ended before their steps."""
-    for system, own in config.evaluation.systems.items():
-        if own.after:
-            continue
-        name = model_of(config, system).model
-        made = run if name == config.stage else Run(Path(name).parent)
-        for stage in STAGES.values():
-            if (made.path / f"{stage}.yaml").is_file():  # or its manifest may be another's
-                early = made.recorded(stage).get("ended_early")
-                yield from [f"{system}: {early}"] if early else []
 
 
 def share_seconds(
@@ -159,25 +140,21 @@ def _scorer_name(judgements: Judgements) -> str:
     return names.pop()
 
 
-def _of_each(
-    scored: ScoredSystems, pick: Callable[[Scored], T]
-) -> dict[str, dict[ContextKind, dict[str, T]]]:
-    """A part of every scored answer, by system, context and example."""
+def _of_each(scored: ScoredSystems, pick: Callable[[Scored], Judgement | None]) -> Judgements:
+    """One scorer's judgements, by system, context and example; none of one that there is not."""
     return {
         system: {
-            context: {example_id: pick(one) for example_id, one in own.items()}
+            context: {name: said for name, one in own.items() if (said := pick(one)) is not None}
             for context, own in kinds.items()
         }
         for system, kinds in scored.items()
     }
 
 
-def _lines(
-    scored: ScoredSystems, read: Callable[[Scored], list[dict[str, Any]]]
-) -> Iterator[dict[str, Any]]:
+def _lines(judgements: Judgements) -> Iterator[dict[str, Any]]:
     """What was said of every answer, each with its place."""
-    for system, kinds in scored.items():
+    for system, kinds in judgements.items():
         for context, own in kinds.items():
-            for example_id, one in own.items():
+            for example_id, said in own.items():
                 place = {"example_id": example_id, "system": system, "context": context}
-                yield from (place | said for said in read(one))
+                yield place | said.to_json()

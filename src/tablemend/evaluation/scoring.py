@@ -12,7 +12,6 @@ from typing import Any
 
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import asked_of
-from tablemend.exact_match import Difference, Opinion
 from tablemend.generations import Generations, Scored, ScoredSystems, Stored
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Finding, Judgement
@@ -95,23 +94,18 @@ def _score_part(
         one.sample.id: Scored(
             stored[one.sample.id],
             _fault_cut(stored[one.sample.id], judgement, task),
-            (_second_opinion(stored[one.sample.id], one, task),) if has_second else (),
+            _second_opinion(stored[one.sample.id], one, task) if has_second else None,
         )
         for one, judgement in zip(submissions, judgements, strict=True)
     }
 
 
-def _second_opinion(stored: Stored, submission: Submission[Any], task: Task[Any]) -> Opinion:
+def _second_opinion(stored: Stored, submission: Submission[Any], task: Task[Any]) -> Judgement:
     """What the second scorer says of one answer; what was cut or failed is as for the detector."""
-    assert task.second_scorer is not None
     if submission.unscored:
-        return Opinion(task.second_scorer, hallucinated=False, unscored=submission.unscored)
-    if is_cut(stored):
-        cut = (Difference("unreadable", "cut at the token limit"),)
-        return Opinion(task.second_scorer, True, cut, row_recall=0.0, whole=False)
-    opinion = task.second_opinion(submission)
-    assert opinion is not None
-    return opinion
+        assert task.second_scorer is not None
+        return Judgement(unscored=submission.unscored, scorer=task.second_scorer)
+    return _fault_cut(stored, task.second_opinion(submission), task)
 
 
 def is_cut(stored: Stored) -> bool:

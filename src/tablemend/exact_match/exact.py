@@ -40,7 +40,7 @@ class Difference:
         text: what and where, in one line.
     """
 
-    kind: Kind | Literal["model"]
+    kind: Kind
     text: str
 
 
@@ -49,20 +49,14 @@ class Opinion:
     """What a second scorer says of one answer.
 
     Attributes:
-        scorer: its name and version.
-        hallucinated: whether the answer says or does anything that it should not.
-        differences: why.
-        row_recall: share of the gold rows whose key the answer has; ``None`` from a scorer that
-            does not count.
-        whole: whether the answer is the gold table, none of its rows missing; ``None`` likewise.
+        differences: what it says or does that it should not.
+        found, rows: gold rows whose key the answer has, and all gold rows.
         unscored: why there is no verdict; empty where there is one.
     """
 
-    scorer: str
-    hallucinated: bool
     differences: tuple[Difference, ...] = ()
-    row_recall: float | None = None
-    whole: bool | None = None
+    found: int = 0
+    rows: int = 0
     unscored: str = ""
 
 
@@ -90,22 +84,19 @@ def compare_exactly(
         tuple(map(_plain, columns)), tuple(tuple(cell or "" for cell in row) for row in rows)
     )
     if problem := _why_not(gold, sort_column):
-        return Opinion(SCORER, hallucinated=False, unscored=problem)
+        return Opinion(unscored=problem)
+    count = len(_filled(gold.rows))
     try:
         answer = read_answer(text, format)
     except Unreadable as error:
-        return _faulty(Difference("unreadable", str(error)))
+        return Opinion((Difference("unreadable", str(error)),), 0, count)
     body = _filled(answer.rows)
     if not body and not answer.columns:
-        return Opinion(SCORER, hallucinated=False, row_recall=0.0, whole=False)
+        return Opinion((), 0, count)
     if tuple(map(_plain, answer.columns)) != gold.columns:
         said = f"{' | '.join(answer.columns)} instead of {' | '.join(columns)}"
-        return _faulty(Difference("columns", said))
+        return Opinion((Difference("columns", said),), 0, count)
     return _compare_rows(gold, body, sort_column)
-
-
-def _faulty(difference: Difference) -> Opinion:
-    return Opinion(SCORER, True, (difference,), row_recall=0.0, whole=False)
 
 
 def _why_not(gold: Grid, sort_column: str | None) -> str:
@@ -139,13 +130,7 @@ def _compare_rows(
         found.append(same.pop(0))
         differences += _compare_cells(table.columns, gold[found[-1]], row, number)
     differences += _compare_order(table.columns, gold, found, sort_column)
-    return Opinion(
-        SCORER,
-        bool(differences),
-        tuple(differences),
-        row_recall=len(found) / len(gold),
-        whole=not differences and len(found) == len(gold),
-    )
+    return Opinion(tuple(differences), len(found), len(gold))
 
 
 def _key_columns(gold: Sequence[tuple[Value, ...]]) -> tuple[int, ...]:

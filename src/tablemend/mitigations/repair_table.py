@@ -29,7 +29,7 @@ from tablemend.verifier.context import VERSION as VERIFIER
 from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
 from tablemend.verifier.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/3"
+VERSION = "repair-table/4"
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 

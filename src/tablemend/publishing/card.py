@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +28,6 @@ from tablemend.reports.wording import (
     metrics_of,
     say_cut,
     say_tests,
-    second_scorers,
     short_name,
     tests_of,
     total_of,
@@ -177,10 +175,10 @@ def _tests(scores: Scores, context: ContextKind) -> list[str]:
             continue
         tests = tests_of(results["paired"], context, TOTAL, base, scores.system)
         said += say_tests(tests, results["systems"], total)
-        for scorer in second_scorers(results):
-            tests = tests_of(second["paired"][scorer], context, TOTAL, base, scores.system)
-            sentences = say_tests(tests, second["systems"][scorer], total)
-            said += [f"By {short_name(scorer)}: {sentence}" for sentence in sentences]
+        if second["scorer"]:
+            tests = tests_of(second["paired"], context, TOTAL, base, scores.system)
+            sentences = say_tests(tests, second["systems"], total)
+            said += [f"By {short_name(second['scorer'])}: {sentence}" for sentence in sentences]
     return said
 
 
@@ -237,11 +235,10 @@ def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate
         for metric in metrics_of(results):
             if metric.name == TOTAL or metric.kind == "share":
                 yield context, metric.name, metric.title, results["scorer"], own[metric.name]
-        for scorer in second_scorers(results):
-            second = results["second"]["systems"][scorer][scores.system][context]
-            name = f"TotalHallu, {short_name(scorer)}"
-            slug = re.sub(r"\W+", "_", short_name(scorer))
-            yield context, f"total_hallu_{slug}", name, scorer, second["total_hallu"]
+        if scorer := results["second"]["scorer"]:
+            rate = results["second"]["systems"][scores.system][context][TOTAL]
+            short = short_name(scorer)
+            yield context, f"{TOTAL}_{short}", f"TotalHallu, {short}", scorer, rate
 
 
 def model_index(scores: Scores) -> list[EvalResult]:

@@ -12,7 +12,7 @@ from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.recorded import Recorded, chain_of
 from tablemend.records import ContextKind
 from tablemend.reports.stored_results import read_results
-from tablemend.reports.wording import contexts_of, second_scorers
+from tablemend.reports.wording import contexts_of
 from tablemend.training.checkpoints import revision_of
 
 LOWEST_SCORED = 0.5
@@ -113,7 +113,7 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
                     f"verdicts: {1 - scored:.0%} of the answers of {system} on {context} contexts "
                     "are unscored"
                 )
-    if recorded.config.task_of().second_scorer is not None and not second_scorers(scores.results):
+    if recorded.config.task_of().second_scorer and not scores.results["second"]["scorer"]:
         found.append(
             "a second scorer (eval/compare.py ... rescore=true evaluation.second_scorer=exact)"
         )

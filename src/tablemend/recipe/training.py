@@ -52,8 +52,6 @@ class Train(Section):
     """Passes over the data; give epochs or max_steps."""
     max_steps: int | None = Field(default=None, ge=1)
     """Optimizer steps; give epochs or max_steps."""
-    minutes: float | None = Field(default=None, gt=0)
-    """Time budget: training ends there at the latest, the schedule with it."""
     learning_rate: float = Field(gt=0, le=1)
     """Peak learning rate of AdamW."""
     scheduler: Literal["constant", "linear", "cosine"] = "cosine"

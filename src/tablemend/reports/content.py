@@ -19,7 +19,6 @@ from tablemend.reports.wording import (
     percent,
     points,
     say_tests,
-    second_scorers,
     short_name,
     tests_of,
     total_of,
@@ -99,14 +98,11 @@ def rate_table(
         if metric.name == TOTAL:
             strong.add(len(rows))
         rows.append([Cell(metric.title), *(_rate(own[system][metric.name]) for system in systems)])
-        for scorer in second_scorers(results) if metric.name == TOTAL else ():
-            second = results["second"]["systems"][scorer]
-            rows.append(
-                [
-                    Cell(f"TotalHallu, {short_name(scorer)}", title=scorer),
-                    *(_rate(second[system][context][TOTAL]) for system in systems),
-                ]
-            )
+        second = results["second"]
+        if metric.name == TOTAL and second["scorer"]:
+            rates = (_rate(second["systems"][system][context][TOTAL]) for system in systems)
+            name = f"TotalHallu, {short_name(second['scorer'])}"
+            rows.append([Cell(name, title=second["scorer"]), *rates])
     rows.append([Cell("scored answers (n)"), *(Cell(str(one[TOTAL]["n"])) for one in own.values())])
     for reason, name in ENDINGS.items():
         endings = [results["cost"][system][context]["finish_reasons"] for system in systems]
@@ -214,32 +210,28 @@ def _before_after(
 
 # ---- the scorers' agreement ----
 
-_AGREEMENT = (
-    "second scorer|system|context|both scored|both: error|detector alone|second alone|kappa"
-).split("|")
+_AGREEMENT = "system|context|both scored|both: error|detector alone|second alone|kappa".split("|")
 
 
 def agreement_table(results: Results, systems: Sequence[str] | None = None) -> Rows | None:
-    """How often each second scorer says what the detector says; ``None`` without a second one."""
+    """How often the second scorer says what the detector says; ``None`` without one."""
     rows = [
         [
-            short_name(scorer),
             system,
             context,
             *(str(own[name]) for name in ("n", "both", "detector_only", "second_only")),
             DASH if own["kappa"] is None else f"{own['kappa']:.2f}",
         ]
-        for scorer, system, context, own in _agreements(results)
+        for system, context, own in _agreements(results)
         if systems is None or system in systems
     ]
     return _plain([_AGREEMENT, *rows]) if rows else None
 
 
-def _agreements(results: Results) -> list[tuple[str, str, str, Mapping[str, Any]]]:
+def _agreements(results: Results) -> list[tuple[str, str, Mapping[str, Any]]]:
     return [
-        (scorer, system, context, own["agreement"])
-        for scorer in second_scorers(results)
-        for system, kinds in results["second"]["systems"][scorer].items()
+        (system, context, own["agreement"])
+        for system, kinds in results["second"]["systems"].items()
         for context, own in kinds.items()
     ]
 
@@ -247,9 +239,9 @@ def _agreements(results: Results) -> list[tuple[str, str, str, Mapping[str, Any]
 def say_differing(results: Results, most: int = 5) -> list[str]:
     """Ids of answers on which the scorers differ, in a sentence a system and context."""
     return [
-        f"{system}, {context}, {who} alone ({short_name(scorer)}): {', '.join(ids[:most])}"
+        f"{system}, {context}, {who} alone: {', '.join(ids[:most])}"
         + (f" and {own[name] - most} more" if own[name] > most else "")
-        for scorer, system, context, own in _agreements(results)
+        for system, context, own in _agreements(results)
         for name, who in (("detector_only", "detector"), ("second_only", "second scorer"))
         if (ids := own["examples"][name])
     ]
@@ -330,8 +322,8 @@ def headline(results: Results) -> tuple[list[Card], list[str]]:
     for system, kinds in results["systems"].items():
         total: Rate = kinds[context][TOTAL]
         lines = [f"{interval(total['low'], total['high'])} %, n = {total['n']}"]
-        for scorer in second_scorers(results):
-            second = results["second"]["systems"][scorer][system][context][TOTAL]
+        if scorer := results["second"]["scorer"]:
+            second = results["second"]["systems"][system][context][TOTAL]
             lines.append(f"by {short_name(scorer)} {percent(second['rate'])} %")
         if share is not None:
             lines.append(f"{share.column} {percent(kinds[context][share.name]['rate'])} %")

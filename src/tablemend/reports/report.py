@@ -118,7 +118,7 @@ def terminal_table(results: Mapping[str, Any]) -> str:
         f"{rate_table(results, context, metrics_of(results)).short()}"
         for context, name in results["contexts"].items()
     ]
-    return "\n\n".join([*(f"warning: {line}" for line in results.get("warnings", ())), *tables])
+    return "\n\n".join(tables)
 
 
 def write_markdown(results: Mapping[str, Any]) -> str:
@@ -187,7 +187,7 @@ def _content(results: Mapping[str, Any]) -> dict[str, Any]:
         for context, name in results["contexts"].items()
     }
     return {
-        "results": {"warnings": [], **results},
+        "results": results,
         "metrics": metrics,
         "contexts": list(contexts.items()),
         "edits": any(settings.get("after") for settings in results["settings"].values()),

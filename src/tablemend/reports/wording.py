@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -77,14 +76,9 @@ def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:
     return list(results["contexts"])
 
 
-def second_scorers(results: Mapping[str, Any]) -> list[str]:
-    """The scorers beside the detector."""
-    return list(results["second"]["scorers"])
-
-
 def short_name(scorer: str) -> str:
-    """``exact`` or the model's name, without versions."""
-    return re.sub(r" \d+$", "", scorer.partition(",")[0]).removeprefix("llm:")
+    """The second scorer's name without its version: ``exact``."""
+    return scorer.partition(" ")[0]
 
 
 def formats_of(results: Mapping[str, Any]) -> dict[str, Format | None]:

@@ -15,8 +15,8 @@ from tablemend.detector.algorithm import detect_in_answers, detector_name
 from tablemend.detector.errors import METRICS
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
-from tablemend.exact_match import SCORER, Opinion, compare_exactly
-from tablemend.records import Example, Judgement, Mark, SampleView
+from tablemend.exact_match import SCORER, compare_exactly
+from tablemend.records import Example, Finding, Judgement, Mark, SampleView, Share
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
@@ -113,12 +113,16 @@ class TableGeneration(Task[Example]):
         """The detector."""
         return nullcontext(TableScorer(self.format, load_similarity(self.options.similarity)))
 
-    def second_opinion(self, answer: Submission[Example]) -> Opinion:
+    def second_opinion(self, answer: Submission[Example]) -> Judgement:
         """What the exact comparison says."""
-        if answer.unscored:
-            return Opinion(SCORER, hallucinated=False, unscored=answer.unscored)
         gold, sort = answer.sample.gold_table, answer.sample.constraints.sort_column
-        return compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort)
+        said = compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort)
+        return Judgement(
+            tuple(Finding(d.kind, None, None, None, None, d.text) for d in said.differences),
+            {"row_recall": Share(said.found, said.rows)},
+            unscored=said.unscored,
+            scorer=SCORER,
+        )
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:
         """Parts of a table that are right (docs/dpo-grpo.md)."""

@@ -14,7 +14,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from tablemend.config import BackendOptions, Format, Source
-from tablemend.exact_match import Opinion
 from tablemend.records import Judgement, Metric, SampleView
 
 if TYPE_CHECKING:
@@ -231,9 +230,9 @@ class Task(ABC, Generic[S]):
             prompt: the prompting strategy.
         """
 
-    def second_opinion(self, answer: Submission[S]) -> Opinion | None:
-        """What the second scorer says; ``None`` where there is none."""
-        return None
+    def second_opinion(self, answer: Submission[S]) -> Judgement:
+        """What the second scorer says of an answer that there is."""
+        raise NotImplementedError(f"{self.name} has no second scorer")
 
     def corruptions(
         self, sample: S, view: str, gold: str, types: Sequence[str], rng: Random

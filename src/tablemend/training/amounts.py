@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
 
 from huggingface_hub import try_to_load_from_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -21,10 +21,12 @@ from tablemend.tasks.sources import check_local, mixed, read_training
 from tablemend.tasks.task import Sample
 from tablemend.training import checkpoints
 from tablemend.training.data import Row, render, render_chat
-from tablemend.training.pairs import FILE, Pair, read_pairs, render_pair
+from tablemend.training.pairs import read_pairs, render_pair
 
 SAMPLE = 200
 """Examples, or pairs, that are rendered to find the length of rows."""
+Render = Callable[[Tokenizer], Sequence[Row]]
+"""Makes the row of an example, the two of a pair, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Amount:
         supervised: of these with loss; beside a prompt, of its gold answer.
         sampled: rows that were looked at; 0 where there is no tokenizer: rows alone are counted
             then, and all are taken to fit.
-        assumed: what was taken for something that is not there yet.
+        uncounted: why there are no tokens.
     """
 
     rows: int
@@ -46,15 +48,7 @@ class Amount:
     tokens: float = 0
     supervised: float = 0
     sampled: int = 0
-    assumed: str = ""
-
-
-class Item(NamedTuple):
-    """What one row, or one pair of rows, is made of."""
-
-    sample: Sample | Chat
-    view: str = ""
-    pair: Pair | None = None
+    uncounted: str = ""
 
 
 def amount_of(config: Trained) -> Amount:
@@ -67,13 +61,13 @@ def amount_of(config: Trained) -> Amount:
         if source.source.startswith(HUB):
             raise TablemendError(f"{source.source} is not fetched for a plan")
     check_local(*config.data.training_sources, command=config.task_of().makes)
-    items, total, assumed = _items(config)
+    renders, total = _pairs(config) if isinstance(config, DpoExperiment) else _samples(config)
     try:
         tokenizer = _tokenizer(config.model)
     except TablemendError as error:
-        return Amount(total, assumed=f"tokens are not counted: {error}")
-    looked_at = items[:: max(1, len(items) // SAMPLE)]
-    rendered = [rows for item in looked_at if (rows := _rows(config, tokenizer, item))]
+        return Amount(total, uncounted=f"tokens are not counted: {error}")
+    looked_at = renders[:: max(1, len(renders) // SAMPLE)]
+    rendered = [rows for render in looked_at if (rows := render(tokenizer))]
     fitting = [rows for rows in rendered if _length(config, rows) <= config.longest_row]
     if not fitting:
         raise TablemendError(
@@ -84,7 +78,7 @@ def amount_of(config: Trained) -> Amount:
     tokens = fmean(sum(map(len, each)) for each in fitting)
     if isinstance(config, GrpoExperiment):
         tokens -= supervised
-    return Amount(count, total - count, tokens, supervised, len(looked_at), assumed)
+    return Amount(count, total - count, tokens, supervised, len(looked_at))
 
 
 def _tokenizer(model: Model) -> Tokenizer:
@@ -99,44 +93,41 @@ def _tokenizer(model: Model) -> Tokenizer:
     return checkpoints.load_tokenizer(model, local_files_only=True)
 
 
-def _items(config: Trained) -> tuple[list[Item], int, str]:
-    """What rows are made of, how many there are in all, and what was assumed of them."""
-    train, task, assumed = config.data.train, config.task_of(), ""
-    if isinstance(config, DpoExperiment):
-        folder = Path(config.dpo.pairs.path)
-        if (folder / FILE).is_file():
-            known = {sample.id: sample for sample in task.samples(config.data.train)}
-            items = [
-                Item(known[pair.example_id], pair.context, pair)
-                for pair in read_pairs(folder)
-                if pair.split == "train" and pair.example_id in known
-            ]
-            return items, len(items), ""
-        assumed = (
-            f"no pairs in {folder} yet, so a pair for each prompt is taken, with two answers as "
-            "long as gold"
-        )
-    count = None
-    if isinstance(train, Source) and train.source == SMALL_WORLD:  # not made whole for a plan
-        assert train.n is not None  # refused by the configuration
-        count, train = train.n, train.model_copy(update={"n": min(train.n, SAMPLE)})
-    items = []
-    for _, one in mixed(read_training(train, task.samples), train):
-        items += [Item(one)] if isinstance(one, Chat) else [Item(one, v) for v in config.shown]
-    return items, len(items) if count is None else count * len(config.shown), assumed
+def _pairs(config: DpoExperiment) -> tuple[list[Render], int]:
+    """The pairs that are trained on, and how many there are."""
+    known = {sample.id: sample for sample in config.task_of().samples(config.data.train)}
+    renders: list[Render] = [
+        partial(render_pair, sample=known[pair.example_id], pair=pair, config=config)
+        for pair in read_pairs(Path(config.dpo.pairs.path))
+        if pair.split == "train" and pair.example_id in known
+    ]
+    return renders, len(renders)
 
 
-def _rows(config: Trained, tokenizer: Tokenizer, item: Item) -> Sequence[Row]:
-    """The rows of an item: the gold answer's, twice for a pair that is not made yet."""
-    if isinstance(item.sample, Chat):
-        return (render_chat(tokenizer, item.sample),)
-    if item.pair is not None:
-        return render_pair(tokenizer, item.sample, item.pair, config)
+def _samples(config: Trained) -> tuple[list[Render], int]:
+    """The samples, as they are shown, or some of them; and how many there are in all."""
+    train, task, count = config.data.train, config.task_of(), None
     if isinstance(config, GrpoExperiment) and config.thinking == "on":  # which no gold answer has
         config = config.model_copy(update={"thinking": "empty"})
+    if isinstance(train, Source) and train.source == SMALL_WORLD:  # not made whole for a plan
+        assert train.n is not None  # refused by the configuration
+        count, train = (
+            train.n * len(config.shown),
+            train.model_copy(update={"n": min(train.n, SAMPLE)}),
+        )
+    renders: list[Render] = []
+    for _, one in mixed(read_training(train, task.samples), train):
+        views = ("",) if isinstance(one, Chat) else config.shown
+        renders += [partial(_gold, sample=one, view=view, config=config) for view in views]
+    return renders, count or len(renders)
+
+
+def _gold(tokenizer: Tokenizer, sample: Sample | Chat, view: str, config: Trained) -> Sequence[Row]:
+    """The row of a gold answer; none where nothing can be taught."""
+    if isinstance(sample, Chat):
+        return (render_chat(tokenizer, sample),)
     with suppress(NoTarget):
-        row = render(tokenizer, item.sample, item.view, config)
-        return (row, row) if isinstance(config, DpoExperiment) else (row,)
+        return (render(tokenizer, sample, view, config),)
     return ()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -197,34 +197,11 @@ def whole_weights(trainer: Any) -> dict[str, torch.Tensor] | None:
     return {name: weight for name, weight in (whole or {}).items() if name in named}
 
 
-@contextmanager
-def main_first() -> Iterator[bool]:
-    """The main process goes through the block alone, then the others, however long it takes.
-
-    They wait in a group of their own: the time limit of the training's group (10 minutes with
-    NCCL) does not end them. Where the main process fails, the launcher ends the others.
-
-    Yields:
-        whether this is the main process.
-    """
-    state = PartialState()
-    if state.num_processes == 1:
-        yield True
-        return
-    waiting = torch.distributed.new_group(backend="gloo", timeout=PATIENCE)
-    if not state.is_main_process:
-        torch.distributed.barrier(waiting)
-    yield state.is_main_process
-    if state.is_main_process:
-        torch.distributed.barrier(waiting)
-    torch.distributed.destroy_process_group(waiting)
-
-
 def once(make: Callable[[], T]) -> T:
     """What ``make`` returns: the main process calls it, the others get it, however long it takes.
 
     Data is so read and tokenised once. Over gloo, since NCCL would take it through the GPU and end
-    the others after ten minutes.
+    the others after ten minutes. Where the main process fails, the launcher ends the others.
     """
     state = PartialState()
     if state.num_processes == 1:

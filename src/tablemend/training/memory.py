@@ -21,7 +21,7 @@ T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a traine
 - GRPO: all answers of a step are drawn at once, each process its part. Gradients are not there yet
   when answers are drawn, except what ZeRO and FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are
   gathered for it (``drawing.drawing_model``). vLLM in the same process takes its share of the card,
-  whether it needs it or not.
+  whether it needs it or not, and is counted as if it never slept.
 
 A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CONTEXT` and
 :data:`SLACK` are left free on every card.
@@ -39,8 +39,7 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
 from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
-from tablemend.training.attention import MASKED, is_plain, register
-from tablemend.training.trainer import SHORT
+from tablemend.training.packing import MASKED
 
 GIB = 2**30
 CARDS = {24: 23.5, 40: 39.4, 80: 79.1, 141: 139.8}
@@ -141,22 +140,6 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """vLLM in the process that trains.
-
-    Attributes:
-        share: of the card, taken at the start (``vllm_gpu_memory_utilization``).
-        needs: bytes of its weights and of one row of the greatest length: with less it does not
-            start.
-        sleeps: it gives its memory back between its answers (``vllm_enable_sleep_mode``).
-    """
-
-    share: float
-    needs: int
-    sleeps: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Memory:
     """Bytes on one GPU at the worst moment, and on its machine where something is offloaded.
 
@@ -164,7 +147,7 @@ class Memory:
         activations: of the layers, or with the head's logits where these are more.
         reference: a second model's weights.
         generation: what drawing answers holds, when activations are not there.
-        engine: draws them in its place.
+        vllm: share of the card that vLLM takes at the start.
         keeps: gradients stay while answers are drawn.
     """
 
@@ -176,7 +159,7 @@ class Memory:
     host: int = 0
     reference: int = 0
     generation: int = 0
-    engine: Engine | None = None
+    vllm: float = 0.0
     keeps: bool = False
 
     @property
@@ -202,12 +185,7 @@ class Memory:
 
     def fits(self, card: int) -> bool:
         """Whether it fits on a card, with room for what is not counted."""
-        room = round((CARDS[card] * (1 - SLACK) - CONTEXT) * GIB)
-        if self.engine is None:
-            return self.total <= room
-        taken = round(self.engine.share * CARDS[card] * GIB)
-        beside = self.step + (0 if self.engine.sleeps else taken)
-        return taken >= self.engine.needs and max(beside, self.resting + taken) <= room
+        return self.total / GIB <= CARDS[card] * (1 - SLACK - self.vllm) - CONTEXT
 
 
 class Planner:
@@ -215,8 +193,8 @@ class Planner:
 
     Args:
         architecture: of the model.
-        on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head and its
-            attention for short rows, and the fused head of the others scores every token.
+        on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head, and the
+            fused head of the others scores every token.
     """
 
     def __init__(self, architecture: PretrainedConfig, on_gpu: bool = True) -> None:
@@ -258,7 +236,7 @@ class Planner:
             found = replace(
                 found,
                 generation=self.drawing_bytes(config, strategy),
-                engine=self._engine(config),
+                vllm=vllm_share(config),
                 keeps=bool(strategy.shards),
             )
         return found
@@ -286,9 +264,6 @@ class Planner:
         if strategy.shards:  # gathered in the type that is computed in, adapters too
             dtype = torch.bfloat16 if half else torch.float32
         attention = "eager" if config.model.attn == "eager" else "sdpa"
-        short = config.longest_row <= SHORT and is_plain(self.architecture) and not train.packing
-        if tuning and short and half and not self.on_gpu:
-            attention = register()
         padded = not tuning or (self.on_gpu and train.micro_batch > 1)
         if tuning and train.packing:
             padded = config.model.attn in MASKED
@@ -332,15 +307,6 @@ class Planner:
         width = width or self.text.hidden_size // self.text.num_attention_heads
         return 2 * int(self.text.num_key_value_heads) * int(width) * size
 
-    def row_bytes(self, length: int) -> int:
-        """Keys and values of a row of so many tokens in 16 bits; a window keeps no more than it."""
-        window = getattr(self.text, "sliding_window", None) or length
-        tokens = sum(
-            min(length, window) if kind == "sliding_attention" else length
-            for kind in layer_kinds(self.architecture)
-        )
-        return tokens * self.token_bytes(2)
-
     def drawing_bytes(self, config: GrpoExperiment, strategy: Strategy) -> int:
         """What drawing a step's answers by transformers holds with their last tokens.
 
@@ -356,20 +322,6 @@ class Planner:
         gathered = self.counts(config).total * size if "weights" in strategy.shards else 0
         choosing = rows * int(self.text.vocab_size) * 4 * 3
         return rows * config.longest_row * layers * self.token_bytes(size) + choosing + gathered
-
-    def _engine(self, config: GrpoExperiment) -> Engine | None:
-        """The vLLM in the training's process; TRL's own settings are in train.trl."""
-        if config.grpo.engine != "vllm-colocate":
-            return None
-        trl, counts = config.train.trl, self.counts(config)
-        longest = int(trl.get("vllm_max_model_length") or config.longest_row)
-        over = int(trl.get("vllm_tensor_parallel_size", 1))
-        weights = counts.loaded if counts.packed else counts.total * 2  # it computes in bfloat16
-        return Engine(
-            share=float(trl.get("vllm_gpu_memory_utilization", 0.3)),
-            needs=(weights + self.row_bytes(longest)) // over,
-            sleeps=bool(trl.get("vllm_enable_sleep_mode", False)),
-        )
 
 
 def count(config: Trained, architecture: PretrainedConfig) -> Counts:
@@ -440,6 +392,12 @@ def has_copy(config: Trained, strategy: Strategy) -> bool:
         return config.grpo.beta > 0
     on_fsdp = bool(strategy.shards) and not strategy.deepspeed
     return isinstance(config, DpoExperiment) and (not config.dpo.precompute_reference or on_fsdp)
+
+
+def vllm_share(config: GrpoExperiment) -> float:
+    """Share of each card that vLLM takes in the training's process, by TRL's own setting."""
+    colocated = config.grpo.engine == "vllm-colocate"
+    return float(config.train.trl.get("vllm_gpu_memory_utilization", 0.3)) if colocated else 0.0
 
 
 def answers_at_once(config: GrpoExperiment, strategy: Strategy) -> int:

@@ -115,7 +115,9 @@ def lora_config(
     targets = lora.target_modules
     unused = _unused(model) if model is not None else []
     outside = "|".join(re.escape(name) for name in unused)
-    found = LoraConfig(
+    if model is not None and not isinstance(targets, str):
+        check_targets(model, targets, unused)
+    return LoraConfig(
         task_type="CAUSAL_LM",
         revision=revision,
         r=lora.r,
@@ -124,6 +126,3 @@ def lora_config(
         target_modules=targets if isinstance(targets, str) else list(targets),
         exclude_modules=rf"({outside})\..*" if outside else None,
     )
-    if model is not None and not isinstance(targets, str):
-        check_targets(found, model, targets)
-    return found

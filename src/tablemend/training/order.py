@@ -14,7 +14,9 @@ POOL = 50
 """Batches that are sorted together: enough to leave next to no padding, few enough to mix."""
 
 
-def length_groups(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> Iterator[int]:
+def length_groups(
+    lengths: Sequence[int], batch: int, seed: int, epoch: int, whole: bool = False
+) -> Iterator[int]:
     """Indices in an order where every optimizer step holds rows of similar length.
 
     Shuffles, sorts by length within pools of many batches, and shuffles the batches. Depends
@@ -25,10 +27,13 @@ def length_groups(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> 
         batch: rows per optimizer step, over all devices.
         seed: of the run.
         epoch: number of the pass, so that each has an order of its own.
+        whole: leave out of each pass as many rows, drawn anew, as fill no step.
     """
     rng = Random(f"{seed}/{epoch}")
     order = list(range(len(lengths)))
     rng.shuffle(order)
+    if whole:
+        order = order[: len(order) // batch * batch]
     pool = batch * POOL
     batches: list[list[int]] = []
     for start in range(0, len(order), pool):
@@ -49,13 +54,17 @@ class LengthGrouped(torch.utils.data.Sampler[int]):
         batch: rows per optimizer step, over all devices.
         seed: of the run.
         fillers: how many rows without loss stand behind the others, and end every epoch.
+        whole: leave out of each pass the rows that fill no step.
     """
 
-    def __init__(self, lengths: Sequence[int], batch: int, seed: int, fillers: int = 0) -> None:
+    def __init__(
+        self, lengths: Sequence[int], batch: int, seed: int, fillers: int = 0, whole: bool = False
+    ) -> None:
         self.lengths = lengths
         self.batch = batch
         self.seed = seed
         self.fillers = fillers
+        self.whole = whole
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
@@ -63,11 +72,12 @@ class LengthGrouped(torch.utils.data.Sampler[int]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return len(self.lengths) + self.fillers
+        rows = len(self.lengths)
+        return rows // self.batch * self.batch if self.whole else rows + self.fillers
 
     def __iter__(self) -> Iterator[int]:
-        yield from length_groups(self.lengths, self.batch, self.seed, self.epoch)
-        yield from range(len(self.lengths), len(self))
+        yield from length_groups(self.lengths, self.batch, self.seed, self.epoch, self.whole)
+        yield from range(len(self.lengths), len(self.lengths) + self.fillers)
 
 
 class PromptOrder(RepeatSampler):  # type: ignore[misc]

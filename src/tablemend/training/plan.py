@@ -23,6 +23,7 @@ from tablemend.training.memory import (
     Strategy,
     answers_at_once,
     launches,
+    vllm_share,
     weight_type,
 )
 from tablemend.training.precision import with_types
@@ -110,16 +111,15 @@ def _what(config: Trained, path: str) -> str:
 def _data_lines(config: Trained) -> Iterator[str]:
     """How much data there is, and how many steps are made of it."""
     train, (of, unit) = config.train, UNITS[config.kind]
-    until = f", at most {train.minutes:g} minutes" if train.minutes else ""
     try:
         amount = amount_of(config)
     except TablemendError as error:
         yield f"data: not counted: {error}"
         formula = f"{of} x {train.epochs:g} / {train.global_batch}," if train.epochs else ""
-        yield f"steps: {train.max_steps or formula} of {train.global_batch} {unit}{until}"
+        yield f"steps: {train.max_steps or formula} of {train.global_batch} {unit}"
         return
-    if amount.assumed:
-        yield f"data: {amount.assumed}"
+    if amount.uncounted:
+        yield f"data: {amount.uncounted}"
     if amount.sampled:
         about = "about " if amount.sampled < amount.rows + amount.dropped else ""
         yield (
@@ -129,7 +129,7 @@ def _data_lines(config: Trained) -> Iterator[str]:
         )
     else:
         yield f"data: {amount.rows} {of}, all taken to fit"
-    yield f"steps: {steps_line(config, amount)}{until}"
+    yield f"steps: {steps_line(config, amount)}"
 
 
 def steps_line(config: Trained, amount: Amount) -> str:
@@ -153,7 +153,8 @@ def steps_line(config: Trained, amount: Amount) -> str:
             return f"{train.max_steps or 'not counted,'} of {batch} packed rows"
         together = max(1.0, config.longest_row // amount.tokens)
         unit = f"packed rows (about {together:.0f} rows in each)"
-    pass_steps = math.ceil(amount.rows / together / batch)
+    fill = math.floor if config.kind == "dpo" else math.ceil
+    pass_steps = fill(amount.rows / together / batch)
     steps = train.max_steps or math.ceil(pass_steps * (train.epochs or 0))
     if not amount.sampled:
         return f"{steps} of {batch} {unit}"
@@ -166,7 +167,7 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
     shown = [memory for memory in found.values() if memory is not None]
     more = [name for name in SOMETIMES if any(getattr(each, name) for each in shown)]
     what = "the greater of a step and of generation" if "generation" in more else "their sum"
-    beside = ", without vLLM's share" if shown[0].engine else ""
+    beside = ", without vLLM's share" if shown[0].vllm else ""
     yield (
         f"memory in GiB on each GPU, for rows of {config.longest_row} tokens, the longest that "
         f"the recipe allows; total: {what}{beside}:"
@@ -192,12 +193,8 @@ def _generation_line(config: GrpoExperiment, planner: Planner) -> str:
     if config.grpo.engine == "transformers":
         answers = answers_at_once(config, STRATEGIES[0])
         return f"generation: one GPU draws {answers} answers at once; W GPUs share the answers"
-    weights, row = planner.counts(config).total * 2, planner.row_bytes(config.longest_row)
-    needs = (
-        f"{weights / GIB:.1f} GiB of weights, and {row / GIB:.2f} GiB of keys and values for each "
-        f"row of {config.longest_row} tokens"
-    )
-    if config.grpo.engine == "vllm-server":
-        return f"generation: vLLM on GPUs of its own, not counted here: {needs}"
-    share = config.train.trl.get("vllm_gpu_memory_utilization", 0.3)
-    return f"generation: vLLM takes {share:g} of every card, for {needs}"
+    where = "on GPUs of its own, not counted here,"
+    if share := vllm_share(config):
+        where = f"takes {share:g} of every card,"
+    weights = planner.counts(config).total * 2 / GIB
+    return f"generation: vLLM {where} for {weights:.1f} GiB of weights, and keys and values"

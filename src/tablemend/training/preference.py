@@ -9,11 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-import torch
 from datasets import Dataset, Features, List, Value, disable_progress_bars
-from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl import DPOConfig, DPOTrainer
 
@@ -92,15 +89,18 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
             check_prompt(tokenizer, example, pair.context, chosen.prompt, config)
             checked += 1
         built[pair.split].append(rows)
-    if not built["train"]:
+    count, step = len(built["train"]), config.train.global_batch
+    if count < step:
         raise TablemendError(
-            f"no pair of {folder / FILE} can be trained on (the longest has {longest} tokens, "
-            f"train.max_length is {config.longest_row}): {dict(dropped)}"
+            f"{count} pairs of {folder / FILE} can be trained on, one step takes {step}: make "
+            f"more, or lower train.global_batch (dropped: {dict(dropped)}; the longest has "
+            f"{longest} tokens, train.max_length is {config.longest_row})"
         )
     made = Run(folder).recorded(PAIRS_STAGE)
     facts = {
         "pairs": len(pairs),
-        "rows": len(built["train"]),
+        "rows": count,
+        "left_out_of_each_pass": count % step,  # others each time, see PreferenceTrainer
         "validation_rows": len(built["validation"]),
         "dropped": dict(dropped),
         "rows_hash": content_hash(chain.from_iterable(chain(built["train"], built["validation"]))),
@@ -157,17 +157,11 @@ def as_dataset(pairs: Sequence[PairRows]) -> Dataset:
     )
 
 
-def differ(batch: Mapping[str, Tensor]) -> Tensor:
-    """Which pairs of a batch have two answers; what fills the last step of a pass has one twice."""
-    sides = [batch[name].chunk(2) for name in ("input_ids", "completion_mask")]
-    return torch.stack([one != other for one, other in sides]).any(0).any(1)
-
-
 class PreferenceTrainer(Paced, DPOTrainer):  # type: ignore[misc]
     """DPOTrainer on pairs that are ids already (:data:`COLUMNS`).
 
-    Differs from its parent in the order of rows, in the last step of a pass, where every pair
-    counts the same on any number of processes, and in two more numbers of its log:
+    Differs from its parent in the order of rows (each pass leaves out those that fill no step: TRL
+    would let them count for more) and in two more numbers of its log:
     ``drift/chosen`` and ``drift/rejected``, the mean log ratio of the model to the reference, in
     nats an answer. Both are 0 at the start; what the chosen answers lose there, answers that stand
     in no pair have gained.
@@ -178,55 +172,14 @@ class PreferenceTrainer(Paced, DPOTrainer):  # type: ignore[misc]
         assert set(COLUMNS) <= set(dataset.column_names)
         return dataset
 
-    loss_is_scaled_for_ga = True  # TRL's name: compute_loss does it
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        pair = self.train_dataset[0]  # with the reference's scores, where they are known
-        short = {"prompt_ids": pair["prompt_ids"][:1], "chosen_ids": pair["chosen_ids"][-1:]}
-        self.fill({**pair, **short, "rejected_ids": short["chosen_ids"]})
-
     def _get_train_sampler(self, *_: Any) -> LengthGrouped:
-        prompts, chosen, rejected = (self.train_dataset[name] for name in COLUMNS)
-        return self.grouped(
-            [
-                len(prompt) + max(len(one), len(other))
-                for prompt, one, other in zip(prompts, chosen, rejected, strict=True)
-            ]
-        )
-
-    def get_batch_samples(self, *args: Any) -> tuple[list[Any], Tensor]:
-        """The passes of a step, and how many pairs they have on all processes together."""
-        batches, _ = super().get_batch_samples(*args)
-        pairs = torch.stack([differ(batch).sum() for batch in batches]).sum()
-        return batches, self.accelerator.gather(pairs.to(self.args.device)).sum()
-
-    def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | None = None,
-    ) -> Any:
-        """The loss, averaged over the pairs of all of the optimizer step.
-
-        TRL (1.16) averages over passes, so that the pairs of a short one count for more.
-        """
-        if num_items_in_batch is None:  # validation
-            return super().compute_loss(model, inputs, return_outputs)
-        pairs = differ(inputs)
-        weight = pairs.sum() * self.accelerator.num_processes / num_items_in_batch
-        if num_items_in_batch == self.recipe.global_batch:
-            return super().compute_loss(model, inputs) * weight
-        if pairs.any():
-            both = torch.cat([pairs, pairs])
-            inputs = {
-                name: each[both if len(each) == len(both) else pairs]
-                for name, each in inputs.items()
-            }
-        # processes have other numbers of pairs, which cannot be gathered: the log has its own
-        with mock.patch.object(self.accelerator, "gather", lambda found: found):
-            return super().compute_loss(model, inputs) * weight
+        lengths = [
+            len(prompt) + max(len(one), len(other))
+            for prompt, one, other in zip(
+                *(self.train_dataset[name] for name in COLUMNS), strict=True
+            )
+        ]
+        return LengthGrouped(lengths, self.recipe.global_batch, self.args.seed, whole=True)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Rewards are drifts times beta."""

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_callback import ExportableState
 
 from tablemend.runs import say
-from tablemend.training.budget import Budget
 
 PAUSE = 10.0
 """Least seconds between two lines."""
@@ -18,32 +18,46 @@ SHOWN = {"loss": "loss", "reward": "reward", "eval_loss": "held-out loss"}
 """What is shown of the log, and its name."""
 
 
-class Progress(TrainerCallback):  # type: ignore[misc]
+class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
     """Step, loss (or reward), tokens a second and time left, from the main process alone.
 
     What this command has not trained itself, before an interruption, counts for no speed.
 
     Args:
-        budget: the minutes that the training may end at before its steps.
         clock: in seconds.
+
+    Attributes:
+        elapsed: seconds trained, over all interruptions together, as of the last step.
     """
 
-    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
-        self.budget = budget
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
+        self.elapsed = 0.0
         self._values: dict[str, float] = {}
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps, in the form that the Trainer asks for."""
+        return {"args": {}, "attributes": {"elapsed": self.elapsed}}
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Say how many steps there are, and start the clock."""
-        self._begun = self.clock()
+        """Say how many steps there are, and start the clock where the checkpoint stopped it."""
+        saved = state.stateful_callbacks.get(type(self).__name__)
+        if isinstance(saved, dict) and state.global_step > 0:
+            self.elapsed = saved["attributes"]["elapsed"]
+        self._begun, self._elapsed_before = self.clock(), self.elapsed
         self._last = self._begun - PAUSE
         self._steps_before, self._tokens_before = state.global_step, state.num_input_tokens_seen
-        until = f", at most {self.budget.minutes:g} minutes" if self.budget.minutes else ""
         before = f", {state.global_step:,} of them done" if state.global_step else ""
         if state.is_world_process_zero and not args.disable_tqdm:
-            say(f"training: {state.max_steps:,} steps{before}{until}")
+            say(f"training: {state.max_steps:,} steps{before}")
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Read the clock."""
+        self.elapsed = self._elapsed_before + self.clock() - self._begun
 
     def on_log(
         self,
@@ -73,7 +87,5 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         if steps and seconds:
             tokens = state.num_input_tokens_seen - self._tokens_before
             left = (state.max_steps - state.global_step) * seconds / steps
-            if self.budget.minutes is not None:
-                left = min(left, max(0.0, 60 * self.budget.minutes - self.budget.elapsed))
             parts += [f"{tokens / seconds:,.0f} tokens/s", f"{timedelta(seconds=round(left))} left"]
         return ", ".join(parts)

@@ -9,8 +9,6 @@ from importlib.util import find_spec
 import torch
 from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
-from peft import LoraConfig
-from peft.tuners.tuners_utils import check_target_module_exists
 from torch import nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
@@ -25,7 +23,8 @@ from tablemend.backends.loading import read_config
 from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import Model, Trained
 
-ADAPTABLE = nn.Linear | nn.Embedding | nn.MultiheadAttention | Conv1D
+LINEAR = nn.Linear | Conv1D
+ADAPTABLE = LINEAR | nn.Embedding | nn.MultiheadAttention
 """What PEFT (0.21, ``dispatch_default``) can put an adapter on in a language model."""
 
 
@@ -106,25 +105,20 @@ def refuse_start(config: Model) -> None:
         )
 
 
-def check_targets(config: LoraConfig, model: PreTrainedModel, targets: Sequence[str]) -> None:
+def check_targets(model: PreTrainedModel, targets: Sequence[str], unused: Sequence[str]) -> None:
     """PEFT would end in a traceback inside TRL's trainer, and pass over one name among others."""
-    named = {
-        name: module
-        for name, module in model.named_modules()
-        if check_target_module_exists(config, name)
-    }
-    wrong = [name for name, module in named.items() if not isinstance(module, ADAPTABLE)]
-    missing = [
-        target for target in targets if not any(f".{name}".endswith(f".{target}") for name in named)
+    outside = tuple(f"{name}." for name in unused)
+    adaptable = [
+        f".{name}"
+        for name, layer in model.named_modules()
+        if isinstance(layer, ADAPTABLE) and not name.startswith(outside)
     ]
-    if missing or wrong:
-        linear = dict.fromkeys(
-            name.rpartition(".")[2]
-            for name, module in model.get_decoder().named_modules()
-            if isinstance(module, nn.Linear | Conv1D)
-        )
-        what = f"{wrong[0]}, which takes no adapter" if wrong else f"no layer with {missing[0]}"
-        raise TablemendError(
-            f"train.lora.target_modules=[{', '.join(targets)}] names {what}: the linear layers are "
-            f"{', '.join(linear)}, and all-linear means all of them"
-        )
+    for target in targets:
+        if not any(name.endswith(f".{target}") for name in adaptable):
+            inside = model.get_decoder().named_modules()
+            linear = [name.rpartition(".")[2] for name, one in inside if isinstance(one, LINEAR)]
+            raise TablemendError(
+                f"train.lora.target_modules=[{', '.join(targets)}] names {target}, which is no "
+                f"layer that takes an adapter: the linear layers are "
+                f"{', '.join(dict.fromkeys(linear))}, and all-linear means all of them"
+            )

@@ -62,11 +62,9 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     refuse_kernel(config.model.attn)
     if local_folder(config.model.path) is not None:
         refuse_start(config.model)
-    with launch.main_first() as is_main:
-        if is_main:
-            _open(config, run, overwrite)
+    launch.once(lambda: _open(config, run, overwrite))
     finished = checkpoints.is_complete(run.model)
-    if finished and is_main:
+    if finished and PartialState().is_main_process:
         print(f"finished: {run.model} (overwrite=true starts anew)")
     return not finished
 

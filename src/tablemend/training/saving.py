@@ -26,7 +26,7 @@ def save(
     tokenizer: Tokenizer,
     prompts: Sequence[Sequence[int]],
     facts: Mapping[str, Any],
-) -> str:
+) -> None:
     """Save, verify, reload and generate once; only then does ``runs/<name>/model`` appear.
 
     Args:
@@ -39,42 +39,40 @@ def save(
         facts: of the training and of its start, for the manifest. It is written before the folder
             appears, which is the sign that nothing is left to be done.
 
-    Returns:
-        The beginning of the answer to the first training prompt.
-
     Raises:
         TablemendError: what was saved is not a whole, working checkpoint.
         OSError: the disk is full.
     """
     partial = run.path / ".model.partial"
-    lora = config.train.lora
     expected = trained_shapes(trainer.model, config)
     weights = launch.whole_weights(trainer)
     unset_hf_deepspeed_config()  # or from_pretrained waits for all processes to load a shard
-    answer = ""
-    with launch.main_first() as is_main:
-        if is_main:
-            say(f"saving and checking {run.model}")
-            shutil.rmtree(partial, ignore_errors=True)
-            with refusals(config.train, run):
-                trainer.model.save_pretrained(partial, state_dict=weights)
-                tokenizer.save_pretrained(partial)
-            del weights
-            checkpoints.check_weights(partial, expected)
-            _release(trainer)
-            noted, revision = dict(facts), facts["model_revision"]
-            with refusals(config.train, run):
-                if lora is None:
-                    checkpoints.check_generation(partial, tokenizer)
-                elif lora.save == "merged":
-                    noted["merging"] = asdict(
-                        adapters.merge_in_place(partial, config, run, prompts, revision)
-                    )
-                answer = checkpoints.generate_once(partial, config.model, prompts[0])
-            checkpoints.mark_complete(partial)
-            record(run, config.stage, {**noted, "first_answer": answer})
-            checkpoints.put_in_place(run.model, partial)  # an old one is there where it was damaged
-    return answer
+
+    def write() -> None:
+        nonlocal weights
+        say(f"saving and checking {run.model}")
+        shutil.rmtree(partial, ignore_errors=True)
+        with refusals(config.train, run):
+            trainer.model.save_pretrained(partial, state_dict=weights)
+            tokenizer.save_pretrained(partial)
+        weights = None  # a whole model
+        checkpoints.check_weights(partial, expected)
+        _release(trainer)
+        noted = dict(facts)
+        with refusals(config.train, run):
+            if config.train.lora is None:
+                checkpoints.check_generation(partial, tokenizer)
+            elif config.train.lora.save == "merged":
+                revision = facts["model_revision"]
+                noted["merging"] = asdict(
+                    adapters.merge_in_place(partial, config, run, prompts, revision)
+                )
+            noted["first_answer"] = checkpoints.generate_once(partial, config.model, prompts[0])
+        checkpoints.mark_complete(partial)
+        record(run, config.stage, noted)
+        checkpoints.put_in_place(run.model, partial)  # an old one is there where it was damaged
+
+    launch.once(write)
 
 
 def _release(trainer: Any) -> None:

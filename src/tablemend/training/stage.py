@@ -51,8 +51,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     """Train from the last whole checkpoint on; return what the manifest says of it.
 
     Raises:
-        TablemendError: the device ran out of memory, or the time was over before a tenth of the
-            steps.
+        TablemendError: the device ran out of memory.
         OSError: the disk is full.
     """
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
@@ -69,7 +68,6 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = time.monotonic() - start
     state = trainer.state
-    early = trainer.budget.ended_early(state.global_step, state.max_steps)
     tokens = int(state.num_input_tokens_seen)
     losses = [
         entry[key] for entry in state.log_history for key in ("loss", "train_loss") if key in entry
@@ -79,13 +77,11 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         **precision.facts(config, trainer.args.device.type),
         "strategy": launch.from_environment(os.environ).strategy,
         "steps": state.global_step,
-        "planned_steps": state.max_steps,
-        "ended_early": early,
         "epochs": state.epoch,
         "seconds_of_last_call": round(seconds, 1),
-        "seconds": round(trainer.budget.elapsed, 1),
+        "seconds": round(trainer.progress.elapsed, 1),
         "tokens": tokens,
-        "tokens_per_second": round(tokens / max(trainer.budget.elapsed, 1e-9), 1),
+        "tokens_per_second": round(tokens / max(trainer.progress.elapsed, 1e-9), 1),
         "last_loss": losses[-2] if len(losses) > 1 else losses[-1],  # the last is the mean
         "resumed_from": str(last) if last else None,
         "log": state.log_history,
@@ -106,15 +102,17 @@ class _MarkComplete(TrainerCallback):  # type: ignore[misc]
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         PartialState().wait_for_everyone()
-        with launch.main_first() as is_main:  # a slow disk takes longer than NCCL waits
-            if is_main:
-                folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-                if any(folder.glob("*.safetensors")):
-                    checkpoints.check_shapes(folder, self.expected)
-                    if any(entry.get("grad_norm") for entry in state.log_history):
-                        checkpoints.check_adapter(folder)
-                launch.note(folder)
-                checkpoints.mark_complete(folder)
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        trained = any(entry.get("grad_norm") for entry in state.log_history)
+        launch.once(lambda: self._mark(folder, trained))  # a disk may be slower than NCCL waits
+
+    def _mark(self, folder: Path, trained: bool) -> None:
+        if any(folder.glob("*.safetensors")):
+            checkpoints.check_shapes(folder, self.expected)
+            if trained:
+                checkpoints.check_adapter(folder)
+        launch.note(folder)
+        checkpoints.mark_complete(folder)
 
 
 @contextmanager
@@ -135,8 +133,6 @@ def refusals(train: Train, run: Run) -> Iterator[None]:
 def report(run: Run, facts: dict[str, Any], more: Iterable[str] = ()) -> None:
     """The last lines on the screen, once for all processes."""
     if PartialState().is_main_process:
-        if facts["ended_early"]:
-            print(f"warning: {facts['ended_early']}")
         dropped = sum(facts["dropped"].values())
         print(
             f"{run.model}: {facts['steps']} steps, {facts['tokens']} tokens in "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
 from typing import Any
 
 import torch
@@ -14,14 +14,20 @@ from transformers.trainer import DEFAULT_PROGRESS_CALLBACK
 from trl import SFTTrainer
 
 from tablemend.recipe.training import Train
-from tablemend.training import attention
-from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.data import IGNORED
 from tablemend.training.order import LengthGrouped, Passes
+from tablemend.training.packing import MASKED, PackedRows
 from tablemend.training.progress import Progress
 
-SHORT = 1024
-"""Longest row in tokens for which attention as bfloat16 matrix products pays on a CPU."""
+
+def rate_factor(progress: float, train: Train) -> float:
+    """Factor on the peak learning rate at a share of the training, 0 to 1."""
+    if progress < train.warmup:
+        return max(progress, 1e-3) / train.warmup  # not 0 at the first step
+    if train.scheduler == "constant":
+        return 1.0
+    done = (progress - train.warmup) / (1 - train.warmup)
+    return 1 - done if train.scheduler == "linear" else (1 + math.cos(math.pi * done)) / 2
 
 
 class Paced:
@@ -39,11 +45,10 @@ class Paced:
 
     def __init__(self, *, recipe: Train, **options: Any) -> None:
         self.recipe = recipe
-        self.budget = budget = Budget(recipe.minutes)
+        self.progress = Progress()
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
-        own = [budget, Passes(), Progress(budget)]
-        super().__init__(**options, callbacks=own)  # type: ignore[call-arg]
+        super().__init__(**options, callbacks=[Passes(), self.progress])  # type: ignore[call-arg]
         for theirs in (PrinterCallback, DEFAULT_PROGRESS_CALLBACK):
             self.remove_callback(theirs)  # type: ignore[attr-defined]
 
@@ -53,7 +58,7 @@ class Paced:
         It (transformers 5.17; no issue found) takes a step before it asks whether to stop, and a
         training that was killed after its last checkpoint is resumed there.
         """
-        if self.budget.is_spent or self.state.global_step >= self.state.max_steps:
+        if self.state.global_step >= self.state.max_steps:
             self.control.should_training_stop = True
             return
         super()._run_epoch(**options)  # type: ignore[misc]
@@ -61,35 +66,16 @@ class Paced:
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
     ) -> LambdaLR:
-        """A schedule over steps and minutes, whichever is further."""
+        """The recipe's course of the learning rate."""
 
         def factor(step: int) -> float:
-            return rate_factor(self.budget.progress(step, num_training_steps), self.recipe)
+            return rate_factor(min(1.0, step / num_training_steps), self.recipe)
 
         chosen = optimizer or self.optimizer
         assert chosen is not None  # the Trainer makes it first
         self.lr_scheduler = LambdaLR(chosen, factor)
         self._created_lr_scheduler = True
         return self.lr_scheduler
-
-    def fill(self, row: Mapping[str, Any]) -> None:
-        """Put copies of a row that bears no loss behind the others, till every process has as many.
-
-        Without them accelerate (1.15) would give rows of the pass a second time.
-        """
-        rows = self.train_dataset
-        processes = self.accelerator.num_processes
-        at_once = self.recipe.micro_batch * processes if processes > 1 else 1
-        self.fillers = -len(rows) % at_once
-        if self.fillers:
-            filler = {name: row[name] for name in rows.column_names}
-            added = Dataset.from_list([filler] * self.fillers, features=rows.features)
-            self.train_dataset = concatenate_datasets([rows, added])
-
-    def grouped(self, lengths: Sequence[int]) -> LengthGrouped:
-        """The order of the rows, by the lengths of all but the fillers."""
-        rows = lengths[: len(lengths) - self.fillers]
-        return LengthGrouped(rows, self.recipe.global_batch, self.args.seed, self.fillers)
 
     def create_model_card(self, *_: Any, **__: Any) -> None:
         """No card beside each checkpoint: TRL's asks the Hub about the base model."""
@@ -104,21 +90,28 @@ class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        nothing = {"input_ids": [self.processing_class.pad_token_id], "labels": [IGNORED]}
-        self.fill({**nothing, "seq_lengths": [1]})
-        longest = max(self._lengths())
-        fits = self.args.device.type == "cpu" and self.args.bf16 and longest <= SHORT
-        if self.recipe.packing:
-            if self.model.config._attn_implementation in attention.MASKED:
-                self.data_collator = attention.PackedRows(self.processing_class.pad_token_id)
-        elif fits and attention.is_plain(self.model.config):
-            self.model.set_attn_implementation(attention.register())
+        self._lengths = list(map(len, self.train_dataset["input_ids"]))
+        self._fill()
+        if self.recipe.packing and self.model.config._attn_implementation in MASKED:
+            self.data_collator = PackedRows(self.processing_class.pad_token_id)
 
-    def _lengths(self) -> list[int]:
-        return list(map(len, self.train_dataset["input_ids"]))
+    def _fill(self) -> None:
+        """Put rows without loss behind the others, until every process has as many.
+
+        Without them accelerate (1.15) would give rows of the pass a second time.
+        """
+        rows, processes = self.train_dataset, self.accelerator.num_processes
+        at_once = self.recipe.micro_batch * processes if processes > 1 else 1
+        self._fillers = -len(rows) % at_once
+        if self._fillers:
+            nothing = {"input_ids": [self.processing_class.pad_token_id], "labels": [IGNORED]}
+            row = {name: {**nothing, "seq_lengths": [1]}[name] for name in rows.column_names}
+            added = Dataset.from_list([row] * self._fillers, features=rows.features)
+            self.train_dataset = concatenate_datasets([rows, added])
 
     def _get_train_sampler(self, *_: Any) -> LengthGrouped:
-        return self.grouped(self._lengths())
+        batch, seed = self.recipe.global_batch, self.args.seed
+        return LengthGrouped(self._lengths, batch, seed, self._fillers)
 
     def compute_loss(
         self,

@@ -28,9 +28,7 @@ def prepare(trainer: Any, checkpoint: Path) -> None:
     Raises:
         TablemendError: they cannot be put together; raised in the main process alone.
     """
-    with launch.main_first() as is_main:
-        if is_main:
-            convert(checkpoint)
+    launch.once(lambda: convert(checkpoint))
     plugin = trainer.accelerator.state.deepspeed_plugin
     plugin.hf_ds_config.config["checkpoint"] = {"load_universal": True}
     trainer.add_callback(_Loaded(trainer, checkpoint))

@@ -8,7 +8,7 @@ that entity says of that attribute. What the wording leaves open is unscored.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tablemend.detector.mentions import index_context
 from tablemend.evidence.source import Source
@@ -28,11 +28,11 @@ from tablemend.verifier.context_notes import (
     is_sum_row,
     is_worked_out,
 )
-from tablemend.verifier.context_records import Breach, Record, Said, same_value
+from tablemend.verifier.context_records import Record, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = "context/3"
+VERSION = "context/4"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
@@ -78,11 +78,11 @@ def scored(
     verdict: VerdictName,
     reason: str,
     error: ClaimError | None = None,
-    evidence: tuple[Evidence, ...] = (),
+    evidence: Iterable[Evidence] = (),
     expected: tuple[str, ...] = (),
 ) -> Verdict:
     """A verdict of this verifier."""
-    return Verdict(claim, verdict, error, evidence, reason, (), expected, VERSION)
+    return Verdict(claim, verdict, error, tuple(evidence), reason, (), expected, VERSION)
 
 
 class AnswerVerifier(AnswerReader):
@@ -117,31 +117,29 @@ class AnswerVerifier(AnswerReader):
         named = self._verify_name(claim, row)
         if named.verdict != "supported":
             return named
-        listed = self.scope.entities
-        if listed and name not in map(clean, listed):
+        if self.scope.entities and name not in map(clean, self.scope.entities):
             return scored(claim, "contradicted", "the query lists other names", "ATT")
         _, _, breach = self.records.in_scope(name)
-        if breach is None and (original := self.repeated.get(row)) is not None:
+        if breach is not None:
+            what = f" for {breach.condition.label!r}" if breach.condition.label else ""
+            reason = f"the context says {breach.said!r}{what}; {_asked(breach.condition)}"
+            evidence = self._evidence(breach.sentence)
+            return scored(claim, "contradicted", reason, _error_of(breach.condition), evidence)
+        if (original := self.repeated.get(row)) is not None:
             reason = f"the context has no second {name!r} in scope beside row {original + 1}"
             return scored(claim, "contradicted", reason, "REL", named.evidence)
-        return self._verify_scope(claim, row, breach, named.evidence)
+        return self._verify_scope(claim, row, named.evidence)
 
-    def _verify_scope(
-        self, claim: Claim, row: int, breach: Breach | None, evidence: tuple[Evidence, ...]
-    ) -> Verdict:
+    def _verify_scope(self, claim: Claim, row: int, evidence: Iterable[Evidence]) -> Verdict:
         """Whether what is said of a row's entity, or its own right cells, meet the conditions.
 
         Open is a condition that neither meets, and what of the query was not read at all.
         """
-        if breach is not None:
-            what = f" for {breach.condition.label!r}" if breach.condition.label else ""
-            reason = f"the context says {breach.said!r}{what}; {_asked(breach.condition)}"
-            evidence = (self.reader.evidence(breach.sentence),)
-            return scored(claim, "contradicted", reason, _error_of(breach.condition), evidence)
         record = self.record(row)
         said = self.records.meets(self.name(row), record) if record else []
         answers = {one: met for one, (met, _) in zip(self.conditions, said, strict=False)}
-        unmet = [f"the query's {one!r} was not read" for one in self.scope.unread]
+        unread = list(self.scope.unread)
+        unmet = []
         for condition in self.scope.conditions:
             met = answers.get(condition) or self._meets_itself(row, condition)
             if met is False:
@@ -154,9 +152,10 @@ class AnswerVerifier(AnswerReader):
         for name in self.scope.topics:
             known = name in of_text or self._is_said(name, record)
             if not known or self._is_of_other_time(name, record):
-                unmet.append(f"the query's {name!r} was not read")
-        if unmet:
-            reason = f"named in the context, scope not known: {'; '.join(unmet)}"
+                unread.append(name)
+        if unmet or unread:
+            open_ = "; ".join([*(f"the query's {one!r} was not read" for one in unread), *unmet])
+            reason = f"named in the context, scope not known: {open_}"
             return scored(claim, "unscored", reason, evidence=evidence)
         in_scope = bool(self.scope.conditions)
         reason = "named, and in the query's scope" if in_scope else "named in the context"
@@ -195,22 +194,21 @@ class AnswerVerifier(AnswerReader):
 
     def _is_said(self, name: str, record: Record | None) -> bool:
         """Whether a record has a name of the query."""
-        places = self.reader.places.find(name) if record else ()
-        return any(self.reader.sentence_at(one.start) in record.numbers for one in places)  # type: ignore[union-attr]
+        numbers = record.numbers if record else {}
+        return any(
+            self.reader.sentence_at(one.start) in numbers for one in self.reader.places.find(name)
+        )
 
     def _is_of_other_time(self, name: str, record: Record | None) -> bool:
         """Whether a record is set in a year, and in another one than a title: "the 2031 Cup"."""
-        year = re.match(r"\d{4}", name)
-        if year is None or record is None:
-            return False
-        times = [value for value, _ in self.records.times(record)]
-        years = {moment.first[0] for value in times for moment in moments_of(value)}
-        return bool(years) and int(year[0]) not in years
+        times = self.records.times(record) if record else ()
+        years = {moment.first[:4] for value, _ in times for moment in moments_of(value)}
+        return bool(years) and name[:4].isdigit() and name[:4] not in years
 
     def _verify_name(self, claim: Claim, row: int) -> Verdict:
         name = self.name(row)
         if spans := self.reader.name_spans.get(name, []):
-            evidence = (self.reader.evidence(self.reader.sentence_at(spans[0].start)),)
+            evidence = self._evidence(self.reader.sentence_at(spans[0].start))
             if name in self.reader.partly_named:
                 reason = "only a word of the name stands in the context"
                 return scored(claim, "unscored", reason, evidence=evidence)
@@ -228,21 +226,19 @@ class AnswerVerifier(AnswerReader):
     def _verify_cell(self, claim: Claim, row: int, column: int) -> Verdict:
         """Whether a cell is what the context says."""
         name, header = self.name(row), self.table.columns[column]
+        record = self.record(row)
         if header in self.scope.computed:
             return scored(claim, "unscored", f"{header!r} is to be worked out")
         if not name:
             return scored(claim, "unscored", "the row has no name")
-        if is_sum_row(name) and not self.reader.name_spans.get(name):
-            return scored(claim, "unscored", "a row that sums up others")
-        record, sure = self.record(row), self.is_sure(row)
         if record is None:
             if self._verify_name(claim, row).verdict == "not_in_source":
                 reason, error = f"the context does not name {name!r}", self._error(row, column)
                 return scored(claim, "not_in_source", reason, error)
             return scored(claim, "unscored", "no sentence is surely about this row")
-        look = self.look(row, column)
+        look, sure = self.look(row, column), self.is_sure(row)
         if look.beside:
-            evidence = (self.reader.evidence(look.beside[0]),)
+            evidence = self._evidence(look.beside[0])
             return scored(claim, "supported", f"said of {header!r}", evidence=evidence)
         other = look.other
         if not self.is_explicit:
@@ -252,32 +248,37 @@ class AnswerVerifier(AnswerReader):
         if other and sure:
             return self._contradict(claim, look, other, self._error(row, column))
         if look.free:
-            evidence = (self.reader.evidence(look.free[0]),)
             verdict: VerdictName = "unscored" if other else "supported"
+            evidence = self._evidence(look.free[0])
             return scored(claim, verdict, "stated of this entity", evidence=evidence)
+        if look.unclear:
+            reason = f"a sentence says it that may not be about {name!r}"
+            return scored(claim, "unscored", reason, evidence=self._evidence(look.unclear[0]))
         if look.claimed:
             stated, sentence = look.claimed[0]
-            reason, evidence = (
-                f"the context says it of {stated.label!r}",
-                (self.reader.evidence(sentence),),
-            )
+            reason, evidence = f"the context says it of {stated.label!r}", self._evidence(sentence)
             if sure and self.is_explicit:
                 return scored(claim, "not_in_source", reason, "REL", evidence)
             return scored(claim, "unscored", reason, evidence=evidence)
         return self._verify_missing(claim, row, column, record)
 
+    def _evidence(self, *sentences: int) -> list[Evidence]:
+        return list(map(self.reader.evidence, sentences))
+
     def _error(self, row: int, column: int) -> ClaimError:
         """The type of a wrong cell; REL where the context has it of another row."""
         own = {about.sentence for about in self.reader.about.get(self.name(row), ())}
-        sentences = {
-            self.reader.sentence_at(one.start) for one in self.find(row, column)[:_LOOKED_AT]
-        }
-        if any(self.reader.names_in(sentence) for sentence in sentences - own):
+        if any(self.reader.names_in(one) for one in self._sentences_of(row, column) - own):
             return "REL"
         value = read_value(self.table.rows[row][column])
         if value.dates or (value.number is not None and self.kinds[column] == "time"):
             return "TMP"
         return "ATT" if value.number is None else "NUM"
+
+    def _sentences_of(self, row: int, column: int) -> set[int]:
+        """Sentences that state a cell, of whomever; the first ones of many."""
+        places = self.find(row, column)[:_LOOKED_AT]
+        return {self.reader.sentence_at(one.start) for one in places}
 
     def _contradict(
         self, claim: Claim, look: Look, other: Sequence[Said], error: ClaimError
@@ -288,8 +289,7 @@ class AnswerVerifier(AnswerReader):
         for one in other:
             if not any(same_value(one.value, known, unit) for known in expected.values()):
                 expected[self.context[slice(*one.stated.span)]] = one.value
-        sentences = dict.fromkeys(one.about.sentence for one in other)
-        evidence = tuple(map(self.reader.evidence, sentences))
+        evidence = self._evidence(*dict.fromkeys(one.about.sentence for one in other))
         if look.free and not (self.is_explicit and len(expected) == 1):
             return scored(claim, "unscored", "the context has both", evidence=evidence)
         reason = f"the context gives {header!r} as {next(iter(expected))!r}"
@@ -299,23 +299,31 @@ class AnswerVerifier(AnswerReader):
     def _verify_missing(self, claim: Claim, row: int, column: int, record: Record) -> Verdict:
         """A cell that no sentence about its entity states."""
         value, header = read_value(self.table.rows[row][column]), self.table.columns[column]
-        evidence = tuple(self.reader.evidence(one.sentence) for one in record.sentences[:3])
+        near = self._evidence(*(one.sentence for one in record.sentences[:_LOOKED_AT]))
         is_exact = value.number is not None or bool(value.dates)
+        worked_out = is_worked_out(header) and (is_exact or not self.is_explicit)
+        relative = is_exact and any(is_stated_relatively(one.text) for one in near)
         clear = _CLEAR_TRACE if self.is_explicit else _TRACE
-        if value.text in _FLAGS or (not is_exact and self._trace(value, record) >= clear):
-            return scored(claim, "unscored", "stated in part or in other words", evidence=evidence)
-        if self._is_setting(row, column, record):
-            return scored(claim, "unscored", "the text is set in that time", evidence=evidence)
-        near = (self.reader.evidence(one.sentence).text for one in record.sentences[:_LOOKED_AT])
-        is_open = is_worked_out(header) and (is_exact or not self.is_explicit)
-        if is_open or (is_exact and any(map(is_stated_relatively, near))):
-            reason = "the context never says it, but it may follow from what it says"
-            return scored(claim, "unscored", reason, evidence=evidence)
+        is_never_said = self.is_explicit or self.is_never_said(row, column)
+        is_elsewhere = all(map(self.reader.names_in, self._sentences_of(row, column)))
+        verdict: VerdictName = "unscored"
+        error: ClaimError | None = None
         reason = f"nothing that the context says of {self.name(row)!r} states it"
-        elsewhere = self._is_elsewhere(row, column)
-        if self.is_explicit or self.is_never_said(row, column) or elsewhere:
-            return scored(claim, "not_in_source", reason, self._error(row, column), evidence)
-        return scored(claim, "unscored", reason, evidence=evidence)
+        if value.text in _FLAGS or (not is_exact and self._trace(value, record) >= clear):
+            reason = "stated in part or in other words"
+        elif self._is_setting(row, column, record):
+            reason = "the text is set in that time"
+        elif worked_out or relative:
+            reason = "the context never says it, but it may follow from what it says"
+        elif is_never_said or (is_elsewhere and self.find(row, column)):
+            verdict, error = "not_in_source", self._error(row, column)
+            alike = {self.context[slice(*span)]: span for span in self.stated_alike(row, column)}
+            if is_exact and len(alike) == 1 and self.is_sure(row):
+                said, span = alike.popitem()
+                evidence = self._evidence(self.reader.sentence_at(span.start))
+                reason = f"the context says {said!r} in the words that it has for other rows"
+                return scored(claim, "contradicted", reason, error, evidence, (said,))
+        return scored(claim, verdict, reason, error, near[:3])
 
     def _is_setting(self, row: int, column: int, record: Record) -> bool:
         """Whether the time set last before a record is a value: "It was held in 2021", say.
@@ -324,17 +332,10 @@ class AnswerVerifier(AnswerReader):
         """
         if not moments_of(read_value(self.table.rows[row][column])):
             return False
-        for place in reversed(self.find(row, column)):
-            number = self.reader.sentence_at(place.start)
-            if number < min(record.numbers) and not self.reader.names_in(number):
-                return not self.records.readings(number)
-        return False
-
-    def _is_elsewhere(self, row: int, column: int) -> bool:
-        """Whether a cell is stated, and only in sentences about others."""
-        places = self.find(row, column)[:_LOOKED_AT]
-        names = [self.reader.names_in(self.reader.sentence_at(one.start)) for one in places]
-        return bool(names) and all(names)
+        places = (self.reader.sentence_at(one.start) for one in self.find(row, column)[::-1])
+        before = (one for one in places if one < min(record.numbers))
+        unnamed = next((one for one in before if not self.reader.names_in(one)), None)
+        return unnamed is not None and not self.records.readings(unnamed)
 
     def _is_alone(self, said: Said) -> bool:
         """Whether nothing but the entity is named before a value, in prose."""
@@ -343,7 +344,7 @@ class AnswerVerifier(AnswerReader):
 
     def _trace(self, value: Value, record: Record) -> float:
         """Share of a text's words that sentences of a record have, each in some form."""
-        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
+        words = _words(value.text)
         if not words or any(map(str.isdigit, value.text)):
             return 0.0 if words else 1.0
         spans = (self.reader.sentences[one.sentence] for one in record.sentences[:_LOOKED_AT])
@@ -364,18 +365,17 @@ class AnswerVerifier(AnswerReader):
 
     def _holds_numbers(self, label: str) -> bool:
         """Whether the context gives numbers or times to an attribute."""
-        said = [
-            one.value
+        kinds = {
+            kind_of(one.value)
             for name in self.rows_of
             for record in self.records.of(name)
             for one in self.records.said(name, record, label)
-        ]
-        return bool(said) and all(kind_of(value) != "text" for value in said)
+        }
+        return bool(kinds) and "text" not in kinds
 
     def is_unknown(self, row: int) -> bool:
         """Whether the context has no word of a row's name."""
-        name = self.name(row)
-        words = [word for word in tokens_of(name).words if word not in LITTLE_WORDS]
+        name, words = self.name(row), _words(self.name(row))
         if not name or is_sum_row(name) or is_short_for(name, self.context):
             return False
         return not self.reader.name_spans.get(name) and not any(map(self.reader.has_word, words))
@@ -383,7 +383,7 @@ class AnswerVerifier(AnswerReader):
     def is_never_said(self, row: int, column: int) -> bool:
         """Whether the whole context has neither a cell's number nor any word of its text."""
         value = read_value(self.table.rows[row][column])
-        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
+        words = _words(value.text)
         if self.find(row, column) or not words:
             return False
         is_exact = value.number is not None or bool(value.dates)
@@ -401,7 +401,11 @@ class AnswerVerifier(AnswerReader):
         if record is None or not self.is_sure(row) or not self.is_explicit:
             return None
         unit = self.labels[header].unit
-        said = self.records.said(self.name(row), record, header)
+        said = [
+            one
+            for one in self.records.said(self.name(row), record, header)
+            if one.about.bond != "unclear"
+        ]
         same = all(same_value(said[0].value, one.value, unit) for one in said)
         fits = all(self.is_of_kind(column, o.value) and (o.plain or _is_word(o)) for o in said)
         if not said or not same or not fits or header in self.scope.computed:
@@ -409,9 +413,14 @@ class AnswerVerifier(AnswerReader):
         return self.context[slice(*said[0].stated.span)]
 
 
+def _words(text: str) -> list[str]:
+    """The words of a text that carry meaning."""
+    return [word for word in tokens_of(text).words if word not in LITTLE_WORDS]
+
+
 def _is_word(said: Said) -> bool:
     """Whether a value is one word that a sentence about its entity gives: "a red flag"."""
-    return said.about.bond != "loose" and len(tokens_of(said.value.text).words) == 1
+    return said.about.sure and len(tokens_of(said.value.text).words) == 1
 
 
 def _asked(condition: ScopeCondition) -> str:
@@ -457,7 +466,7 @@ class FieldsVerifier:
             return scored(claim, "supported", "stated in the text", None, evidence)
         value = read_value(cell)
         is_exact = value.number is not None or bool(value.dates)
-        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
+        words = _words(value.text)
         known = sum(map(self._reader.has_word, words))
         if any(places) or (not is_exact and words and known >= _TRACE * len(words)):
             return scored(claim, "unscored", "stated in part or in other words")

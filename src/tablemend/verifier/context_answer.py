@@ -16,7 +16,7 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
-from tablemend.values.words import akin, content_words
+from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verifier.context_records import Record, Records, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.context_values import Label, StatedValue
@@ -29,6 +29,10 @@ _READ = 0.9  # share of the sentences about entities in which attributes are nam
 _SENTENCES = 3  # from which that can be told
 _UNMIXED = 0.7  # share of a column's cells that are of its kind
 _IN_WORDS = {"1": re.compile(r"\ban? ([\w-]+)"), "2": re.compile(r"\b(?:pair|couple) of ([\w-]+)")}
+_WORDS_BEFORE = re.compile(
+    r"(?<![\w'-])([a-z][\w'-]*(?:\s+(?:in|on|at|of|to|by|for|with|an?|the|about))*)\s+$"
+)
+_WORD_BEHIND = re.compile(r"\s+([^\W\d_][\w'-]*)")
 _LOOKED_AT = 20  # sentences of a record that state a cell
 _MANY = 500  # sentences of a record, of which none can be told to be a row's
 _PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
@@ -42,6 +46,7 @@ class Look:
         beside: sentences that give it to its attribute.
         free: sentences that state it and give it to no other attribute.
         claimed: other attributes that it is given to.
+        unclear: sentences that state it and may be about another entity.
         other: what its attribute is given instead.
         perhaps: the same where the wording leaves room for doubt.
     """
@@ -49,6 +54,7 @@ class Look:
     beside: list[int] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
     claimed: list[tuple[StatedValue, int]] = field(default_factory=list)
+    unclear: list[int] = field(default_factory=list)
     other: list[Said] = field(default_factory=list)
     perhaps: list[Said] = field(default_factory=list)
 
@@ -87,9 +93,8 @@ class AnswerReader:
         timed = any(len(rows) > 1 for rows in self.rows_of.values())
         self.records = Records(self.reader, self.labels.values(), self.conditions, timed)
         # Each row and cell is looked up once.
-        self._record = lru_cache(maxsize=None)(self._choose)
-        self._merged = lru_cache(maxsize=None)(self._merge)
         self._find = lru_cache(maxsize=None)(self.reader.places.find)
+        self._frames = lru_cache(maxsize=None)(self._rows_of_frames)
         self.look = lru_cache(maxsize=None)(self._look)
 
     def name(self, row: int) -> str:
@@ -121,78 +126,66 @@ class AnswerReader:
                 rows[name].append(row)
         return dict(rows)
 
-    @cached_property
-    def repeated(self) -> dict[int, int]:
-        """Rows that repeat another, or that belong to a record out of scope; and which one stays.
-
-        Of rows that differ only so many are too many as the entity has fewer records in scope.
-        """
-        found: dict[int, int] = {}
-        for name, rows in self.rows_of.items():
-            seen: dict[tuple[str, ...], int] = {}
-            for row in rows if len(rows) > 1 else ():
-                cells = tuple(read_value(cell).text for cell in self.table.rows[row])
-                if seen.setdefault(cells, row) != row:
-                    found[row] = seen[cells]
-            if len(seen) > 1:
-                found.update(self._surplus(name, list(seen.values())))
-        return found
-
-    def _surplus(self, name: str, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Of more rows than the entity has records in scope those that fit these worst.
-
-        That is where they fit a record out of scope better, or where the context plainly gives the
-        entity so many records, each in a sentence of its own.
-        """
-        met, records, _ = self.records.in_scope(name)
-        everything = self.records.of(name)
-        if met is False or not 0 < len(records) < len(rows):
-            return
-        if len(rows) * len(everything) > _PAIRED:
-            return
-        others = [record for record in everything if record not in records]
-        fits = []
-        for row in rows:
-            inside = max(self._agreement(row, record) for record in records)
-            outside = max((self._agreement(row, record) for record in others), default=0)
-            fits.append((inside - outside, inside, -row))
-        fits.sort()
-        plain = met and self.is_explicit and all(len(one.sentences) == 1 for one in records)
-        for fit, _, row in fits[: len(rows) - len(records)]:
-            if fit < 0 or plain:
-                yield -row, -fits[-1][2]
-
     # which record a row is
 
     def record(self, row: int) -> Record | None:
         """What the context says of a row; all that it may be where that is not plain."""
-        return self._record(row)[0]
+        return self._chosen.get(row, (None, False))[0]
 
     def is_sure(self, row: int) -> bool:
         """Whether nothing but its record can be meant by a row."""
-        if not self._record(row)[1]:
+        if not self._chosen.get(row, (None, False))[1]:
             return False
-        name = self.name(row)
-        if len(self.records.in_scope(name)[1]) > 1 or row in self.repeated:
-            return True
-        return sum(one not in self.repeated for one in self.rows_of[name]) < 2
+        rows = self.rows_of[self.name(row)]
+        several = len(self.records.in_scope(self.name(row))[1]) > 1
+        return several or row in self.repeated or sum(n not in self.repeated for n in rows) < 2
 
-    def _choose(self, row: int) -> tuple[Record | None, bool]:
-        name = self.name(row)
-        _, records, _ = self.records.in_scope(name)
-        if len(records) < 2:
-            return (records[0], True) if records else (None, False)
-        if len(records) * len(self.rows_of[name]) <= _PAIRED:
-            scores = [self._agreement(row, record) for record in records]
-            best = max(scores)
-            if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
-                return records[scores.index(best)], True
-        return self._merged(name), False
+    @cached_property
+    def _chosen(self) -> dict[int, tuple[Record, bool]]:
+        """For each row the record that has most of its cells, and whether it is the only one."""
+        chosen: dict[int, tuple[Record, bool]] = {}
+        for name, rows in self.rows_of.items():
+            _, records, _ = self.records.in_scope(name)
+            merged = Record(tuple(about for part in records for about in part.sentences))
+            for row in rows if records else ():
+                chosen[row] = (merged, len(records) == 1)
+                if len(records) > 1 and len(records) * len(rows) <= _PAIRED:
+                    scores = [self._agreement(row, record) for record in records]
+                    best = max(scores)
+                    if scores.count(best) == 1 and 2 * best > len(self.filled(row)):
+                        chosen[row] = (records[scores.index(best)], True)
+        return chosen
 
-    def _merge(self, name: str) -> Record:
-        """All records of a name that may be in scope as one."""
-        _, records, _ = self.records.in_scope(name)
-        return Record(tuple(one for part in records for one in part.sentences))
+    @cached_property
+    def repeated(self) -> dict[int, int]:
+        """Rows that repeat another, or fit no record in scope, with the row that is right.
+
+        Of rows that differ so many are too many as their name has fewer records in scope: those
+        that fit a record out of scope better, or, where the context plainly gives it so many
+        records, each in a sentence of its own, those that fit worst.
+        """
+        found: dict[int, int] = {}
+        for name, rows in self.rows_of.items():
+            distinct: dict[tuple[str, ...], int] = {}
+            for row in rows if len(rows) > 1 else ():
+                cells = tuple(read_value(cell).text for cell in self.table.rows[row])
+                if distinct.setdefault(cells, row) != row:
+                    found[row] = distinct[cells]
+            met, records, _ = self.records.in_scope(name)
+            others = [record for record in self.records.of(name) if record not in records]
+            many = len(distinct) * (len(records) + len(others)) > _PAIRED
+            if many or met is False or not 0 < len(records) < len(distinct):
+                continue
+            fits = []
+            for row in distinct.values():
+                inside = max(self._agreement(row, record) for record in records)
+                outside = max((self._agreement(row, record) for record in others), default=0)
+                fits.append((inside - outside, inside, -row))
+            fits.sort()
+            plain = met and self.is_explicit and all(len(one.sentences) == 1 for one in records)
+            worst = fits[: len(distinct) - len(records)]
+            found |= {-row: -fits[-1][2] for fit, _, row in worst if fit < 0 or plain}
+        return found
 
     def filled(self, row: int) -> list[int]:
         """The columns of a row that are no blanks, beside its name."""
@@ -213,8 +206,9 @@ class AnswerReader:
         said = self.records.said(name, record, header) if len(record.sentences) < _MANY else ()
         for one in said:
             if same_value(value, one.value, unit):
-                look.beside.append(one.about.sentence)
-            elif one.about.bond != "loose" and self.is_of_kind(column, one.value):
+                unclear = one.about.bond == "unclear"
+                (look.unclear if unclear else look.beside).append(one.about.sentence)
+            elif one.about.sure and self.is_of_kind(column, one.value):
                 (look.other if one.plain else look.perhaps).append(one)
         if not look.beside and self._is_said_in_words(value, header, record):
             look.free.append(record.sentences[0].sentence)
@@ -224,7 +218,9 @@ class AnswerReader:
                 for stated in self.records.readings(sentence)
                 if stated.span.start < span.end and span.start < stated.span.end
             ]
-            if any(stated.label == header for stated in readings):
+            if record.numbers[sentence].bond == "unclear":
+                look.unclear.append(sentence)
+            elif any(stated.label == header for stated in readings):
                 look.beside.append(sentence)
             elif claimed := [stated for stated in readings if stated.sure]:
                 look.claimed.append((claimed[0], sentence))
@@ -276,13 +272,45 @@ class AnswerReader:
         may have said it in another way.
         """
         looks = [self.look(row, column) for row in self.rows for column in self.filled(row)]
-        beside = sum(bool(look.beside) for look in looks)
+        beside = sum(bool(look.beside or look.other) for look in looks)
         free = sum(bool(look.free) and not look.beside for look in looks)
         if beside >= _FEWEST and beside >= _EXPLICIT * (beside + free):
             return True
         named = [n for n in range(len(self.reader.sentences)) if self.reader.names_in(n)]
         read = sum(any(one.sure for one in self.records.readings(number)) for number in named)
         return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
+
+    def stated_alike(self, row: int, column: int) -> list[Span]:
+        """The numbers that a row's sentences have in the same words as others have this column's.
+
+        In "Alba won 12 games. Orla won 9 games." it is the 9, where Alba's 12 is in the column.
+        """
+        record, frames = self.record(row), self._frames(column)
+        found = []
+        for about in record.sentences[:_LOOKED_AT] if record else ():
+            for span in self.reader.amounts(self.reader.sentences[about.sentence]):
+                frame = self._frame(span)
+                if about.sure and any(frame) and frames.get(frame, set()) - {row}:
+                    found.append(span)
+        return found
+
+    def _rows_of_frames(self, column: int) -> dict[tuple[str, str], set[int]]:
+        """The words around a column's numbers, with the rows that have them."""
+        found: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for row in self.rows if self.kinds[column] in ("number", "time") else ():
+            record = self.record(row)
+            for _, span in self.sentences_with(row, column, record) if record else ():
+                found[self._frame(span)].add(row)
+        return dict(found)
+
+    def _frame(self, place: Span) -> tuple[str, str]:
+        """The words directly before and behind a number; empty where they are a name or little."""
+        start, end = self.reader.sentences[self.reader.sentence_at(place.start)]
+        before = _WORDS_BEFORE.search(self.context, max(start, place.start - 40), place.start)
+        behind = _WORD_BEHIND.match(self.context, place.end, end)
+        found = (match[1] if match else "" for match in (before, behind))
+        left, right = ("" if word.split(" ")[0] in LITTLE_WORDS else word for word in found)
+        return left, right
 
     # places
 

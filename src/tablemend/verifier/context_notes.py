@@ -5,28 +5,17 @@ from __future__ import annotations
 import re
 
 from tablemend.detector.keys import filled_rows
-from tablemend.detector.query import columns_from_query
 from tablemend.evidence.grid import Grid
 from tablemend.tables.table import Table
 from tablemend.values.text import clean
 from tablemend.values.words import content_words
 from tablemend.verifier.scope import read_scope
+from tablemend.verifier.wordings import any_of, words_of
 
-_SUMS = frozenset(
-    "total totals subtotal sum average mean median overall all combined altogether".split()
-)
-_WORKED_OUT = frozenset(
-    "share percentage percent proportion ratio rate difference gap margin change growth increase "
-    "decrease gain loss age duration tenure term decade century era rank ranking position average "
-    "mean total cumulative remaining balance nationality demonym".split()
-)
+_SUMS = words_of("sums")
+_WORKED_OUT = words_of("worked_out")
 _SPANS = re.compile(r"(?:year|month|day|hour|season)s? (?:in|since|to|until|as|of|at|on)\b|.*%")
-_RELATIVE = re.compile(
-    r"\b(?:half|halves|quarters?|thirds?|twice|thrice|doubled?|tripled?|times|dozen|couple|later"
-    r"|earlier|younger|older|rest|remaining|remainder|another|likewise|same|each|both|respectively"
-    r"|more than|fewer than|less than|as (?:many|much|long|high|old))\b",
-    re.I,
-)
+_RELATIVE = re.compile(rf"\b{any_of('relative')}\b", re.I)
 _INITIALS = re.compile(r"(?:[A-Z]\.?){2,5}")
 _INITIAL = re.compile(r"([A-Z])\.?\s+([A-Z][\w'\u2019-]+)")
 
@@ -45,10 +34,11 @@ def answer_notes(table: Table, query: str = "") -> tuple[str, ...]:
         notes.append(f"the answer has more than one column {name!r}: their cells are not scored")
     if not query.strip() or is_info_box(table):
         return tuple(notes)
-    if columns_from_query(query) is None:
+    scope = read_scope(query, table)
+    if not scope.columns:
         notes.append("no list of columns was read from the query: columns are taken as they are")
-    if note := read_scope(query, table).note:
-        notes.append(note)
+    if scope.note:
+        notes.append(scope.note)
     return tuple(notes)
 
 

@@ -56,7 +56,7 @@ class Said(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether the wording leaves no doubt of attribute, extent and entity."""
-        return self.stated.sure and self.about.bond != "loose"
+        return self.stated.sure and self.about.sure
 
 
 class Breach(NamedTuple):
@@ -146,7 +146,7 @@ class Records:
     def times(self, record: Record) -> Iterator[tuple[Value, About]]:
         """Years and dates that a record is set in: "In 2029, ..."."""
         for about in record.sentences:
-            if about.bond == "loose":
+            if not about.sure:
                 continue
             given = [stated.span for stated in self.readings(about.sentence)]
             for span in self.reader.amounts(self.reader.sentences[about.sentence]):

@@ -17,10 +17,13 @@ from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
 from tablemend.values.text import tokens_of
 from tablemend.values.units import header_unit
 from tablemend.values.words import akin
+from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.unknown_names import OPENERS
 
-Bond = Literal["named", "carried", "loose"]
+Bond = Literal["named", "carried", "loose", "unclear"]
 """How a sentence speaks of an entity: it names it; it begins with a pronoun after a sentence about
-it alone; or it may carry on from one, which can support a claim and never contradict it."""
+it alone; it may carry on from one, which can support a claim and never contradict it; or it may as
+well name another one ("South had ..."), which decides nothing."""
 
 _LONGEST = 200  # characters of a cell that is looked for whole
 _CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
@@ -31,6 +34,7 @@ _FULL_STOP = re.compile(  # tried once in a run of letters or marks, not at each
     r"(?:(?<![\w'])(?=[\w'])|(?<![\w')\"%\u201d]))([\w']*+)[)\"%\u201d]*+\.\s+"
 )
 _MODIFIERS = MODIFIERS - {"former", "formerly", "previously", "past", "acting", "post"}
+_FIRST_WORD = re.compile(r"([A-Z][a-z]+)(?='s\b|\u2019s\b| [a-z])")
 _LITTLE = frozenset("the a an for with in as while when".split())
 
 
@@ -47,6 +51,11 @@ class About(NamedTuple):
 
     sentence: int
     bond: Bond
+
+    @property
+    def sure(self) -> bool:
+        """Whether nobody else can be meant."""
+        return self.bond in ("named", "carried")
 
 
 class ContextReader:
@@ -272,13 +281,14 @@ class ContextReader:
         found: dict[str, list[About]] = {name: [] for name in self.entities}
         paragraphs = [span.start for span in paragraph_spans(self.text)]
         current: tuple[str, ...] = ()
-        paragraph = -1
+        paragraph, unclear = -1, False
         for number, span in enumerate(self.sentences):
             named = tuple(dict.fromkeys(name for _, name in self.names_in(number)))
             here = bisect_right(paragraphs, span.start)
             if here != paragraph:
-                current, paragraph = (), here
-            bond: Bond = "loose"
+                current, paragraph, unclear = (), here, False
+            unclear = not named and (unclear or self._may_begin_with_name(span))
+            bond: Bond = "unclear" if unclear else "loose"
             if named:
                 for name in named:
                     partly = name in self.partly_named
@@ -287,9 +297,10 @@ class ContextReader:
                 first = self.names_in(number)[0][0].start
                 carries_on = _PERSONAL.search(self.text, span.start, first) is not None
             elif _PRONOUN.match(self.text, span.start):
-                carries_on, bond = True, "carried" if len(current) == 1 else "loose"
+                carries_on = True
+                bond = "carried" if len(current) == 1 and not unclear else bond
             else:
-                carries_on = self._goes_on(span) or not self.names_foreign(number)
+                carries_on = not self.names_foreign(number)
             for name in current if carries_on else ():
                 if name not in named:
                     found[name].append(About(number, bond))
@@ -297,12 +308,19 @@ class ContextReader:
                 current = named
         return found
 
-    def _goes_on(self, sentence: Span) -> bool:
-        """Whether a pronoun stands in a sentence before any foreign name."""
-        pronoun = _PERSONAL.search(self.text, *sentence)
-        if pronoun is None or not self._is_capitalised:
+    def _may_begin_with_name(self, sentence: Span) -> bool:
+        """Whether the first word can be a name of one word that the answer does not have."""
+        first = _FIRST_WORD.match(self.text, sentence.start)
+        if first is None or not self._is_capitalised:
             return False
-        return not self.has_foreign(Span(sentence.start, pronoun.start()))
+        word = first[1].lower()
+        is_common = word in OPENERS or word.endswith(("ly", "ing"))
+        return not (is_common or word in self._small_words or word in self._vocabulary)
+
+    @cached_property
+    def _small_words(self) -> frozenset[str]:
+        """Words that the text writes without a capital somewhere."""
+        return frozenset(re.findall(r"(?<![\w'\u2019-])[a-z][\w'\u2019-]+", self.text))
 
     @cached_property
     def carriers(self) -> dict[int, str]:
@@ -340,7 +358,7 @@ class ContextReader:
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
         words = {word for text in self._known for word in tokens_of(text).words}
-        return frozenset(words) | _TIME_NAMES
+        return frozenset(words) | _TIME_NAMES | LITTLE_WORDS
 
     def names_foreign(self, sentence: int) -> bool:
         """Whether a sentence has a name that the answer does not have, so a subject of its own.

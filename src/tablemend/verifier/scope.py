@@ -26,39 +26,28 @@ from tablemend.verifier.scope_wordings import (
     QUOTED,
     SENTENCE_END,
     Attributes,
-    QueryMention,
     find_mentions,
     read_bounds,
     read_values,
 )
+from tablemend.verifier.wordings import any_of, words_of
 
 _READ, _TITLE = "\1", "\2"  # in a masked query: a condition that was read; a name
 _SORTING = re.compile(
-    r"\b(?:sort|order|arrang|rank)(?:e?d|ing|e|s)?\b[^.;\n]{0,80}?"
-    r"\b(?:by|according to|based on|on|in terms of)\b|\b(?:ascending|descending) order of\b",
+    rf"\b{any_of('sort')}\b[^.;\n]{{0,80}}?\b{any_of('sort_by')}\b|\b{any_of('in_order_of')}\b",
     re.I,
 )
-_AFTER_SORTING = re.compile(
-    r"\b(?:where|whose|(?:and|but)\s+(?:only|keep|include|exclude|leave|drop)|keep|only|restricted"
-    r"|limited|excluding|except|including)\b|[.;!?](?=\s|$)|\n|$",
-    re.I,
-)
+_AFTER_SORTING = re.compile(rf"\b{any_of('after_sorting')}\b|[.;!?](?=\s|$)|\n|$", re.I)
+_LISTING = rf"\b{any_of('before_columns')}\s+(?:(?:all|the|of|their|its|each|one's)\s+)*"
+_NEXT = r"(?:\s*,\s*|\s+)(?:and\s+)?(?:(?:the|their|its)\s+)?"
+_LISTED = rf"(?=\s*(?:[.,;:?!\0]|$|{any_of('stop', 'sort')}\b))"
 _COMPUTED = re.compile(
-    r"\b(?:(?:calculated|computed|derived|obtained) (?:as|by|from)|(?:is|be|as|of|with|the) the "
-    r"(?:sum|difference|product|ratio|quotient|average) (?:of|between)|(?:divided|multiplied) by"
-    r"|subtracting|adding)\b",
+    rf"\b(?:{any_of('computed')}"
+    rf"|(?:is|be|as|of|with|the) the {any_of('computation')} (?:of|between))\b",
     re.I,
 )
-# Before names: examples, parts of a whole, or an order of layout; no list of what is wanted.
-_NO_LISTING = re.compile(
-    r"\b(?:such as|like|e\.?\s?g\b|for (?:example|instance)|includ(?:ing|es?)|especially|all|every"
-    r"|each|mark|put|highlight|place|move|print|bold|also|besides|apart from|in addition to)",
-    re.I,
-)
-_PUT_THERE = re.compile(
-    r"\W{0,3}(?:should (?:be|come|stand)|(?:at|to) the (?:top|end|bottom)|first|last|in bold)\b",
-    re.I,
-)
+_NO_LISTING = re.compile(rf"\b{any_of('no_listing')}\b", re.I)
+_PUT_THERE = re.compile(rf"\W{{0,3}}{any_of('put_there')}\b", re.I)
 _AND = re.compile(r"[\s,]*(?:and|or|&)?\s*(?:the\s+)?")
 _OR = re.compile(
     r"\s*,?\s*or\s+(?:else\s+)?(?:where|whose|with|that|the|which|who|in|from|have|has|are|is)?\s*"
@@ -67,96 +56,60 @@ _OR = re.compile(
 # ---- names that no word gives to a column: "athletes from China", "ferries of Lunel" ----
 
 _NAME_WORD = r"[^\W\d_a-z][\w'\u2019&-]*(?:\.(?=\s[A-Z]))?"
-NAME = re.compile(
+_NAME = re.compile(
     rf"(?<![\w\"\u201c'/-]){_NAME_WORD}"
     rf"(?:\s+(?:(?:of|the|de|da|del|van|von|and|&)\s+){{0,2}}{_NAME_WORD})*"
 )
-AREAS = frozenset(
-    "country nation nationality state city town region province county continent location place "
-    "district territory area island hometown birthplace origin".split()
-)
-"""Nouns of columns that hold places."""
 _ASKED = {
-    "from": AREAS | set("team club school college university company league party".split()),
-    "in": AREAS - {"birthplace", "origin", "nationality", "hometown"},
-    "by": frozenset("author artist director composer manufacturer maker publisher company".split()),
+    "from": words_of("areas", "groups"),
+    "in": words_of("areas") - {"birthplace", "origin", "nationality", "hometown"},
+    "by": words_of("makers"),
 }
 """The nouns of columns that a preposition behind the rows' noun can ask for."""
 _OF_ROWS = re.compile(
-    r"\b(?:of|covering|with|for|about|lists?|shows?|tabulate|compare|extract|find|include|only)\s+"
+    rf"\b{any_of('asks_for_rows')}\s+"
     r"(?:(?:all|only|the|every|each)\s+)*[a-z-]+(?:\s+(?!of|in|for|at|on)[a-z-]+){0,2}?\s+"
-    r"(?P<no>(?:not|except(?: for)?|excluding|other than|outside)\s+(?:(?:those|ones)\s+)?)?"
-    r"(?P<how>from|in|by)\s+(?:the\s+)?$",
+    rf"(?P<no>{any_of('except')}\s+(?:(?:those|ones)\s+)?)?(?P<how>from|in|by)\s+(?:the\s+)?$",
     re.I,
 )
 _MORE = re.compile(r"\s*(?:,\s*(?:or|and)?|\bor\b|\band\b)\s+(?:from\s+|in\s+)?(?:the\s+)?")
 # "the 2014 Polar Games", "the 2018-19 season", "elections, 2020"
 _EVENT = re.compile(
     r"(?<![\w.,-])(?:1[5-9]|20)\d\d(?:\s?[-\u2013/]\s?\d\d(?:\d\d)?)?\b"
-    r"(?:(?:\s(?!(?:whose|where|with|that|which|who|from|into|sorted|based|and|or|but|by|for|as|on|is"
-    r"|are|were|was|only|using|drawn|have|has|had|to)\b)[^\W\d_](?:[\w'\u2019-]|\.(?=\w))*){1,6}"
+    rf"(?:(?:\s(?!{any_of('after_event')}\b)[^\W\d_](?:[\w'\u2019-]|\.(?=\w))*){{1,6}}"
     r"|(?<=\w, \d{4})|(?<=\w , \d{4}))"
 )
-_NO_NAMES = frozenset(
-    "markdown json latex csv html i please columns column header headers table use sort order make "
-    "the a an row rows note context text answer query question usd eur gbp id na n/a none".split()
-)
+_NO_NAMES = words_of("no_names")
 
 # ---- what reads like a condition and was not understood ----
 
 _SENTENCE = re.compile(r"(?:[^.;!?\n]|\.(?!\s|$))+")
 _ASKS_FOR_NO_ROWS = re.compile(
-    r"\s*(?:(?:please|and|then|also|otherwise)\s*,?\s*)*"
-    r"(?:if|when(?:ever)? (?:a|the|no)|where (?:a|no)|leave"
-    r"|return|output|write|format|fill|mark|put (?:a|n/a)|round|use (?:a|an|n/a|the format)"
-    r"|(?:do not|don't) (?:add|invent|guess|use|write|explain|make)|its (?:header|columns)"
-    r"|the (?:columns|header|table|rows)|columns?|ensure|make sure|each row|one row|every row"
-    r"|any (?:missing|unknown))\b",
-    re.I,
+    rf"\s*(?:{any_of('polite')}\s*,?\s*)*{any_of('asks_for_no_rows')}\b", re.I
 )
 _OPENER = re.compile(
-    r"\b(?:where|whose|who|that|which|having|with|without|except(?: for)?|excluding|other than"
-    r"|unless|not|never|older than|younger than"
-    r"|(?P<and>and|or|but)(?=[^,.;\0\1]*\b(?:is|are|was|were|has|have|had|not|than|least|most)\b))\b",
+    rf"\b(?:{any_of('opening')}|(?P<and>and|or|but)(?=[^,.;\0\1]*\b{any_of('verb_of_clause')}\b))\b",
     re.I,
 )
 _NO_CONDITION = re.compile(
-    r"\s*(?:(?:is|are|should|must|may|can|has to|have to|will)\s+)?"
-    r"(?:(?:the|its|their|these|this|those|following|all|only|exactly|just)\s+)*"
-    r"(?:(?:columns?|headers?|fields?|rows?|lists?|shows?|covers?|contains?|includes?|presents?"
-    r"|compares?|details?|order|sequence|way|format|case|context|text|entries|entry|information|data"
-    r"|each|one row|a row|sort|mentioned|given|stated|available|in the (?:context|text)|described"
-    r"|based|provided|table|a header|be|respect|regard"
-    r"|(?:\w+\s+){0,3}(?:first|last|order|values?|units?|dates?|names?))\b|\0|[,.:;]|$)",
+    rf"\s*(?:{any_of('of_layout')}\s+)*(?:{any_of('article')}\s+)*(?:(?:{any_of('layout')}"
+    rf"|(?:\w+\s+){{0,3}}{any_of('layout_behind')})\b|\0|[,.:;]|$)",
     re.I,
 )
-_THAT = re.compile(r"\b(?:so|sure|ensure|in|table|list|one|after|with)\s*,?\s*$", re.I)
+_THAT = re.compile(rf"\b{any_of('before_that')}\s*,?\s*$", re.I)
 _SUPERLATIVE = re.compile(
-    r"\b(?<!at )(?:the\s+)?(?:top|best(?!-)|worst|leading|(?:most|least) (?!of)[a-z]+"
-    r"|(?:larg|bigg|small|high|low|old|young|new|long|short|tall|fast|slow|earli|lat|rich|cheap|heavi"
-    r"|strong|deep)est)\b(?!\s*(?:first|to\b|of all|row|column|,|\0|\.|$))"
-    r"(?:(?! (?:of|from|in|for|by|at|on|with|that|who|whose|which|where|and|sorted|based)\b)"
-    r"[^,.;:\0\1]){0,30}",
+    r"\b(?<!at )(?:the\s+)?"
+    rf"(?:{any_of('superlative')}|best(?!-)|(?:most|least) (?!of)[a-z]+)\b"
+    r"(?!\s*(?:first|to\b|of all|row|column|,|\0|\.|$))"
+    rf"(?:(?! {any_of('after_superlative')}\b)[^,.;:\0\1]){{0,30}}",
     re.I,
 )
-_STOP = re.compile(
-    r"[,;:](?=\s|$)|[!?\0\n]|\.(?=\s|$)|$|\b(?:based on|drawn from|as described|from the|into a"
-    r"|in a table|with the columns?|sorted|please)\b",
-    re.I,
-)
-_LEAD = re.compile(
-    r"(?:\b(?:of|from|in|for|by|at|on|with|to|aged|between|during|after|before|since|under|over)\b"
-    r"(?:\s+[^\s,.;:\0\1]+){0,3}\s+)?$",
-    re.I,
-)
-_NO_AMOUNT = re.compile(
-    r"\s*(?:rows?|columns?|tables?|decimals?|digits?|lines?|entr(?:y|ies)|fields?|places?|markdown"
-    r"|header|following|of (?:the|these|them|which))\b",
-    re.I,
-)
+_STOP = re.compile(rf"[,;:](?=\s|$)|[!?\0\n]|\.(?=\s|$)|$|\b{any_of('stop')}\b", re.I)
+_LEAD = re.compile(rf"(?:\b{any_of('before_amount')}\b(?:\s+[^\s,.;:\0\1]+){{0,3}}\s+)?$", re.I)
+_NO_AMOUNT = re.compile(rf"\s*{any_of('no_amount')}\b", re.I)
 _NOUN = re.compile(
     r"(?:\s+(?:to|and|-|\u2013)\s+[\d.,]*\d)?"
-    r"(?:[ -](?!(?:with|in|of|the|and|or|for|from|by|based|sorted|as|on|at)\b)[^\W\d_][\w-]*){0,2}"
+    rf"(?:[ -](?!{any_of('after_noun')}\b)[^\W\d_][\w-]*){{0,2}}"
 )
 
 
@@ -203,6 +156,9 @@ def read_scope(query: str, table: Table) -> QueryScope:
     """
     listed = columns_from_query(query) or ()
     masked = _mask_sorting(_mask_columns(query, listed))
+    if not listed and (said := _columns_in_words(masked, table)):
+        listed, place = said
+        masked = _cover(masked, [place], GONE)
     key = primary_key(table)
     columns = tuple(dict.fromkeys((*listed, *table.columns)))
     times = _holding(table, states_time)
@@ -219,7 +175,8 @@ def read_scope(query: str, table: Table) -> QueryScope:
     found += [_Placed(span, one) for one, span in bounds]
     free = _cover(free, [one.span for one in found], GONE)
     titles = []
-    for condition, span in _read_names(query, free, table, key, mentions):
+    free = _cover(free, [*(Span(one.start, one.end) for one in mentions), *_quoted(free)], GONE)
+    for condition, span in _read_names(query, free, table, key):
         if condition is None:
             titles.append(span)
         else:
@@ -243,6 +200,10 @@ def _cover(text: str, spans: Iterable[Span], mark: str) -> str:
     for start, end in spans:
         text = text[:start] + mark * (end - start) + text[end:]
     return text
+
+
+def _quoted(text: str) -> list[Span]:
+    return [Span(*match.span()) for match in QUOTED.finditer(text)]
 
 
 def _without_alternatives(query: str, found: Sequence[_Placed]) -> tuple[list[_Placed], list[str]]:
@@ -272,6 +233,20 @@ def _mask_columns(query: str, columns: Sequence[str]) -> str:
     between = r"[^\w\"]{0,8}\"?\W{0,8}(?:(?:and|then|finally|lastly|plus)\W{1,4})*\W{0,8}?"
     listed = re.search(between.join(map(re.escape, columns)), query)
     return _cover(query, [Span(*listed.span())], GONE) if listed and len(columns) > 1 else query
+
+
+def _columns_in_words(query: str, table: Table) -> tuple[tuple[str, ...], Span] | None:
+    """The columns that a query lists in plain words, and where: "with their wins and city".
+
+    Only where the answer has them all; anything else may be a condition.
+    """
+    names = {header_key(name): name for name in table.columns}
+    one = "|".join(re.escape(name) for name in sorted(table.columns, key=len, reverse=True) if name)
+    match = re.search(rf"{_LISTING}((?:(?:{one}){_NEXT})*(?:{one})){_LISTED}", query, re.I)
+    if not match or not one:
+        return None
+    items = [header_key(match[0]) for match in re.finditer(rf"{one}", match[1], re.I)]
+    return tuple(dict.fromkeys(names[item] for item in items)), Span(*match.span())
 
 
 def _mask_sorting(query: str) -> str:
@@ -320,7 +295,7 @@ def _read_computed(query: str, columns: Sequence[str]) -> Iterator[str]:
 
 
 def _read_names(
-    query: str, masked: str, table: Table, key: int, mentions: Sequence[QueryMention]
+    query: str, masked: str, table: Table, key: int
 ) -> Iterator[tuple[ScopeCondition | None, Span]]:
     """Names without a column, each with its place; with the condition where it is plain.
 
@@ -328,21 +303,23 @@ def _read_names(
     for: "from China" and a column Country with a row of China. Any other name may be what the
     whole text is about, or a condition: who reads the text must decide.
     """
-    closed = [Span(one.start, one.end) for one in mentions]
-    closed += [Span(*match.span()) for match in QUOTED.finditer(masked)]
-    events = [
-        Span(*one.span())
-        for one in _EVENT.finditer(masked)
-        if not any(start < one.end() and one.start() < end for start, end in closed)
-    ]
+    events = [Span(*one.span()) for one in _EVENT.finditer(masked)]
     yield from ((None, event) for event in events)
     masked = _cover(masked, events, GONE)
+    columns = set(map(header_key, table.columns))
     position = 0
-    for start, end in _find_names(masked, table.columns, closed):
-        if start < position:
+    for match in _NAME.finditer(masked):
+        start, end = match.span()
+        before = masked[:start].rstrip()
+        if not before or before[-1] in ".!?:;\n":  # a sentence's first word says nothing
+            rest = re.match(r"\S+\s+(?=[^\W\d_a-z])", match[0])
+            start += rest.end() if rest else len(match[0])
+        said = masked[start:end]
+        no_name = header_key(said) in columns or _NO_NAMES.issuperset(said.lower().split())
+        if start < position or no_name:
             continue
-        names = [query[start:end]]
-        while (more := _MORE.match(masked, end)) and (name := NAME.match(masked, more.end())):
+        names = [said]
+        while (more := _MORE.match(masked, end)) and (name := _NAME.match(masked, more.end())):
             names.append(name[0])
             end = name.end()
         position = end
@@ -354,22 +331,6 @@ def _read_names(
         said = query[asked.start("how") : end]
         condition = ScopeCondition(label, said, values=tuple(names), excluded=bool(asked["no"]))
         yield condition, Span(start, end)
-
-
-def _find_names(masked: str, columns: Sequence[str], closed: Sequence[Span]) -> Iterator[Span]:
-    """Runs of words with a capital letter; no columns, nothing quoted, no sentence's first word."""
-    known = {header_key(name) for name in columns}
-    for match in NAME.finditer(masked):
-        start, end = match.span()
-        before = masked[:start].rstrip()
-        if not before or before[-1] in ".!?:;\n":  # a sentence's first word says nothing
-            rest = re.match(r"\S+\s+(?=[^\W\d_a-z])", match[0])
-            start += rest.end() if rest else len(match[0])
-        said = masked[start:end]
-        if not said or any(one < end and start < other for one, other in closed):
-            continue
-        if header_key(said) not in known and not _NO_NAMES.issuperset(said.lower().split()):
-            yield Span(start, end)
 
 
 def _only_column(how: str, table: Table, key: int, names: Sequence[str]) -> str | None:
@@ -392,11 +353,12 @@ def _find_unread(query: str, masked: str) -> Iterator[str]:
     Nouns and their adjectives ("electric buses") say what the text is about and are no pieces.
     """
     taken = 0
-    for sentence in _SENTENCE.finditer(masked):
+    for sentence in _SENTENCE.finditer(_cover(masked, _quoted(masked), "x")):
         text = sentence[0]
         if _ASKS_FOR_NO_ROWS.match(text) or _COMPUTED.search(text):
             continue
-        for start, end in sorted([*_clauses(text), *_amounts(text)]):
+        superlatives = (Span(*match.span()) for match in _SUPERLATIVE.finditer(text))
+        for start, end in sorted([*_clauses(text), *superlatives, *_amounts(text)]):
             start, end = sentence.start() + start, sentence.start() + end
             said = query[start:end].strip(" ,")
             if said and start >= taken:
@@ -405,13 +367,11 @@ def _find_unread(query: str, masked: str) -> Iterator[str]:
 
 
 def _clauses(text: str) -> Iterator[Span]:
-    """Clauses and superlatives of a sentence that hold no condition that was read."""
-    openers = list(_OPENER.finditer(text))
-    for number, match in enumerate(openers):
-        stop = _STOP.search(text, match.end())
-        end = stop.start() if stop else len(text)
-        if number + 1 < len(openers):
-            end = min(end, openers[number + 1].start())
+    """Clauses of a sentence that hold no condition that was read."""
+    for match, following in pairwise([*_OPENER.finditer(text), None]):
+        assert match is not None
+        last = following.start() if following else len(text)
+        end = _STOP.search(text, match.end(), last).start()  # type: ignore[union-attr]  # or "$"
         clause, before = text[match.end() : end], text[: match.start()]
         if _READ in clause or GONE in clause or not any(map(str.isalnum, clause)):
             continue
@@ -419,21 +379,13 @@ def _clauses(text: str) -> Iterator[Span]:
             continue
         if match[0].lower() != "that" or not _THAT.search(before):
             yield Span(match.start(), end)
-    quoted = [match.span() for match in QUOTED.finditer(text)]
-    for match in _SUPERLATIVE.finditer(text):
-        if not any(start <= match.start() < end for start, end in quoted):
-            yield Span(*match.span())
 
 
 def _amounts(text: str) -> Iterator[Span]:
     """Amounts of a sentence with what leads to them and the noun behind."""
-    places = Places(text)
-    quoted = [match.span() for match in QUOTED.finditer(text)]
-    for start, end in places.amounts(0, len(text)):
-        if any(one <= start < other for one, other in quoted):
-            continue
-        idle = _NO_AMOUNT.match(text, end) or text[start:end].lower() in ("one", "a", "an", "no")
+    for start, end in Places(text).amounts(0, len(text)):
         lead, noun = _LEAD.search(text, max(0, start - 200), start), _NOUN.match(text, end)
         assert lead is not None and noun is not None  # both match nothing at all
+        idle = _NO_AMOUNT.match(text, end) or text[start:end].lower() in ("one", "a", "an", "no")
         if not idle and GONE not in text[lead.start() : noun.end()].strip(GONE):
             yield Span(lead.start(), noun.end())

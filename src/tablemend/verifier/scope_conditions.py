@@ -6,7 +6,6 @@ the end of a range falls into, two measures that cannot be compared.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,18 +16,17 @@ from tablemend.values.numbers import Number
 from tablemend.values.places import singular
 from tablemend.values.text import tokens_of
 from tablemend.values.units import ONE, PLAIN, Unit
+from tablemend.verifier.wordings import words_of
 
-_GENERIC_TIME = frozenset("year date season time period when day month quarter".split())
-_READING = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
-_QUARTER = re.compile(r"(\d{4})-q([1-4])")
-_SEASON = re.compile(r"(\d{4})/(\d{4})")
+_GENERIC_TIME = words_of("time")
+_LATER = "~"  # behind a day: any later one is greater
 
 
 class Moment(NamedTuple):
-    """The first and the last day that a date can mean, as (year, month, day)."""
+    """The first and the last day that a date can mean, in ISO."""
 
-    first: tuple[int, int, int]
-    last: tuple[int, int, int]
+    first: str
+    last: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +80,22 @@ class ScopeCondition:
             return True if True in answers else None if None in answers else False
         if value.number is not None or value.dates:
             return None  # the 2 of "Leg 2"
-        said = tokens_of(value.text).words
-        admitted = [tokens_of(end.text).words for end in ends]
+        said = _spaced(value.text)
+        admitted = [_spaced(end.text) for end in ends]
         if said in admitted:
             return True
-        return None if any(_holds(one, said) or _holds(said, one) for one in admitted) else False
+        return None if any(said in one or one in said for one in admitted) else False
 
     def _meets_time(self, value: Value) -> bool | None:
         """Whether all days that a value can mean are in the range; open where some are."""
-        lows = moments_of(self.low) if self.low else []
-        highs = moments_of(self.high) if self.high else []
         answers: set[bool | None] = set()
         for first, last in moments_of(value):
-            for end in lows:
-                edge = end.first if self.included else _next(end.last, 1)
+            for low in moments_of(self.low):
+                edge = low.first if self.included else low.last + _LATER
                 answers.add(True if first >= edge else False if last < edge else None)
-            for end in highs:
-                edge = end.last if self.included else _next(end.first, -1)
-                answers.add(True if last <= edge else False if first > edge else None)
+            for high in moments_of(self.high):
+                edge = high.last + _LATER if self.included else high.first
+                answers.add(True if last < edge else False if first >= edge else None)
         ambiguous = len(value.dates) > 1 and len(answers) > 1
         return None if ambiguous else _all(answers)
 
@@ -114,27 +110,22 @@ def states_time(value: Value) -> bool:
     return bool(value.dates) or year_of(value) is not None
 
 
-def moments_of(value: Value) -> list[Moment]:
-    """What days a date or year can mean; one for each of its readings."""
+def moments_of(value: Value | None) -> list[Moment]:
+    """What days a date or year can mean; one for each of its readings, none without a year."""
+    if value is None:
+        return []
     year = year_of(value)
     readings = value.dates or ((year,) if year else ())
-    return [moment for reading in readings if (moment := _moment(reading))]
+    return [_moment(reading) for reading in readings if reading[0].isdigit()]
 
 
-def _moment(reading: str) -> Moment | None:
-    if match := _READING.fullmatch(reading):
-        year, month, day = (int(part or 0) for part in match.groups())
-        return Moment((year, month or 1, day or 1), (year, month or 12, day or 31))
-    if match := _QUARTER.fullmatch(reading):
-        year, quarter = int(match[1]), int(match[2])
-        return Moment((year, 3 * quarter - 2, 1), (year, 3 * quarter, 31))
-    if match := _SEASON.fullmatch(reading):
-        return Moment((int(match[1]), 1, 1), (int(match[2]), 12, 31))
-    return None
-
-
-def _next(day: tuple[int, int, int], step: int) -> tuple[int, int, int]:
-    return (day[0], day[1], day[2] + step)
+def _moment(reading: str) -> Moment:
+    first, _, last = reading.partition("/")  # "2019/2020"
+    if "q" in reading:
+        quarter = int(reading[-1])
+        first, last = (f"{reading[:5]}{month:02d}" for month in (3 * quarter - 2, 3 * quarter))
+    last = last or first
+    return Moment(first + "-01-01"[len(first) - 4 :], last + "-12-31"[len(last) - 4 :])
 
 
 def _compare(value: Value, end: Value, header: Unit, sign: int, included: bool) -> bool | None:
@@ -157,10 +148,9 @@ def _scaled(one: Number, other: Number, header: Unit) -> tuple[Decimal, Decimal]
     return one.value * left, other.value * right
 
 
-def _holds(whole: tuple[str, ...], part: tuple[str, ...]) -> bool:
-    """Whether words stand one after the other among others."""
-    size = len(part)
-    return any(whole[start : start + size] == part for start in range(len(whole) - size + 1))
+def _spaced(text: str) -> str:
+    """The words of a text, so that one text stands in another only in whole words."""
+    return f" {' '.join(tokens_of(text).words)} "
 
 
 def _all(answers: Iterable[bool | None]) -> bool | None:

@@ -18,6 +18,7 @@ from tablemend.values.text import header_key
 from tablemend.values.units import header_unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verifier.scope_conditions import ScopeCondition, is_generic_time, states_time
+from tablemend.verifier.wordings import any_of, words_of
 
 GONE = "\0"
 """Stands in a masked query for every character that is understood already."""
@@ -31,30 +32,20 @@ _REACH = 60  # characters before an amount in which its attribute stands
 
 # ---- equality: what stands between a column and its values, and where these end ----
 
-_NOT = r"(?:not (?:equal to|in|one of|any of)|not|neither|other than|different from|!=|\u2260|<>)"
-_IS = r"(?:is|are|was|were|equals?|equal to|must be|should be|=+|:)"
 _LINK = re.compile(
-    rf"\s*(?P<link>{_IS}\s+(?P<no>{_NOT})|(?P<no2>{_NOT})|{_IS}|in(?=\s*[(\[]))"
-    r"(?:\s+(?:in(?=\s*[(\[])|equal to|exactly|only|either|one of|any of))*\s*",
+    rf"\s*(?P<link>(?:{any_of('is')}\b|=+|:)(?:\s+(?P<no>{any_of('not')}))?|(?P<no2>{any_of('not')})"
+    rf"|in(?=\s*[(\[]))(?:\s+(?:in(?=\s*[(\[])|{any_of('before_values')}))*\s*",
     re.I,
 )
-_OPENED = re.compile(r"\b(?:with|for|having|whose|where|of|in|and|or)\s+(?:an?\s+|the\s+)?$", re.I)
+_OPENED = re.compile(rf"\b{any_of('before_column')}\s+(?:an?\s+|the\s+)?$", re.I)
 _AS = re.compile(
     r"\b(?P<no>not\s+)?(?:with|having|has|have)\s+([^\"\u201c\u201d\0]{1,200}?)\s+as\s+(?:the\s+)?$",
     re.I,
 )
 _FIRST = re.compile(r" +([\d\"\u201c]|[^\W\d_a-z])")
-_COMPARES = re.compile(
-    r"(?:(?:from|between|at|above|below|over|under|more|less|fewer|before|after|no|in|on|since|until"
-    r"|up|greater|larger|higher|lower|smaller|later|earlier|older|newer|within|not|than|longer"
-    r"|shorter|any|as|available|known|given|missing|blank|empty|stated)\b|[<>\u2264\u2265])",
-    re.I,
-)
+_COMPARES = re.compile(rf"{any_of('comparing')}\b|[<>\u2264\u2265]", re.I)
 _ENDS = re.compile(
-    r",?\s+(?:based on|drawn|from|using|into|in|with|whose|where|that|which|who|having|sorted"
-    r"|ordered|arranged|only|but|by|please|then|include|keep|as)\b"
-    r"|,?\s+(?:and|or)\s+(?:the\s+)?(?:[\"\u201c]|whose|where|with|that|which|who|ha[sd]|have|at|more"
-    r"|less|fewer|above|below|between|from|not|in|before|after|sort|order|list|include|keep)"
+    rf",?\s+{any_of('after_values')}\b|,?\s+(?:and|or)\s+(?:the\s+)?(?:[\"\u201c]|{any_of('next_clause')})"
     r"|[;!?\0]|\.(?=\s|$)|\n|\s[(\[]|,\s+(?:and\s+)?(?:sort|order|list|include|keep|show|put)|$",
     re.I,
 )
@@ -64,56 +55,34 @@ _NEXT_COLUMN = re.compile(r",?\s+(?:and|or|but)\s+(?:(?:the|whose|where|with)\s+
 
 # ---- ranges: words before or behind an amount, the end that it is, and whether it is included ----
 
-_ENDS_OF_RANGES = {
-    ("low", True): r"at least|no (?:less|fewer|earlier|lower) than|not (?:less|fewer|earlier) than"
-    r"|a minimum of|since|(?:on|in) (?:or|and) after|not before|(?:starting|beginning) (?:from|in)"
-    r"|as of|(?:more|greater|later) than or equal to|>=|\u2265",
-    ("high", True): r"at most|(?:no|not) (?:more|later|higher|greater|larger) than|up to|until|till"
-    r"|through|a maximum of|(?:on|in) (?:or|and) before|not after|not above|not over"
-    r"|(?:less|fewer|lower|earlier) than or equal to|<=|\u2264",
-    ("low", False): r"after|(?:more|greater|later|higher|larger|newer|longer|older|taller|heavier"
-    r"|bigger|better) than|over|above|exceeding|exceeds?|in excess of|beyond|>",
-    ("high", False): r"before|prior to|under|below|(?:less|fewer|earlier|lower|smaller|shorter"
-    r"|younger|lighter|worse) than|<",
-}
 _BEFORE = [
-    (end, re.compile(rf"(?:(?<!\w)(?:{words}))\s*$")) for end, words in _ENDS_OF_RANGES.items()
+    (end, re.compile(rf"(?<!\w){any_of(name)}\s*$"))
+    for end, name in {
+        ("low", True): "at_least",
+        ("high", True): "at_most",
+        ("low", False): "over",
+        ("high", False): "under",
+    }.items()
 ]
 _BEHIND = [
-    ("low", re.compile(r"\s*(?:(?:or|and) (?:later|more|higher|above|after|over|newer|up)\b"
-                       r"|onwards?\b|upwards?\b|\+)")),
-    ("high", re.compile(r"\s*(?:or|and) (?:earlier|less|lower|below|before|fewer|under)\b")),
-]  # fmt: skip
-_BOUNDS = re.compile(r"\d.*?(?:or|and) (?:later|earlier|more|less|fewer|higher|lower)\b")
-_TO = re.compile(
-    r"\s*(?:[a-z]{1,6}\s+)??"
-    r"(?:to|until|till|through|and|-|\u2013|and (?:at most|no more than|up to))\s*"
-)
-_FROM = re.compile(r"(?:\b(?:from|between|at least|ranging from|spanning|of)|(?<=\baged))\s*$")
+    ("low", re.compile(rf"\s*(?:{any_of('or_more')}\b|\+)")),
+    ("high", re.compile(rf"\s*{any_of('or_less')}\b")),
+]
+_BOUNDS = re.compile(rf"\d.*?{any_of('or_more', 'or_less')}\b")
+_TO = re.compile(rf"\s*(?:[a-z]{{1,6}}\s+)??(?:{any_of('to')}|[-\u2013])\s*")
+_FROM = re.compile(rf"\b{any_of('from')}\s*$")
 _AT = re.compile(
     r"(?<!half )(?<!quarter )(?<!start )(?<!end )\b"
-    r"(?:in|during|of|for|excluding|except(?: for)?|other than|but not)\s+"
-    r"(?:the (?:year|season) |year )?$"
+    rf"{any_of('in_year')}\s+(?:the (?:year|season) |year )?$"
 )
-_NO_NOUN_BEHIND = re.compile(  # "in 2014" is a time; "the 2014 Games" are an event
-    r"\s*(?:$|[.,;:\0)]|(?:with|as|by|that|which|who|were|was|from|based|using|sorted|into|in|and|on"
-    r"|for|only|whose|where|but|not|ordered|together|including|out|to|having|please)\b)"
-)
-_NEGATED = re.compile(
-    r"\b(?:not|never|excluding|except(?: for)?|other than|but|without|outside|n't|no)\s+"
-    r"(?:\w+\s+)?$"
-)
-_OF_AMOUNT = re.compile(
-    r"(?:at|no|not|more|less|fewer|greater|up|over|above|below|under)\b|[<>\u2264\u2265]", re.I
-)
+# "in 2014" is a time; "the 2014 Games" are an event
+_NO_NOUN_BEHIND = re.compile(rf"\s*(?:$|[.,;:\0)]|{any_of('after_year')}\b)")
+_NEGATED = re.compile(rf"(?:\b{any_of('negated')}|n't)\s+(?:\w+\s+)?$")
+_OF_AMOUNT = re.compile(rf"{any_of('bounding')}\b|[<>\u2264\u2265]", re.I)
 _HOLDS = re.compile(r"\s*(?:of |in |as |for )?(?:the |its )?")
-_CLAUSE = re.compile(r"[.;:,\"\0]|\b(?:that|which|who|whose|where|with|and|but|or)\b")
+_CLAUSE = re.compile(rf"[.;:,\"\0]|\b{any_of('clause')}\b")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
-_IDLE = LITTLE_WORDS | frozenset(
-    "all any between both entries entry every least most more than ones only their them these they "
-    "this those which who whose when where while context table list values been do does did".split()
-)
-
+_IDLE = LITTLE_WORDS | words_of("idle")
 
 Kind = Literal["time", "either", "amount"]
 """How an amount is bound: "after 2019", of a time; "2019 or less", perhaps; "at least 2019"."""

@@ -11,7 +11,7 @@ from tablemend.verifier.indexing import Index
 from tablemend.verifier.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verifier.reading import Reading, Token
 
-_OPENERS = frozenset(
+OPENERS = frozenset(
     "although however meanwhile despite after before during since both each all every many most "
     "some several one two three another other overall additionally moreover furthermore finally "
     "also first second third here there now then today yes no only even once because though unlike "
@@ -59,7 +59,7 @@ class UnknownNames:
             return ()
         found = []
         for run in self._runs(tokens, sorted(taken)):
-            if run[0].word in LITTLE_WORDS or run[0].word in _OPENERS:
+            if run[0].word in LITTLE_WORDS or run[0].word in OPENERS:
                 run = run[1:]
             if run and run[0].start <= sentence.start + 1 and run[0].word.endswith("ing"):
                 run = run[1:]  # "Comparing Norvik with ..."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import socket
 import sys
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from tablemend.training import activations, advice, memory, plan
 from tablemend.training.activations import empty_model, kept, layer_kinds
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, known
-from tablemend.training.memory import GIB, STRATEGIES, Engine, Memory, Strategy
+from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy
 
 ROOT = Path(__file__).parents[3]
 LAUNCHES = {each.config: each for each in STRATEGIES}
@@ -71,13 +70,12 @@ def planner() -> memory.Planner:
 
 @pytest.mark.parametrize(("method", "checkpointing"), [("full", False), ("lora", True)])
 def test_a_training_takes_the_memory_that_is_planned(
-    method: str, checkpointing: bool, benchmark: ModuleType, tiny_model: Path
+    method: str, checkpointing: bool, benchmark: ModuleType
 ) -> None:
-    tokens = ["recipe=tiny", "train.precision=bfloat16", f"model.path={tiny_model}"]
-    config = parse(benchmark.Benchmark, tokens)
-    case = benchmark.case_of(config, method, checkpointing, 2, 4, 256)
+    config = parse(benchmark.Benchmark, ["recipe=tiny", "train.precision=float32"])
+    case = benchmark.case_of(config, method, checkpointing, 2, 2, 128)
     planned, measured = benchmark.compare(case, on_gpu=False)
-    assert planned == pytest.approx(measured, rel=0.2)
+    assert planned == pytest.approx(measured, rel=0.15)
 
 
 def test_preferences_take_the_memory_that_is_planned(
@@ -183,17 +181,11 @@ def test_a_pair_takes_two_rows_and_a_reference_that_scores_in_every_pass_a_secon
     assert not memory.has_copy(dpo("dpo.precompute_reference=false"), SINGLE)  # adapters
 
 
-def test_vllm_takes_its_share_and_needs_weights_and_a_row() -> None:
+def test_vllm_takes_its_share_of_the_card_beside_the_training() -> None:
     found = planner().memory(grpo(*SHAPE, "grpo.max_new_tokens=64"), SINGLE)
-    text = planner().architecture
-    row = 512 * text.num_hidden_layers * 2 * text.num_key_value_heads * text.head_dim * 2
-    assert found.engine is not None and found.engine.sleeps and found.generation == 0
-    weights = 2 * planner().counts(grpo()).total
-    assert found.engine.needs == weights + row
-    assert Memory(0, 0, 0, 0, engine=Engine(0.4, 20 * GIB, sleeps=True)).card == 80
-    for sleeps in (True, False):  # beside a step it takes nothing, or its share
-        engine = Engine(0.4, 20 * GIB, sleeps)
-        assert Memory(16 * GIB, 0, 0, 0, 45 * GIB, engine=engine).fits(80) == sleeps
+    assert found.vllm == 0.4 and found.generation == 0
+    assert not Memory(45 * GIB, 0, 0, 0, vllm=0.4).fits(80)
+    assert Memory(42 * GIB, 0, 0, 0, vllm=0.4).fits(80)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +246,7 @@ def test_steps_on_rewards_are_those_of_trls_order() -> None:
 def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: Path) -> None:
     amount = amount_of(recipe("qwen3-8b", data))
     assert (amount.rows, amount.sampled) == (20, 0)
-    assert "the tokenizer of Qwen/Qwen3-8B is not on this machine" in amount.assumed
+    assert "the tokenizer of Qwen/Qwen3-8B is not on this machine" in amount.uncounted
     assert plan.steps_line(recipe("qwen3-8b"), amount) == "4 of 16 rows"
     assert amount_of(recipe("qwen3-8b", data, "train.context=both")).rows == 40
     mixed = recipe(
@@ -263,7 +255,8 @@ def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: P
         "data.train.chats={source: small-world, split: null, content: examples, n: 3}",
     )
     assert amount_of(mixed).rows == 15  # shares of 0.8 and 0.2
-    assert amount_of(dpo(data, f"dpo.pairs.path={tmp_path}")).rows == 20  # one for each prompt
+    with pytest.raises(TablemendError, match=r"make the pairs first"):
+        amount_of(dpo(data, f"dpo.pairs.path={tmp_path}"))
 
 
 def test_an_unknown_model_has_no_plan_and_is_still_checked(
@@ -292,21 +285,21 @@ def test_a_plan_describes_the_launch_configs_that_are_there(launch: Strategy) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "target", "message"),
+    ("name", "target"),
     [
-        ("tiny", "q_proj, nope", "names no layer with nope"),
-        ("tiny", "mlp", r"names \S+\.layers\.0\.mlp, which takes no adapter"),
-        ("gemma-3-12b", "fc1", "names no layer"),  # its vision tower has one
+        ("tiny", "q_proj, nope"),
+        ("tiny", "mlp"),
+        ("gemma-3-12b", "fc1"),  # its vision tower has one
     ],
 )
 def test_adapters_that_fit_no_layer_are_refused_in_one_line(
-    name: str, target: str, message: str, capsys: pytest.CaptureFixture[str]
+    name: str, target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = recipe(name, "train.method=lora", f"train.lora={{r: 4, target_modules: [{target}]}}")
     plan.print_plan(config)
     (shown,) = [line for line in capsys.readouterr().out.splitlines() if "no plan" in line]
-    assert f"train.lora.target_modules=[{target}] " in shown and re.search(message, shown)
-    layers = "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, and"
+    assert f"train.lora.target_modules=[{target}] names {target.split(', ')[-1]}, " in shown
+    layers = "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj"
     assert f"the linear layers are {layers}" in shown
 
 

@@ -7,22 +7,21 @@ from typing import Any
 
 import pytest
 
-from tablemend.training.budget import Budget
 from tablemend.training.progress import PAUSE, Progress
 
 
 class Training:
     """Steps of a second and of 100 tokens each, without a model."""
 
-    def __init__(self, step: int = 0, minutes: float | None = None) -> None:
+    def __init__(self, step: int = 0, saved: dict[str, Any] | None = None) -> None:
         self.now = 0.0
-        self.budget = Budget(minutes)
-        self.progress = Progress(self.budget, lambda: self.now)
+        self.progress = Progress(lambda: self.now)
         self.args: Any = SimpleNamespace(disable_tqdm=False)
         self.state: Any = SimpleNamespace(
             global_step=step,
             max_steps=100,
             num_input_tokens_seen=100 * step,
+            stateful_callbacks={"Progress": saved} if saved else {},
             is_world_process_zero=True,
         )
         self.progress.on_train_begin(self.args, self.state, Any)
@@ -31,9 +30,9 @@ class Training:
         """Take steps, each logged."""
         for _ in range(number):
             self.now += 1
-            self.budget.elapsed += 1
             self.state.global_step += 1
             self.state.num_input_tokens_seen += 100
+            self.progress.on_step_end(self.args, self.state, Any)
             self.progress.on_log(self.args, self.state, Any, logs=logs)
 
 
@@ -51,8 +50,13 @@ def test_there_is_a_line_now_and_then_and_at_the_end(capsys: pytest.CaptureFixtu
 def test_after_an_interruption_the_steps_before_count_for_no_speed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    Training(step=60, minutes=0.5).steps(1, eval_loss=1.0)
+    before = Training()
+    before.steps(60)
+    capsys.readouterr()
+    training = Training(step=60, saved=before.progress.state())
+    training.steps(1, eval_loss=1.0)
     assert capsys.readouterr().err.splitlines() == [
-        "training: 100 steps, 60 of them done, at most 0.5 minutes",
-        "step 61 of 100, held-out loss 1, 100 tokens/s, 0:00:29 left",
+        "training: 100 steps, 60 of them done",
+        "step 61 of 100, held-out loss 1, 100 tokens/s, 0:00:39 left",
     ]
+    assert training.progress.elapsed == 61

@@ -53,3 +53,22 @@ def test_what_the_method_needs_and_is_not_here_is_refused(
         return
     with pytest.raises(TablemendError, match=message):
         requirements.check_method(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("flash_attention_2", "is not installed.*set model.attn=sdpa"),
+        ("flex_attention", "no backward pass on CPUs: set model.attn=sdpa"),
+    ],
+)
+def test_a_kernel_that_cannot_train_here_is_refused_before_anything_is_read(
+    name: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for installed in ("is_flash_attn_2_available", "is_kernels_available"):
+        monkeypatch.setattr(requirements, installed, lambda: False)
+    with pytest.raises(TablemendError, match=f"model.attn={name}.*{advice}"):
+        requirements.refuse_kernel(name)
+    requirements.refuse_kernel("sdpa")
+    monkeypatch.setattr(requirements, "is_kernels_available", lambda: True)
+    requirements.refuse_kernel("flash_attention_2")

@@ -26,14 +26,13 @@ from trl import SFTTrainer
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.evaluation import results
 from tablemend.publishing import merging
 from tablemend.publishing.command import MergeCommand
 from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Train
 from tablemend.runs import Run
 from tablemend.training import checkpoints, run_folder, saving, stage
-from tablemend.training.budget import Budget, rate_factor
+from tablemend.training.trainer import rate_factor
 from tests.support.finished_runs import spoil_merges
 from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
 from tests.support.trainings_in_process import begin, interrupt, train
@@ -201,23 +200,6 @@ def test_adapters_on_experts_train_and_are_merged(
     }
 
 
-def test_the_time_budget_ends_the_training_and_says_so(
-    command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = command("budget", "train.epochs=null", "train.max_steps=9", "train.minutes=1e-5")
-    run, facts = train(config)
-    early = f"train.minutes=1e-05 ended the training after {facts['steps']} of 9 steps (11%)"
-    assert (facts["steps"], facts["planned_steps"], facts["ended_early"]) == (1, 9, early)
-    assert run.recorded("sft")["ended_early"] == early
-    stage.report(run, facts)
-    assert f"warning: {early}\n" in capsys.readouterr().out
-    assert list(results._warnings(config, run)) == [f"sft: {early}"]
-    assert checkpoints.last_complete(run.path / "sft") == (
-        run.path / "sft" / f"checkpoint-{facts['steps']}"
-    )
-    _end_again(config, facts)
-
-
 def _end_again(config: SftCommand, facts: dict[str, Any]) -> None:
     """As if it had been killed after its last checkpoint: the same model, and no step more."""
     run = Run.of(config)
@@ -231,24 +213,6 @@ def test_a_training_that_ends_within_a_pass_ends_once(command: Callable[..., Sft
     config = command("end", "train.epochs=null", "train.max_steps=4")
     _, facts = train(config)
     _end_again(config, facts)
-
-
-def test_the_budget_counts_over_interruptions() -> None:
-    from transformers import TrainerControl, TrainerState
-
-    budget = Budget(minutes=1)
-    state = TrainerState(global_step=7)
-    state.stateful_callbacks = {"Budget": {"args": {}, "attributes": {"elapsed": 59.99999}}}
-    control = TrainerControl()
-    arguments: Any = type("Arguments", (), {"world_size": 1})()
-    budget.on_train_begin(arguments, state, control)
-    assert budget.progress(1, 100) > 0.99
-    while not control.should_training_stop:
-        budget.on_step_end(arguments, state, control)
-    assert budget.elapsed >= 60 and control.should_save
-    assert budget.ended_early(10, 100) and budget.ended_early(100, 100) is None
-    with pytest.raises(TablemendError, match=r"9 of 100 steps \(9%\): too few"):
-        budget.ended_early(9, 100)
 
 
 @pytest.mark.parametrize("scheduler", ["constant", "linear", "cosine"])

@@ -13,7 +13,7 @@ from tablemend.datasets.tablehallu.program_engine import examples as make_exampl
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer
-from tablemend.mitigations.repair_table import repair_answer
+from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example, Verdict
 from tablemend.tables.read import read_table
 from tablemend.tables.table import Table
@@ -54,6 +54,7 @@ def test_what_the_context_says_is_supported_with_its_sentence() -> None:
 SHIPS = "In 2019, Fen Dek had 6 guns. In 2029, Fen Dek had 2 guns. In 2029, Lor Im had 5 guns."
 TOWNS = "South Marn has 5 schools. Marn has 8 schools. Orla has 3 schools. Vey has 9 schools."
 SALES = "Orvo sold 30 bikes. Lund sold 12 bikes."
+REGIONS = "North had sales of 120. West had sales of 80. South had sales of 140. It fell."
 CASES = [
     # answer, context, query, cell (row, column; None: the row), verdict, error, expected
     ("Alba|1995|62.5|Corran; Sella|1998|71|Vey", CONTEXT, QUERY, (1, 1), "contradicted TMP 1999"),
@@ -69,6 +70,10 @@ CASES = [
     ("Ship|Guns; Fen Dek|6; Lor Im|5", SHIPS, "Make a table of the ships in 2029.", (0, 1),
      "contradicted NUM 2"),
     ("Town|Schools; Marn|5; Orla|3; Vey|9", TOWNS, "", (0, 1), "contradicted NUM 8"),
+    # a sentence that begins with a name of one word is nobody else's, in the answer or not
+    ("Region|Sales; North|120; West|140", REGIONS, "", (1, 1), "contradicted NUM 80"),
+    ("Region|Sales; North|120; West|140", REGIONS.replace("sales of 80", "few sales"), "", (1, 1),
+     "unscored"),
     ("Shop|Bikes; Orvo|30; Lund|12; Total|42", SALES, "", (2, None), "unscored"),
     ("Shop|Bikes; Orvo|30; Lund|12; Brask|42", SALES, "", (2, None), "not_in_source ATT"),
     ("Shop|Bikes; Orvo|30; Lund|12; U.S.|42", SALES, "", (2, None), "unscored"),
@@ -78,7 +83,7 @@ CASES = [
     ("Ship|Year; Ama|1971; Bel|1973", "Ama was built in 1971. Bel was built two years later.",
      "", (1, 1), "unscored"),
     ("Ship|Year; Ama|1971; Bel|1973", "Ama was built in 1971. Bel was built in 1975.", "",
-     (1, 1), "not_in_source TMP"),
+     (1, 1), "contradicted TMP 1975"),
     ("Ship|Year|Guns; Ama|2031|6; Bel|2031|7", "It was held in 2031. Ama had 6 guns. Bel had 7.",
      "", (0, 1), "unscored"),
     ("Field|Value; born|12 March 1861; place|Halden; died|3 May 1934",
@@ -99,6 +104,27 @@ def test_verdicts(
     one = found[row, None if column is None else columns[column]]
     said = [one.verdict, *([one.error_type] if one.error_type else []), *one.expected]
     assert " ".join(said) == expected, one.reason
+
+
+@pytest.mark.parametrize(
+    ("rows", "context", "mended"),
+    [
+        ("North|120; West|140", REGIONS, "North|120; West|80"),
+        ("Alba|12; Orla|7", "Alba won 12 games in Lund. Orla won 9 games.", "Alba|12; Orla|9"),
+        (
+            "Lamp|$20; Desk|$99",
+            "The Lamp costs $20. The Desk costs $120.",
+            "Lamp|$20; Desk|$120",
+        ),
+        ("Alba|12; Orla|7", "Alba won 12 games. Orla has 9 players.", "Alba|12; Orla|"),
+    ],
+)
+def test_one_plain_value_takes_the_place_of_a_wrong_one(
+    rows: str, context: str, mended: str
+) -> None:
+    cells = [row.split("|") for row in rows.split("; ")]
+    found = repair_table(Table.of(["Name", "Sales"], cells), context).table
+    assert "; ".join("|".join(cell or "" for cell in row) for row in found.rows) == mended
 
 
 @pytest.mark.parametrize(

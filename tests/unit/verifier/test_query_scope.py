@@ -189,6 +189,19 @@ def test_names_that_are_wanted_and_names_that_are_examples(query: str, names: st
     assert kept(query) == names or not names
 
 
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        ("with their points and country", ("Points", "Country")),
+        ("with year, points", ("Year", "Points")),
+        ("with points and a coach", ()),
+        ("with country Norvik", ()),
+    ],
+)
+def test_columns_that_are_listed_in_plain_words(words: str, columns: tuple[str, ...]) -> None:
+    assert read_scope(f"Make a table of the athletes {words}.", ANSWER).columns == columns
+
+
 FILMS = Table.of(
     ["Film", "Released", "Revenue (USD million)", "Studio", "Awards"],
     [["Alba", "2012", "40", "Norvik", "3"], ["Sella", "2014", "5.5", "Lund", "1"]],

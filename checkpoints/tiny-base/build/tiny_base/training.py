@@ -28,7 +28,7 @@ from tablemend.datasets.tablehallu.small_world import ENGINE, Size
 from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import disk_errors, replace_file
-from tablemend.training import attention, checkpoints
+from tablemend.training import checkpoints
 from tablemend.training.precision import chosen
 from tiny_base.config import Pretraining, Schedule
 from tiny_base.model import build_model
@@ -236,7 +236,6 @@ class Trainer:
         self.config = config
         self.tokenizer = tokenizer
         self.model = build_model(config.shape, tokenizer, config.context_length, config.seed)
-        self.model.set_attn_implementation(attention.register())
         self.optimizers = build_optimizers(self.model, config.schedule)
         self.shares = config.skills.model_dump()
         self.step = 0

@@ -18,7 +18,6 @@ from typing import Literal
 
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Cell, Table
-from tablemend.values import dates
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.periods import MONTHS
@@ -30,16 +29,9 @@ MAX_CELL = 80
 
 _FOOTNOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|[ivx]{1,4}|(?:note|nb|fn)\s?\d{1,2})\]", re.I)
 _DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
-_DOUBLED = re.compile(r"-\s?(\$?\s?[\d.,]+%?) \( (?:\$?\s?)?([\d.,]+) ?%?\)")
-_EMPTY_PERCENT = re.compile(r"\s*\(\s*%\s*\)$")
-_NUMBER = re.compile(
-    r"(?P<open>\()?\s?(?P<sign>[-\u2212\u2013+])?\s?(?P<prefix>US\$|[$€£¥])?\s{0,2}(?P<minus>[-\u2212])?"
-    r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?"
-    r"(?P<shut>\))?\s?(?P<suffix>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,3})?[²³]?)?\s?(?P<close>\))?"
-)
-_MONTH_FIRST = re.compile(r"([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)? ?, ?(\d{4})")
-_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]{3,9})\.? ?,? ?(\d{4})")
-_ISO = re.compile(r"(\d{4}) ?- ?(\d{2}) ?- ?(\d{2})")
+DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_CODE = re.compile(r"0\d")
+_SIGNS = "()+-\u2212\u2013 "
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
 _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
@@ -97,53 +89,39 @@ class TypedTable:
 
 
 def clean_cell(cell: Cell) -> Cell:
-    """Collapse white space, drop footnote marks and doubled negatives; blanks become ``None``."""
+    """Collapse white space and drop footnote marks; blanks become ``None``."""
     if cell is None:
         return None
     text = " ".join(cell.split())
     if "[" in text:
         text = _FOOTNOTE.sub("", text).strip()
     text = _DAGGERS.sub("", text)
-    if is_blank(text):
-        return None
-    if text.startswith("-") and (doubled := _DOUBLED.fullmatch(text)):
-        amount = doubled[1].strip("$ %")
-        text = f"-{doubled[1]}" if amount == doubled[2] else text
-    return _EMPTY_PERCENT.sub("", text) or None
+    return None if is_blank(text) else text
 
 
 @lru_cache(maxsize=1 << 16)
 def read_number(text: str) -> tuple[float, str, str] | None:
-    """Value, prefix and suffix of an unambiguous number; codes such as ``007`` are none."""
-    match = _NUMBER.fullmatch(text)
-    if match is None or bool(match["open"]) + 0 != bool(match["shut"]) + bool(match["close"]):
+    """Value, prefix and suffix of an unambiguous number; codes such as ``007`` are none.
+
+    The value is that of the digits: 5 of "$5 million".
+    """
+    number, match = read_value(text).number, DIGITS.search(text)
+    if number is None or match is None or _CODE.match(match[0]):
         return None
-    whole = match["whole"]
-    if len(whole) > 1 and whole.startswith("0"):
+    prefix, suffix = text[: match.start()].strip(_SIGNS), text[match.end() :].strip(_SIGNS)
+    value = float(match[0].replace(",", ""))
+    if suffix in ("st", "nd", "rd", "th") or abs(float(number.value / number.unit.scale)) != value:
         return None
-    suffix = match["suffix"] or ""
-    if suffix.casefold() in ("st", "nd", "rd", "th"):
-        return None
-    value = float(whole.replace(",", "") + (match["fraction"] or ""))
-    negative = match["open"] or match["minus"] or match["sign"] not in (None, "+")
-    return (-value if negative else value), match["prefix"] or "", suffix
+    return (-value if number.value < 0 else value), prefix, suffix
 
 
 @lru_cache(maxsize=1 << 16)
 def read_date(text: str) -> float | None:
     """Ordinal of a date whose day, month and year are unambiguous (no ``07/09/2003``)."""
-    lowered = " ".join(text.casefold().split())
-    if match := _ISO.fullmatch(lowered):
-        year, month, day = int(match[1]), int(match[2]), int(match[3])
-    elif match := _MONTH_FIRST.fullmatch(lowered):
-        year, month, day = int(match[3]), dates.MONTH_NUMBERS.get(match[1], 0), int(match[2])
-    elif match := _DAY_FIRST.fullmatch(lowered):
-        year, month, day = int(match[3]), dates.MONTH_NUMBERS.get(match[2], 0), int(match[1])
-    else:
-        return None
+    readings = read_value(text).dates
     try:
-        return float(date(year, month, day).toordinal())
-    except ValueError:
+        return float(date.fromisoformat(*readings).toordinal())
+    except (TypeError, ValueError):  # none, several, or no whole day
         return None
 
 

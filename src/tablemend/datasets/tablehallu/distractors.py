@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from datetime import date
 from random import Random
 
-from tablemend.datasets.tablehallu.columns import Kind, TypedTable, read_date, read_number
+from tablemend.datasets.tablehallu.columns import (
+    DIGITS,
+    Kind,
+    TypedTable,
+    read_date,
+    read_number,
+)
 from tablemend.datasets.tablehallu.invented_names import NameGuard, forms_of, invent_name
 from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.scope import Bound, Row
@@ -16,7 +22,6 @@ from tablemend.tables.table import Cell
 
 BATCH = 64
 MAX_INVENTED = 1024
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 Orders = tuple[float | None, ...]
 
 
@@ -97,25 +102,14 @@ def _order_of(cell: Cell, kind: Kind) -> float | None:
 
 def move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
     """A neighbouring number, written in the same way."""
-    match = _DIGITS.search(cell)
+    match = DIGITS.search(cell)
     if match is None:
         return cell, order
-    size = float(match[0].replace(",", ""))
-    is_whole = "." not in match[0]
-    moved = size * (0.6 + 0.9 * rng.random()) + (rng.randint(0, 3) if is_whole else 0.0)
-    written = write_number(cell, moved)
-    number = read_number(written)
-    return (written, number[0]) if number else (cell, order)
-
-
-def write_number(cell: str, size: float) -> str:
-    """Another number in place of the cell's digits, with its separators and decimals."""
-    match = _DIGITS.search(cell)
-    if match is None:
-        return cell
-    decimals = len(match[0].partition(".")[2])
-    text = f"{size:,.{decimals}f}" if "," in match[0] else f"{size:.{decimals}f}"
-    return f"{cell[: match.start()]}{text}{cell[match.end() :]}"
+    size, decimals = abs(order), len(match[0].partition(".")[2])
+    moved = size * (0.6 + 0.9 * rng.random()) + (0.0 if decimals else rng.randint(0, 3))
+    text = f"{moved:,.{decimals}f}" if "," in match[0] else f"{moved:.{decimals}f}"
+    value = float(text.replace(",", ""))
+    return f"{cell[: match.start()]}{text}{cell[match.end() :]}", -value if order < 0 else value
 
 
 def move_date(cell: str, order: float, rng: Random) -> tuple[str, float]:

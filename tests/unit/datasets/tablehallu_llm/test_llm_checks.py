@@ -28,7 +28,7 @@ def examples() -> list[Example]:
     """Program examples whose conditions read columns of the gold table, as a model's must."""
     return [
         example
-        for example in make_examples(Synthesis(source="pool", n=13, seed=23))
+        for example in make_examples(Synthesis(source="pool", n=16, seed=23))
         if all(
             condition.column in example.gold_table.columns
             for condition in example.constraints.conditions
