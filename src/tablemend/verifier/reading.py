@@ -26,8 +26,8 @@ _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
         "at most",
         re.compile(
             r"(?:at most|(?<!went )(?<!goes )(?<!gone )(?<!climbed )(?<!added )(?<!moved )"
-            r"(?<!summed )(?<!came )(?<!shot )(?<!rose )(?<!adds )(?<!add )up to|no more than|not more than"
-            r"|a maximum of|<=)\s*$"
+            r"(?<!summed )(?<!came )(?<!shot )(?<!rose )(?<!adds )(?<!add )up to"
+            r"|no more than|not more than|a maximum of|<=)\s*$"
         ),
     ),
     (
