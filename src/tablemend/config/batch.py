@@ -69,4 +69,3 @@ def _read_line(line: str, place: str, model: type[FieldsT]) -> FieldsT:
         raise TablemendError(f"{place}: {field}{first['msg']}") from error
     except TablemendError as error:
         raise TablemendError(f"{place}: {error}") from error
-
