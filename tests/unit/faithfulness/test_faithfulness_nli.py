@@ -11,8 +11,11 @@ transformers = pytest.importorskip("transformers")
 
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.evidence.source import Source  # noqa: E402
-from tablemend.faithfulness.nli import TOO_LONG, NLIVerifier  # noqa: E402
-from tablemend.faithfulness.nli_labels import read_labels  # noqa: E402
+from tablemend.faithfulness.nli import (  # noqa: E402
+    TOO_LONG,
+    NLIVerifier,
+    read_labels,
+)
 from tablemend.records import Claim, Document  # noqa: E402
 from tablemend.tables.table import Table  # noqa: E402
 from tests.support.tiny_encoders import tiny_bert_config  # noqa: E402
