@@ -25,7 +25,7 @@ from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.by_program import ProgramExtractor, ProgramVerifier
+from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
 from tablemend.meta_evaluation.items import Split
 from tablemend.mitigations.cave import cave

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
+from httpx import TransportError
+from huggingface_hub import constants, get_session, try_to_load_from_cache
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 
@@ -21,10 +23,27 @@ def loading_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def _reach(checkpoint: Checkpoint) -> None:
+    """Fail at once where the Hub is not there: its library tries for half a minute.
+
+    Raises:
+        OSError: no connection, and the model is not on this machine.
+    """
+    base = checkpoint.base
+    if base.folder or try_to_load_from_cache(base.path, "config.json", revision=base.revision):
+        return
+    try:
+        get_session().head(constants.ENDPOINT, timeout=10)
+    except TransportError as error:
+        reason = f"it is not on this machine, and {constants.ENDPOINT} cannot be reached ({error})"
+        raise OSError(reason) from error
+
+
 @contextmanager
 def named_failures(checkpoint: Checkpoint) -> Iterator[None]:
     """Turn what transformers raises for an unusable checkpoint into one line."""
     try:
+        _reach(checkpoint)
         yield
     except (OSError, ValueError, ImportError, SafetensorError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tablemend.config.nearest import closest
+from tablemend.config.nearest import nearest
 from tablemend.errors import TablemendError
 from tablemend.values.foreign import whole_characters
 
 
 class Fields(BaseModel):
-    """The fields of a line; others are named once, and not read."""
+    """The fields of a line."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, strict=True)
 
 
 FieldsT = TypeVar("FieldsT", bound=Fields)
@@ -29,16 +28,15 @@ def read_batch(path: Path, model: type[FieldsT]) -> Iterator[tuple[int, FieldsT]
 
     Raises:
         TablemendError: the file cannot be read or holds nothing, or a line is not what is wanted;
-            a field that looks like a misspelt one of ours is refused too.
+            a field that is none of ours is refused too.
     """
-    named: set[str] = set()
     any_line = False
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     any_line = True
-                    yield number, _read_line(line, f"{path}, line {number}", model, named)
+                    yield number, _read_line(line, f"{path}, line {number}", model)
     except OSError as error:
         raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -47,7 +45,7 @@ def read_batch(path: Path, model: type[FieldsT]) -> Iterator[tuple[int, FieldsT]
         raise TablemendError(f"the batch file {path} is empty")
 
 
-def _read_line(line: str, place: str, model: type[FieldsT], named: set[str]) -> FieldsT:
+def _read_line(line: str, place: str, model: type[FieldsT]) -> FieldsT:
     known = list(model.model_fields)
     try:
         data = json.loads(line.rstrip())
@@ -57,7 +55,10 @@ def _read_line(line: str, place: str, model: type[FieldsT], named: set[str]) -> 
         raise TablemendError(f"{place}: JSON nested too deeply, or too long a number") from error
     if not isinstance(data, dict):
         raise TablemendError(f"{place}: wanted an object with {', '.join(known)}")
-    _refuse_misspelt(data, known, place, named)
+    if other := [name for name in data if name not in known]:
+        close = nearest(other[0], [field for field in known if field not in data])
+        said = close or f"; there are {', '.join(known)}"
+        raise TablemendError(f"{place}: unknown field {other[0]!r}{said}")
     try:
         return model.model_validate(
             {n: whole_characters(own) if isinstance(own, str) else own for n, own in data.items()}
@@ -68,15 +69,3 @@ def _read_line(line: str, place: str, model: type[FieldsT], named: set[str]) -> 
         raise TablemendError(f"{place}: {field}{first['msg']}") from error
     except TablemendError as error:
         raise TablemendError(f"{place}: {error}") from error
-
-
-def _refuse_misspelt(data: dict[str, Any], known: list[str], place: str, named: set[str]) -> None:
-    """Refuse a field that looks like a misspelt one of ours; name others once, as not read."""
-    other = [name for name in data if name not in known]
-    for name in other:
-        meant = closest(name, [field for field in known if field not in data])
-        if meant is not None:
-            raise TablemendError(f"{place}: unknown field {name!r}; did you mean {meant}?")
-    if new := [name for name in other if name not in named]:
-        named.update(new)
-        print(f"{place}: not read: {', '.join(new)}", file=sys.stderr)

@@ -15,7 +15,7 @@ from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import System
-from tablemend.faithfulness.by_program import ProgramExtractor, ProgramVerifier
+from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, write_out
 from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.mitigation import PostEdit

@@ -16,7 +16,7 @@ from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifier_names import PROGRAM
+from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Usage, Verification
 from tablemend.tables.extract import extract_table

@@ -12,7 +12,6 @@ from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.alignment import align_claims
-from tablemend.faithfulness.interface import Extraction
 from tablemend.faithfulness.premise import (
     Shown,
     about,
@@ -22,6 +21,7 @@ from tablemend.faithfulness.premise import (
     unscored,
     whole_tables,
 )
+from tablemend.faithfulness.verifiers import Extraction
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import (
     WRONG_FIELD,

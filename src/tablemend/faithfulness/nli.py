@@ -1,12 +1,13 @@
 """A sequence-pair classifier as verifier: models of natural-language inference.
 
 The premise is what was retrieved, serialised as in TabFaith, Appendix A; the hypothesis is the
-claim. What the outputs mean comes from the checkpoint (:mod:`tablemend.faithfulness.nli_labels`).
+claim. What the outputs mean comes from the checkpoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -14,16 +15,31 @@ from transformers import AutoModelForSequenceClassification
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import load, read_config
+from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.nli_labels import read_labels
 from tablemend.faithfulness.premise import gather, premise, scored, unscored
-from tablemend.records import Claim, Document, Evidence, Usage, Verdict
+from tablemend.records import Claim, Document, Evidence, Usage, Verdict, VerdictName
 
 DEFAULT = "cross-encoder/nli-deberta-v3-base"
 """Contradiction, entailment, neutral; 184 million weights."""
 BATCH_TOKENS = {"cpu": 4096, "cuda": 65536}
 """Tokens of a batch, padding included."""
 TOO_LONG = "the best cell is too long for the model"
+
+
+_NAMES: dict[VerdictName, str] = {
+    "supported": "entailment entailed entails supported supports support true consistent",
+    "contradicted": "contradiction contradicted contradicts refuted refutes refute refused false"
+    " inconsistent",
+    "not_in_source": "neutral notentailment notentailed notenoughinfo notenoughinformation nei"
+    " unknown unverifiable",
+}
+WORDS = {word: verdict for verdict, words in _NAMES.items() for word in words.split()}
+"""Names of labels in published models of inference and table checking, letters alone.
+
+``refused`` is how TAPEX's TabFact models call a refuted statement; ``not_entailment`` of a model
+with two labels does not say which of the two others it is.
+"""
 
 
 class _Asked(NamedTuple):
@@ -124,6 +140,31 @@ class NLIVerifier:
         verdict = self._verdicts[best]
         reason = f"the model: {verdict.replace('_', ' ')}, {shares[best]:.2f}"
         return scored(one.claim, verdict, one.evidence, one.source, reason, self.name)
+
+
+def read_labels(
+    model: str, names: Mapping[int, str], given: Sequence[str] = ()
+) -> tuple[VerdictName, ...]:
+    """The verdict of each output of a classifier, in their order.
+
+    Args:
+        model: its name, for the message.
+        names: ``config.id2label``.
+        given: names that a user gives in place of those.
+
+    Raises:
+        TablemendError: names that say nothing (``LABEL_0``), two that mean the same, none that
+            means support, or another number of names than of outputs.
+    """
+    said = list(given) or [names[index] for index in sorted(names)]
+    known = (WORDS.get(re.sub(r"[\W_]", "", name).casefold()) for name in said)
+    found = tuple(verdict for verdict in known if verdict is not None)
+    if not len(set(found)) == len(said) == len(names) > 1 or "supported" not in found:
+        raise TablemendError(
+            f"{model} has {len(names)} outputs, called {', '.join(said)}: which of them is"
+            " support? Name them, such as --labels contradiction,entailment,neutral"
+        )
+    return found
 
 
 def _batches(asked: Sequence[_Asked], most_tokens: int) -> Iterator[list[_Asked]]:

@@ -12,9 +12,8 @@ from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.inputs import Fields
-from tablemend.faithfulness.interface import Extractor, Verifier
 from tablemend.faithfulness.staf import open_extractor, open_verifier
-from tablemend.faithfulness.verifier_names import PROGRAM, verifier_names
+from tablemend.faithfulness.verifiers import PROGRAM, Extractor, Verifier, verifier_names
 from tablemend.tables.read import FORMATS
 
 
@@ -141,7 +140,7 @@ def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None
     unread: dict[str, str] = {}
     if model is None and {options.verifier, options.extractor} == {PROGRAM}:
         unread |= dict.fromkeys(("option", "thinking", "max_new_tokens"), "no model is asked")
-    if all(verifier.kind != "nli" for verifier in verifier_names(options.verifier)):
+    if all(kind != "nli" for kind, _ in verifier_names(options.verifier)):
         unread["labels"] = "they are an nli model's, and none is named"
     if options.batch is not None:
         single = ("text", "source", "answer", "context", "query", "query_file", "format")

@@ -11,11 +11,18 @@ from tablemend.backends.backend import open_backend
 from tablemend.claims.answers import answer_claims
 from tablemend.config.backend import BackendOptions
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.by_program import ProgramExtractor, ProgramVerifier
-from tablemend.faithfulness.combined import CombinedVerifier
-from tablemend.faithfulness.interface import Extraction, Extractor, Verifier
 from tablemend.faithfulness.llm import LLMVerifier, ModelExtractor
-from tablemend.faithfulness.verifier_names import PROGRAM, extractor_name, verifier_names
+from tablemend.faithfulness.verifiers import (
+    PROGRAM,
+    CombinedVerifier,
+    Extraction,
+    Extractor,
+    ProgramExtractor,
+    ProgramVerifier,
+    Verifier,
+    extractor_name,
+    verifier_names,
+)
 from tablemend.records import Verification
 from tablemend.tables.table import Table
 from tablemend.verifier.context_notes import answer_notes

@@ -24,7 +24,7 @@ from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
-from tablemend.faithfulness.verifier_names import PROGRAM
+from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.counting import Counts, count_claims
 from tablemend.meta_evaluation.items import Split, overlap, split_of
 from tablemend.meta_evaluation.metrics import bleu, parent

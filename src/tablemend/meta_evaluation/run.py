@@ -9,7 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.faithfulness.verifier_names import PROGRAM
+from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.command import INJECTION, ValidateCommand
 from tablemend.meta_evaluation.injection import SOURCES
 from tablemend.meta_evaluation.items import Item, split_of

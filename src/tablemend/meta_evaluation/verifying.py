@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tablemend.config import BackendOptions
 from tablemend.faithfulness.staf import open_verifier, verify_documents
-from tablemend.faithfulness.verifier_names import PROGRAM
+from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.items import Item
 from tablemend.records import Verification
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tablemend.backends.backend import Backend
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.interface import Extractor, Verifier
+from tablemend.faithfulness.verifiers import Extractor, Verifier
 from tablemend.records import NOTHING, ClaimError, Usage, Verdict, Verification
 
 MAX_NEW_TOKENS = 1024

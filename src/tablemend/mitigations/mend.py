@@ -11,9 +11,8 @@ from tablemend.config.nearest import nearest
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.interface import Extractor, Verifier
 from tablemend.faithfulness.staf import open_extractor, open_verifier, opened
-from tablemend.faithfulness.verifier_names import PROGRAM
+from tablemend.faithfulness.verifiers import PROGRAM, Extractor, Verifier
 from tablemend.mitigations.edits import MAX_NEW_TOKENS, Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 

@@ -37,7 +37,7 @@ from tablemend.tasks.task import Corruption, Score, Submission, Task
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
-    from tablemend.faithfulness.interface import Extractor, Verifier
+    from tablemend.faithfulness.verifiers import Extractor, Verifier
 
 SENTENCES = (2, 5)
 """Fewest and most that are asked for."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
 
 from tablemend.values.text import clean
 
@@ -28,116 +31,24 @@ class Unit(NamedTuple):
 
 PLAIN = Unit()
 
+_FILE: dict[str, Any] = yaml.load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CBaseLoader
+)
 SCALES: dict[str, Decimal] = {
-    name: Decimal(10) ** power
-    for power, names in {
-        3: "k thousand thousands",
-        5: "lakh lakhs",
-        6: "million millions mn mln mio",
-        7: "crore crores",
-        9: "billion billions bn bln b",
-        12: "trillion trillions tn trn",
-    }.items()
+    name: Decimal(10) ** int(power)
+    for power, names in _FILE["scales"].items()
     for name in names.split()
 }
 MILLION = Decimal(10) ** 6
-
 CURRENCIES: dict[str, str] = {
-    name: code
-    for code, names in {
-        "$": "$ dollar dollars",
-        "usd": "us$ usd u.s.$ us-dollars usd$",
-        "eur": "€ eur euro euros",
-        "gbp": "£ gbp sterling",
-        "¥": "¥",
-        "jpy": "jpy yen",
-        "cny": "cny rmb yuan renminbi",
-        "inr": "₹ inr rupee rupees rs rs.",
-        "krw": "₩ krw",
-        "rub": "₽ rub",
-        "chf": "chf",
-        "cad": "c$ ca$ cad",
-        "aud": "a$ au$ aud",
-        "hkd": "hk$ hkd",
-        "sgd": "s$ sgd",
-        "nzd": "nz$ nzd",
-        "brl": "r$ brl",
-        "sek": "sek",
-        "nok": "nok",
-        "dkk": "dkk",
-        "pln": "pln zł",
-        "try": "₺",
-        "zar": "zar",
-        "mxn": "mxn",
-    }.items()
-    for name in names.split()
+    name: code for code, names in _FILE["currencies"].items() for name in names.split()
 }
 _DOLLARS = frozenset({"usd", "cad", "aud", "hkd", "sgd", "nzd"})
-
-# symbol: (what it measures, factor to that measure's base unit, other spellings)
 MEASURES: dict[str, tuple[str, Decimal, str]] = {
-    symbol: (measure, Decimal(factor), names)
-    for symbol, measure, factor, names in (
-        ("%", "ratio", "1", "percent pct percentage per-cent pp percentage-points"),
-        ("mm", "length", "0.001", "millimetre millimetres millimeter millimeters"),
-        ("cm", "length", "0.01", "centimetre centimetres centimeter centimeters"),
-        ("m", "length", "1", "metre metres meter meters"),
-        ("km", "length", "1000", "kilometre kilometres kilometer kilometers kms"),
-        ("in", "length", "0.0254", "inch inches"),
-        ("ft", "length", "0.3048", "foot feet"),
-        ("yd", "length", "0.9144", "yard yards"),
-        ("mi", "length", "1609.344", "mile miles"),
-        ("mg", "mass", "0.001", "milligram milligrams"),
-        ("g", "mass", "1", "gram grams"),
-        ("kg", "mass", "1000", "kilogram kilograms kgs"),
-        ("t", "mass", "1000000", "tonne tonnes metric-tons metric-ton"),
-        ("ton", "short mass", "1", "tons"),
-        ("lb", "mass", "453.59237", "lbs pound pounds"),
-        ("oz", "mass", "28.349523125", "ounce ounces"),
-        ("m2", "area", "1", "m^2 sqm sq-m square-metres square-meters"),
-        ("ha", "area", "10000", "hectare hectares"),
-        ("km2", "area", "1000000", "km^2 sq-km square-kilometres square-kilometers"),
-        ("acre", "area", "4046.8564224", "acres"),
-        ("sq ft", "area", "0.09290304", "ft^2 ft2 sq-ft square-feet"),
-        ("sq mi", "area", "2589988.110336", "mi^2 mi2 sq-mi square-miles"),
-        ("ml", "volume", "0.001", "millilitre millilitres milliliter milliliters"),
-        ("l", "volume", "1", "litre litres liter liters"),
-        ("m3", "volume", "1000", "m^3 cubic-metres cubic-meters"),
-        ("ms", "time", "0.001", "millisecond milliseconds"),
-        ("s", "time", "1", "sec secs second seconds"),
-        ("min", "time", "60", "mins minute minutes"),
-        ("h", "time", "3600", "hr hrs hour hours"),
-        ("day", "time", "86400", "days"),
-        ("week", "time", "604800", "weeks"),
-        ("month", "months", "1", "months"),
-        ("year", "months", "12", "years yr yrs"),
-        ("km/h", "speed", "3.6", "kmh kph kmph"),
-        ("mph", "miles an hour", "1", ""),
-        ("m/s", "metres a second", "1", ""),
-        ("w", "power", "1", "watt watts"),
-        ("kw", "power", "1000", "kilowatt kilowatts"),
-        ("mw", "power", "1000000", "megawatt megawatts"),
-        ("gw", "power", "1000000000", "gigawatt gigawatts"),
-        ("hp", "horse power", "1", "horsepower bhp"),
-        ("wh", "energy", "1", ""),
-        ("kwh", "energy", "1000", ""),
-        ("mwh", "energy", "1000000", ""),
-        ("gwh", "energy", "1000000000", ""),
-        ("twh", "energy", "1000000000000", ""),
-        ("hz", "frequency", "1", ""),
-        ("khz", "frequency", "1000", ""),
-        ("mhz", "frequency", "1000000", ""),
-        ("ghz", "frequency", "1000000000", ""),
-        ("kb", "data", "1000", ""),
-        ("mb", "data", "1000000", ""),
-        ("gb", "data", "1000000000", ""),
-        ("tb", "data", "1000000000000", ""),
-        ("v", "voltage", "1", "volt volts"),
-        ("°c", "celsius", "1", "celsius degrees-celsius"),
-        ("°f", "fahrenheit", "1", "fahrenheit degrees-fahrenheit"),
-        ("°", "angle", "1", "degree degrees"),
-    )
+    symbol: (measure, Decimal(factor), " ".join(names))
+    for symbol, (measure, factor, *names) in _FILE["measures"].items()
 }
+"""Symbol: what it measures, the factor to that measure's base unit, other spellings."""
 _SYMBOLS = {
     spelling: symbol
     for symbol, (_, _, names) in MEASURES.items()

@@ -9,10 +9,15 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from huggingface_hub import constants  # noqa: E402
+
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.evidence.source import Source  # noqa: E402
-from tablemend.faithfulness.nli import TOO_LONG, NLIVerifier  # noqa: E402
-from tablemend.faithfulness.nli_labels import read_labels  # noqa: E402
+from tablemend.faithfulness.nli import (  # noqa: E402
+    TOO_LONG,
+    NLIVerifier,
+    read_labels,
+)
 from tablemend.records import Claim, Document  # noqa: E402
 from tablemend.tables.table import Table  # noqa: E402
 from tests.support.tiny_encoders import tiny_bert_config  # noqa: E402
@@ -112,3 +117,11 @@ def test_a_base_model_without_a_classifier_is_refused(tmp_path: Path) -> None:
         NLIVerifier(str(folder))
     with pytest.raises(TablemendError, match="no checkpoint folder"):
         NLIVerifier(str(tmp_path / "nothing" / "here"))
+
+
+def test_a_model_of_the_hub_without_a_network_fails_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(TablemendError, match=r"cannot load some/model: .* cannot be reached"):
+        NLIVerifier("some/model")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.by_program import ProgramExtractor, ProgramVerifier
+from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Mended, Tools, apply_edits
 from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY, read_rewrite

@@ -11,7 +11,7 @@ from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
-from tablemend.faithfulness.verifier_names import PROGRAM
+from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.programs.edit import edits
 from tablemend.programs.execute import check
 from tablemend.programs.program import Statement

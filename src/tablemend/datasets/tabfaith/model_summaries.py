@@ -17,8 +17,8 @@ from tablemend.datasets.tabfaith.sources import Found
 from tablemend.datasets.tabfaith.summary import InjectedError
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.interface import Verifier
 from tablemend.faithfulness.staf import open_verifier, verify_documents
+from tablemend.faithfulness.verifiers import Verifier
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Verification
 from tablemend.values.sentences import Span, sentence_spans
