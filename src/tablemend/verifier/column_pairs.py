@@ -26,19 +26,18 @@ def column_pairs(frame: Frame) -> Iterator[RowFilter]:
         pair = _pair(frame, cue, first, last)
         if pair is None:
             continue
-        before, after = pair
-        left, right = (frame.view.columns[h.column] for h in pair)
-        one, other = left.ordered.of, right.ordered.of
+        left, right = pair
+        one, other = (frame.view.columns[h.column].ordered.of for h in pair)
         rows = frozenset(
             row
             for row in frame.rows
             if row in one and row in other and (one[row] - other[row]) * cue.direction > 1e-9
         )
         used = range_set(first, last)
-        used |= range_set(before.first, before.last) | range_set(after.first, after.last)
+        used |= range_set(left.first, left.last) | range_set(right.first, right.last)
         used |= {p for p in range(last, len(frame.words)) if frame.words[p] == "than"}
         start, end = min(used), max(used) + 1
-        yield RowFilter(start, end, rows, used, 1.0, after.column, True)
+        yield RowFilter(start, end, rows, used, 1.0, right.column, True)
 
 
 def _pair(
@@ -48,11 +47,11 @@ def _pair(
     columns = frame.view.columns
     named = [h for h in frame.headings if columns[h.column].measured and h.share > 0.5]
     if cue.kind == "change" and cue.sense in ("rise", "fall"):
-        periods = [h for h in named if moment(columns[h.column].header) is not None]
-        periods.sort(key=lambda h: h.column)  # tables have the earlier period first
+        times = {h: at for h in named if (at := moment(columns[h.column].header)) is not None}
+        periods = sorted(times, key=times.__getitem__)
         if len({h.column for h in periods}) != 2 or frame.amounts:
             return None
-        pair = periods[-1], periods[0]
+        pair = periods[-1], periods[0]  # filings have the later period first
     elif cue.kind == "comparative" and cue.sense in _COMPARING:
         than = next((p for p in range(first, len(frame.words)) if frame.words[p] == "than"), last)
         right = [h for h in named if 0 <= h.first - than <= 3]
