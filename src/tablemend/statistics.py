@@ -152,7 +152,6 @@ class Paired(TypedDict):
         a_only, b_only: examples that show the event in one system alone; of shares, examples in
             which that system's is higher.
         difference, low, high: rate of b minus rate of a, with its 95 % interval.
-        ratio, ratio_low, ratio_high: rate of b over rate of a; ``None`` where a's is 0.
         p: two-sided; that so uneven a split between the systems comes by chance.
     """
 
@@ -162,9 +161,6 @@ class Paired(TypedDict):
     difference: float | None
     low: float | None
     high: float | None
-    ratio: float | None
-    ratio_low: float | None
-    ratio_high: float | None
     p: float | None
 
 
@@ -184,15 +180,14 @@ def compare_events(outcomes: Sequence[tuple[bool, bool]], clusters: Clusters = N
     b_only = sum(b and not a for a, b in outcomes)
     gaps = np.array([float(b) - float(a) for a, b in outcomes])
     effect = design_effect(gaps.tolist(), clusters)
-    counts = (both / effect, a_only / effect, b_only / effect)
+    difference = difference_interval(both / effect, a_only / effect, b_only / effect, n / effect)
     if n == 0:
         p = None
     elif clusters is None or len(set(clusters)) == n:
         p = mcnemar(a_only, b_only)
     else:
         p = _swap_test(_cluster_sums(gaps[:, None], clusters)[:, 0])
-    difference = difference_interval(*counts, n / effect)
-    return _paired(n, a_only, b_only, difference, ratio_interval(*counts), p)
+    return _paired(n, a_only, b_only, difference, p)
 
 
 def compare_shares(
@@ -206,36 +201,20 @@ def compare_shares(
     gaps = rows[:, 1] - rows[:, 0]
     a_only, b_only = int((gaps < 0).sum()), int((gaps > 0).sum())
     if not len(rows):
-        return _paired(0, 0, 0, UNKNOWN, UNKNOWN, None)
+        return _paired(0, 0, 0, UNKNOWN, None)
     sums = _cluster_sums(rows, clusters)
     resampled = resample_means(sums, seed)
     means_a, means_b = (resampled[:, side] / resampled[:, 2] for side in (0, 1))
     low, high = np.quantile(means_b - means_a, QUANTILES)
     mean_a, mean_b = rows.mean(axis=0)
-    ratio = UNKNOWN
-    if mean_a > 0 and (means_a > 0).all():
-        ratios = np.quantile(means_b / means_a, QUANTILES)
-        ratio = (float(mean_b / mean_a), float(ratios[0]), float(ratios[1]))
     difference = (float(mean_b - mean_a), float(low), float(high))
     p = _swap_test(sums[:, 1] - sums[:, 0], seed)
-    return _paired(len(rows), a_only, b_only, difference, ratio, p)
+    return _paired(len(rows), a_only, b_only, difference, p)
 
 
-def _paired(
-    n: int, a_only: int, b_only: int, difference: Interval, ratio: Interval, p: float | None
-) -> Paired:
-    return Paired(
-        n=n,
-        a_only=a_only,
-        b_only=b_only,
-        difference=difference[0],
-        low=difference[1],
-        high=difference[2],
-        ratio=ratio[0],
-        ratio_low=ratio[1],
-        ratio_high=ratio[2],
-        p=p,
-    )
+def _paired(n: int, a_only: int, b_only: int, interval: Interval, p: float | None) -> Paired:
+    difference, low, high = interval
+    return Paired(n=n, a_only=a_only, b_only=b_only, difference=difference, low=low, high=high, p=p)
 
 
 def mcnemar(a_only: int, b_only: int) -> float:
@@ -295,26 +274,6 @@ def _correlation(both: float, a_only: float, b_only: float, neither: float) -> f
     n = both + a_only + b_only + neither
     corrected = max(product - n / 2, 0.0) if product > 0 else product
     return corrected / math.sqrt(margins)
-
-
-def ratio_interval(both: float, a_only: float, b_only: float) -> Interval:
-    """Rate of b over rate of a, with a 95 % interval.
-
-    The hybrid score interval of Bonett and Price (2006, Statistics in Medicine 25:3039-3047),
-    recommended for paired ratios by Fagerland, Lydersen and Laake (2014). Examples that show
-    the error in neither system say nothing about the ratio.
-    """
-    count_a, count_b = both + a_only, both + b_only
-    if count_a == 0:
-        return UNKNOWN
-    either = both + a_only + b_only
-    spread = math.sqrt((a_only + b_only + 2) / ((count_a + 1) * (count_b + 1)))
-    error_a = math.sqrt((1 - (count_a + 1) / (either + 2)) / (count_a + 1))
-    error_b = math.sqrt((1 - (count_b + 1) / (either + 2)) / (count_b + 1))
-    z = Z * spread / (error_a + error_b)
-    low_a, high_a = wilson(count_a, either, z)
-    low_b, high_b = wilson(count_b, either, z)
-    return count_b / count_a, low_b / high_a, high_b / low_a
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

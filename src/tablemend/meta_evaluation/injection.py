@@ -27,7 +27,7 @@ from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.counting import Counts, count_claims
 from tablemend.meta_evaluation.items import Split, overlap, split_of
-from tablemend.meta_evaluation.metrics import bleu, parent
+from tablemend.meta_evaluation.metrics import METRICS, filled_cells
 from tablemend.meta_evaluation.opinions import about, by_verifier, place_of, to_read
 from tablemend.meta_evaluation.sets import file_of, read_records
 from tablemend.programs.speaker import Unsayable
@@ -41,7 +41,6 @@ SEEDS: dict[Split, int] = {"dev": 20_260, "test": 20_261}
 """Of the synthetic tables: those of the dev split are looked at, those of the test split never."""
 SYNTHETIC_TABLES = 100
 """Of each domain, where no number is given."""
-METRICS = ("bleu", "parent", "overlap")
 
 
 class Named(NamedTuple):
@@ -155,16 +154,12 @@ def summarise_table(named: Named, verify: bool = True) -> list[Summary]:
         injected = injector.inject_mixed(count, Random(f"{seed}:{count}"))
         if injected is not None:
             texts.append(injected)
-    source, entries = Source((table,)), [parent.table_entries(table)]
+    source, cells = Source((table,)), filled_cells([table])
     found = []
     for text, facts, errors in ((one.text, one.facts, one.errors) for one in texts):
         verification = verify_text(text, source, PROGRAM) if verify else Verification((), "")
         untrue = {index for error in errors for index in error.facts}
-        scores = {
-            "bleu": bleu.score([text], [[reference]])[0],
-            "parent": parent.score([text], [[reference]], entries)[0],
-            "overlap": parent.overlap([text], [()], entries)[0],
-        }
+        scores = {name: score(text, [reference], cells) for name, score in METRICS.items()}
         found.append(
             Summary(
                 named,

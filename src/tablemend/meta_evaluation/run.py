@@ -33,7 +33,7 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     if command.page:
         read_page(Path(command.page))
     if INJECTION in command.sets or "bleu" in command.metrics:
-        bleu.score((), ())  # a missing extra is said now, not after hours
+        bleu("", [""])  # a missing extra is said now, not after hours
     read = {name: read_set(name, data) for name in command.sets if name != INJECTION}
     for line in (line for _, left_out in read.values() for line in left_out):
         print(f"left out: {line}", file=sys.stderr)

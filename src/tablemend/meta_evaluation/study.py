@@ -8,7 +8,6 @@ from typing import Any
 
 from tablemend.meta_evaluation.counting import Counts, count_text
 from tablemend.meta_evaluation.injection import (
-    METRICS,
     MOST_ERRORS,
     Named,
     Summary,
@@ -18,6 +17,7 @@ from tablemend.meta_evaluation.injection import (
 )
 from tablemend.meta_evaluation.items import Split
 from tablemend.meta_evaluation.measures import COVERAGE, TEXT, Formula, Rates, rates, ratio
+from tablemend.meta_evaluation.metrics import METRICS
 from tablemend.meta_evaluation.opinions import by_score
 from tablemend.meta_evaluation.scoring import balanced_threshold
 from tablemend.records import CLAIM_ERRORS

@@ -143,7 +143,7 @@ def _against(results: Results, context: ContextKind, metric: Metric, first: str)
     return say_tests(tests, results["systems"], metric)
 
 
-_TESTS = "context|metric|a|b|n|a only|b only|difference|ratio|p|p Holm".split("|")
+_TESTS = "context|metric|a|b|n|a only|b only|difference|p|p Holm".split("|")
 
 
 def pair_table(results: Results) -> Rows:
@@ -152,8 +152,7 @@ def pair_table(results: Results) -> Rows:
     rows = []
     for test in results["paired"]:
         names = [str(test[key]) for key in ("system_a", "system_b", "n", "a_only", "b_only")]
-        limits = [test[key] for key in ("low", "high", "ratio_low", "ratio_high")]
-        low, high, ratio_low, ratio_high = limits
+        low, high = test["low"], test["high"]
         rows.append(
             [
                 *map(Cell, [test["context"], columns[test["metric"]], *names]),
@@ -161,9 +160,6 @@ def pair_table(results: Results) -> Rows:
                     percent(test["difference"]),
                     "" if low is None else f"{percent(low)}, {percent(high)}",
                 ),
-                Cell("")
-                if test["ratio"] is None
-                else Cell(f"{test['ratio']:.2f}", f"{ratio_low:.2f}, {ratio_high:.2f}"),
                 *(Cell(p_value(test[key]).removeprefix("= ")) for key in ("p", "p_holm")),
             ]
         )

@@ -151,14 +151,10 @@ def _say_apart(test: Mapping[str, Any], systems: Mapping[str, Any], metric: Metr
     rate_a, rate_b = (
         percent(systems[one][test["context"]][test["metric"]]["rate"]) for one in (a, b)
     )
-    ratio = ""
-    if test["ratio"] is not None:
-        limits = f"{test['ratio_low']:.2f}{DASH}{test['ratio_high']:.2f}"
-        ratio = f", {test['ratio']:.2f} times as much ({limits})"
     what = "Higher" if is_share else "Wrong"
     return (
         f"{b} is {'better' if better else 'worse'} than {a}: {metric.title} {rate_b} % instead of "
-        f"{rate_a} %, {_difference(test)}{ratio}. {what} in {a} alone: {test['a_only']}, in {b} "
+        f"{rate_a} %, {_difference(test)}. {what} in {a} alone: {test['a_only']}, in {b} "
         f"alone: {test['b_only']}, of {test['n']} examples; p {p_value(test['p_holm'])}."
     )
 
