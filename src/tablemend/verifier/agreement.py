@@ -9,8 +9,9 @@ from tablemend.values.numbers import Number
 from tablemend.values.units import MEASURES, ONE, Unit, same_currency
 from tablemend.verifier.reading import Amount
 
-Agreement = Literal["same", "near", "different", "apart"]
+Agreement = Literal["same", "near", "unit", "different", "apart"]
 """``near``: neither clearly right nor wrong (12 for 12.7, a rounding that is not announced).
+``unit``: the digits of the cell with another unit (USD 985.00 for EUR 985.00).
 ``apart``: not comparable (kilometres and kilograms)."""
 
 _CLOSE = Decimal("0.05")  # "about 50" of 48
@@ -36,15 +37,23 @@ def compare(amount: Amount, cell: Number, unit: Unit) -> Agreement:
         unit: what the cell counts in beyond what it says itself.
     """
     if not same_currency(amount.number.unit.currency, cell.unit.currency or unit.currency):
-        return "apart"
+        return _other_unit(amount, cell)
     values = _candidates(amount, cell, unit)
     if not values:
-        return "apart"
+        return _other_unit(amount, cell)
     found = [_compare(amount, value) for value in values]
     for outcome in ("same", "near", "different"):
         if outcome in found:
             return outcome
     return "apart"
+
+
+def _other_unit(amount: Amount, cell: Number) -> Agreement:
+    """Whether an amount that cannot be compared has the cell's digits, enough to be no chance."""
+    stated = amount.number
+    exact = stated.value / stated.unit.scale == cell.value / cell.unit.scale
+    exact &= stated.decimals == cell.decimals
+    return "unit" if exact and not amount.hedge and _digits(amount) >= _TELLING else "apart"
 
 
 def _candidates(amount: Amount, cell: Number, unit: Unit) -> list[Decimal]:

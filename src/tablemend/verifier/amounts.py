@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import isfinite
 
-from tablemend.values.numbers import plain_digits
+from tablemend.values.numbers import plain_digits, quantities
+from tablemend.values.units import Unit
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -142,10 +143,13 @@ def ratio_hedge(frame: Frame, first: int) -> tuple[str, frozenset[int]]:
 
 def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
     """As in "less than 10 points", "a score of 20", "more than 5 at the fa cup"."""
-    for stated in frame.amounts:
-        heading = heading_beside(frame, stated)
+    beside = [(stated, heading_beside(frame, stated)) for stated in frame.amounts]
+    hedged = {heading for stated, heading in beside if hedge_of(frame, stated)}
+    for stated, heading in beside:
         if heading is None or not timed.isdisjoint(range(stated.first, stated.last)):
             continue
+        if heading.first >= stated.last and heading in hedged and not hedge_of(frame, stated):
+            continue  # "three phones cost more than $500"
         if heading.first <= stated.first < heading.last:
             continue
         column = frame.view.columns[heading.column]
@@ -232,23 +236,26 @@ def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
         cost -= heading.share
         if best is None or cost < best[0]:
             best = (cost, heading)
-    return best[1] if best else _of_currency(frame, stated)
+    return best[1] if best else _of_unit(frame, stated)
 
 
-def _of_currency(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
-    """The only column of money, for a bound that names none: "cost more than $500"."""
-    if not stated.amount.number.unit.currency or not hedge_of(frame, stated):
+def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
+    """The only column in the unit of a bound that names none: "cost more than $500"."""
+    unit = _sign(stated.amount.number.unit)
+    if unit in ("", "%", *TIME_UNITS) or not hedge_of(frame, stated):
         return None
-    money = [c for c in frame.view.columns if c.adds_up and _is_money(frame, c)]
-    if len(money) != 1:
-        return None
-    return ColumnMention(stated.first, stated.first, money[0].index, 0.6)
+    found = [c.index for c in frame.view.columns if c.adds_up and unit in _units(frame, c)]
+    return ColumnMention(stated.first, stated.first, found[0], 0.6) if len(found) == 1 else None
 
 
-def _is_money(frame: Frame, column: ColumnIndex) -> bool:
-    """Whether the first cell of a column, or its header, has a currency."""
-    own = any(set("$€£¥") & set(column.cell(row)) for row in frame.view.rows[:1])
-    return own or bool(frame.view.unit(column.index).currency)
+def _units(frame: Frame, column: ColumnIndex) -> set[str]:
+    """The units of a column's header and of its first cell."""
+    said = {_sign(n.unit) for row in frame.view.rows[:1] for n in quantities(column.cell(row))}
+    return said | {_sign(frame.view.unit(column.index))}
+
+
+def _sign(unit: Unit) -> str:
+    return unit.currency or unit.symbol
 
 
 def _is_margin(plain: str, amount: Amount) -> bool:

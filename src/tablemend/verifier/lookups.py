@@ -7,6 +7,7 @@ other becomes features; :mod:`.ranking` weighs them.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -51,7 +52,7 @@ _COLUMNS = 5
 _SEARCHED = 200  # rows that may have a number that is said of another
 _MANY = 12
 _TOTAL = frozenset("total overall combined all altogether sum".split())
-_ORDER: tuple[Agreement, ...] = ("same", "near", "different")
+_ORDER: tuple[Agreement, ...] = ("same", "near", "unit", "different")
 
 
 def bucket(words: int) -> str:
@@ -105,7 +106,8 @@ class Lookups:
         own = self._number_features(stated)
         if size_of(self.frame, stated):
             possible = sizes(self.frame, stated)
-            truth = int(stated.value) in possible
+            narrowed = {len(f.rows) for f in self.filters}  # "of the four companies in 2020"
+            truth = int(stated.value) in possible | narrowed
             amount = stated.amount
             yield Candidate(
                 "number",
@@ -129,7 +131,7 @@ class Lookups:
         for entity in entities:
             for column, said in columns:
                 if column is None:
-                    yield from self._anywhere(stated, entity, own, among)
+                    yield from self._anywhere(stated, entity, [*own, *said], among)
                     continue
                 outcome, cells = self._agreement(stated.amount, entity.rows, column)
                 if not cells or outcome == "apart":
@@ -299,17 +301,17 @@ class Lookups:
         self, stated: StatedNumber, entity: _Entity, own: list[str], among: Sequence[int]
     ) -> Iterator[Candidate]:
         """The number in whatever column of the rows."""
-        found: list[tuple[int, int]] = []
-        other = False
+        found: dict[Agreement, list[tuple[int, int]]] = defaultdict(list)
         for column in among:
             outcome, cells = self._agreement(stated.amount, entity.rows, column)
-            other |= bool(cells) and outcome == "different"
-            if outcome == "same":
-                found += cells
-        if found or other:
-            outcome = "same" if found else "different"
-            features = [*own, "col none", *entity.features]
-            yield self._candidate(stated, features, outcome, found[:3])
+            found[outcome] += cells
+        outcomes: tuple[Agreement, ...] = ("same", "unit", "different")
+        for outcome in outcomes:
+            if cells := found[outcome]:
+                features = [*own, "col none", *entity.features]
+                cells = [] if outcome == "different" else cells[:3]
+                yield self._candidate(stated, features, outcome, cells)
+                return
 
     def _candidate(
         self,
@@ -326,7 +328,10 @@ class Lookups:
             truth = None  # "four invoices"
         features = [*features, *self._context]
         error: ClaimError = "NUM"
-        if truth is False:
+        if outcome == "unit":
+            features.append("other unit")
+            error = "ATT"
+        elif truth is False:
             if cells:
                 features.append(self._size(amount, cells[0]))
             features.append("said elsewhere" if self._is_anywhere(amount) else "said nowhere")
@@ -623,7 +628,9 @@ class Lookups:
             features = self._heading_features(column, place)
             features.append("col nearest" if not number else "col farther")
             found.append((column, features))
-        found.append((None, []))
+        gaps = (self._gap((h.first, h.last), place) for h in self.frame.headings if h.share > 0.99)
+        apart = min((breaks + numbers for _, breaks, numbers, _ in gaps), default=3)
+        found.append((None, [f"col none, a column apart {min(apart, 3)}"]))
         return found
 
     def _nearest(self, column: int, place: tuple[int, int]) -> tuple[int, ColumnMention | None]:
@@ -720,7 +727,10 @@ class Lookups:
         if self.view.totals and not _TOTAL.isdisjoint(self.frame.words):
             found.append(_Entity(self.view.totals, (), ["row total"], True))
         if column is None and len(every) > 1:
-            found.append(_Entity(every, (), ["row none"]))
+            by_key = [f for f in free if f.column == self.view.key and f.fit >= 0.99]
+            apart = min((sum(gaps[id(f)][1:3]) for f in by_key), default=3)
+            near = f"row none, a name apart {min(apart, 3)}"
+            found.append(_Entity(every, (), ["row none", near]))
         return found
 
     def _own_member(self, names: RowFilter, place: tuple[int, int]) -> frozenset[int]:

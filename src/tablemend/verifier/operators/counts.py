@@ -70,7 +70,9 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
     whole = next(parted, None) if after in ("of", "out") else None
     start = (whole or stated).last
     end = phrase_end(frame, start)
-    noun = next((h for h in frame.headings if stated.last <= h.first < end), None)
+    bounded = {p for f in slots.conditions if f.bound and f.first >= start for p in f.used}
+    nouns = (h for h in frame.headings if stated.last <= h.first < end)
+    noun = next((h for h in nouns if h.first not in bounded), None)  # not "cost more than 5"
     thing = next((place for place in range(start, end) if words[place] in THINGS), None)
     hedge = hedge_of(frame, stated)
     distinct = not DISTINCT.isdisjoint(words[stated.last : end])

@@ -80,13 +80,16 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         good = sense in ("good", "bad") and column.ranking
         if good or not quality.about.isdisjoint(column.terms):
             found.append((column, used, ("column by its adjective",)))
+    if sense in _PHYSICAL and any("by its adjective" in one[2][0] for one in found):
+        found = [one for one in found if "by its adjective" in one[2][0]]
     plain = [column for column in frame.view.columns if column.adds_up]
     key = frame.view.columns[frame.view.key].terms
     nouns = {word for word in frame.words[last:end] if not set(terms(word)) & set(key)}
     nouns -= LITTLE_WORDS | THINGS
     if len(plain) == 1 and not nouns and sense not in _PHYSICAL:
         found.append((plain[0], used, ("column the only one",)))
-    if sense == "lead" and not found:  # "A led with 400": whichever column has that
+    named = any(column.measured for column, _, _ in found)
+    if not named and (sense == "lead" or not nouns):  # "led with 400": whichever column has that
         stated = [s for s in frame.amounts if s.first >= last and s.amount.role == "value"]
         found += [
             (column, used, ("column by its number",))

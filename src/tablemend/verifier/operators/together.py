@@ -26,6 +26,8 @@ def together(slots: Slots) -> Iterator[Computed]:
         if len({f.column for f in named}) < 2 or len(named) > _MOST:
             continue
         rows = within(named, frame.rows)
+        if rows and any(not member & rows for f in named for member in f.members):
+            continue  # "A and B are of C", and only A is
         used = frozenset[int]().union(*(f.used for f in named))
         cues = {c.kind for c in frame.cues if c.kind in _WHOLE and c.sense not in _LOCAL}
         cues |= {
@@ -52,7 +54,7 @@ def together(slots: Slots) -> Iterator[Computed]:
             yield Computed("together", True, used, tuple(features), cells, reason)
             continue
         for wrong in named:
-            others = within((f for f in named if f is not wrong), frame.rows)
+            others = within((f for f in named if f is not wrong and f.rows), frame.rows)
             if not 0 < len(others) <= 3 or wrong.rows == others:
                 continue
             row = min(others)
