@@ -1,6 +1,6 @@
 """Does the verifier agree with people? Precision, recall, correlations on sets with human labels.
 
-python eval/validate.py [sets=[tabfact,quintd] split=dev n=300 errors=errors.jsonl]
+python eval/validate.py [sets=[tabfact,quintd] split=dev n=300]
 """
 
 from __future__ import annotations

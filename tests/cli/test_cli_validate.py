@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.files import SHARED_DATA
-from tests.support.made_up_sets import COUNT, write_sets
+from tests.support.made_up_sets import write_sets
 
 pytest.importorskip("sacrebleu")
 pytest.importorskip("matplotlib")
@@ -20,7 +20,6 @@ pytest.importorskip("matplotlib")
 from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.meta_evaluation.command import ValidateCommand
-from tablemend.meta_evaluation.items import split_of
 from tablemend.meta_evaluation.page import SECTIONS, STUDY, fill_page, report, terminal
 from tablemend.meta_evaluation.run import validate
 from tablemend.meta_evaluation.sets import SETS, file_of, read_set
@@ -97,11 +96,10 @@ def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> 
 
 
 def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> None:
-    errors = tmp_path / "errors.jsonl"
     done = subprocess.run(
         [
             *(sys.executable, "eval/validate.py", f"data={data}", f"run={tmp_path / 'run'}"),
-            *("sets=[tabfact,quintd]", "split=dev", "metrics=[]", f"errors={errors}"),
+            *("sets=[tabfact,quintd]", "split=dev", "metrics=[]"),
         ],
         cwd=ROOT,
         capture_output=True,
@@ -111,10 +109,6 @@ def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> 
     assert "- simple" not in done.stdout and "STAF, program" in done.stdout
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert {"results.json", "report.md", "manifest.json", "validate.yaml"} <= names
-    lines = [json.loads(line) for line in errors.read_text("utf-8").splitlines()]
-    wanted = {n for n in range(COUNT) if split_of(f"tabfact {n}") == "dev"}
-    assert {int(one["id"].split()[0][1:]) for one in lines if one["set"] == "tabfact"} <= wanted
-    assert lines and {"id", "claim", "gold", "verdict", "reason"} <= set(lines[0])
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))["validate"]
     assert set(manifest["data"]) == {"tabfact/open.jsonl", "quintd/open.jsonl"}
 
@@ -123,7 +117,6 @@ def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> 
     ("tokens", "message"),
     [
         (["data=nope"], "data: no folder nope"),
-        (["errors=x.jsonl"], "errors: single records are written of split=dev only"),
         (["metrics=[blue]"], "did you mean bleu?"),
         (["sets=[tabfakt]"], "'logicnlg' or 'injection', not 'tabfakt'; did you mean tabfact?"),
         (["sets=[]"], "sets: needs at least 1, and has 0"),

@@ -103,7 +103,7 @@ def note(monkeypatch: pytest.MonkeyPatch) -> Note:
     ("before", "now", "goes_on"),
     [
         (("zero3", 2), ("zero3", 2), True),
-        (("zero3", 2), ("zero3", 4), True),
+        (("zero3", 2), ("zero3", 4), False),
         (("zero2", 2), ("zero3", 2), False),
         (("fsdp2", 2), ("fsdp2", 4), True),
         (("fsdp2", 2), ("ddp", 2), False),
@@ -123,8 +123,7 @@ def test_a_checkpoint_is_continued_only_by_a_launch_that_can_read_it(
     launch.note(tmp_path)
     note(*now)
     if goes_on:
-        converted = launch.check_checkpoint(tmp_path)
-        assert converted == (before != now and now[0].startswith("zero"))
+        launch.check_checkpoint(tmp_path)
         said = capsys.readouterr().out
         assert (f"was saved by {before[0]} on {before[1]}" in said) == (before != now)
     else:

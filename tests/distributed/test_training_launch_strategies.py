@@ -59,8 +59,6 @@ GOES_ON: dict[str, tuple[tuple[str, ...], str]] = {
     ),
 }
 """Which strategies continue adapters, how they are launched then, and what is said."""
-SPREAD = {"zero2": 1, "zero3": 4}
-"""On how many processes a training of all weights goes on that two began; else on two."""
 TOLERANCE = 1e-3
 """The losses of twenty steps are those of one process within it."""
 
@@ -188,14 +186,11 @@ def test_two_processes_that_are_killed_train_as_one_and_save(
     assert folders[1].is_dir() and not run.model.exists()
     last = folders[1] if point == "model" else folders[0]
     assert checkpoints.last_complete(run.path / "sft") == last
-    count = SPREAD.get(strategy, 2)
-    said = _launch(strategy, config, f"--num_processes={count}")
+    said = _launch(strategy, config)
     assert (f"{folders[1]} is half-written: deleted" in said) == (point != "model")
     assert f"resuming from {last}" in said
-    spread = f"was saved by {strategy} on 2 processes, {strategy} on {count} process"
-    assert (spread in said) == (strategy in SPREAD)
     facts = _facts(config)
-    assert (facts["strategy"], facts["world_size"], facts["steps"]) == (strategy, count, STEPS)
+    assert (facts["strategy"], facts["world_size"], facts["steps"]) == (strategy, 2, STEPS)
     # an optimizer that had begun anew would differ by far more
     assert logged(facts, "loss") == pytest.approx(alone("full").losses, abs=1e-4)
     _check_checkpoint(run.model)
@@ -205,7 +200,6 @@ def test_two_processes_that_are_killed_train_as_one_and_save(
         assert torch.allclose(saved[name], weight, rtol=0, atol=5e-5), name
     left = {path.name for path in run.path.iterdir()}
     assert left == {".lock", "manifest.json", "model", "sft", "sft.yaml"}
-    assert not list(folders[0].glob("*_universal"))
 
 
 @pytest.mark.slow
@@ -223,9 +217,6 @@ def test_adapters_train_as_in_one_process_and_go_on(
     _check_checkpoint(Run.of(config).model)
     _forget_the_end(Run.of(config))
     options, word = GOES_ON[strategy]
-    left = Run.of(config).path / "sft" / f"checkpoint-{CUT}" / f"global_step{CUT}_universal"
-    left.mkdir()  # by a launch on another number of processes that was killed
     assert word in _launch(strategy, config, *options)
-    assert not left.exists()
     # an optimizer that had begun anew would differ by 1e-2
     assert logged(_facts(config), "loss") == pytest.approx(losses, abs=TOLERANCE)

@@ -97,7 +97,7 @@ def export(options: argparse.Namespace) -> int:
 def report(options: argparse.Namespace) -> int:
     """Report on the answers; write the verified copy if one is asked for."""
     from tablemend.annotation.answers import gather, read_answers
-    from tablemend.annotation.outcome import check_out, write_marked, write_without_failed
+    from tablemend.annotation.outcome import check_out, write_verified
     from tablemend.annotation.report import describe, make_report
     from tablemend.runs import write_json
 
@@ -113,10 +113,10 @@ def report(options: argparse.Namespace) -> int:
     if options.json is not None:
         write_json(options.json, found)
     if options.mark is not None:
-        write_marked(options.mark, data, found)
+        write_verified(options.mark, data, found, drop=False)
         print(f"\n{options.mark}: the data set with the verdicts in verification.jsonl")
     if options.drop is not None:
-        dropped = write_without_failed(options.drop, data, found)
+        dropped = write_verified(options.drop, data, found, drop=True)
         print(f"\n{options.drop}: {len(data.examples) - dropped} examples, {dropped} dropped")
     return 0
 

@@ -37,43 +37,41 @@ def check_out(out: Path, data: str) -> None:
         raise TablemendError(f"{out} lies inside the data set {data}: name a folder beside it")
 
 
-def write_marked(out: Path, data: Data, report: dict[str, Any]) -> None:
-    """The same data set, its files unchanged, with ``verification.jsonl`` and an extended card."""
-    with _new_folder(out) as folder:
-        for path in _files(data, everything=True):
-            copyfile(path, folder / path.name)
-        if data.source.startswith(HUB):
-            _write_split(folder, f"{data.split}.jsonl", data, failed=set())
-        _write_verdicts(folder, data, report)
-        note = f"The verdict on each example is in `{VERDICTS}`."
-        _write_card(folder, data, report, note)
-
-
-def write_without_failed(out: Path, data: Data, report: dict[str, Any]) -> int:
-    """The data set without the examples that were scored wrong, and how many those are.
+def write_verified(out: Path, data: Data, report: dict[str, Any], *, drop: bool) -> int:
+    """The data set with ``verification.jsonl`` and an extended card, and how many were left out.
 
     Other splits are copied. What counts or resumes the making of the original is not.
+
+    Args:
+        out: a new folder.
+        data: what was verified.
+        report: of :func:`~tablemend.annotation.report.make_report`.
+        drop: leave out the examples that were scored wrong; else the files stay as they are.
 
     Raises:
         TablemendError: no example would be left.
     """
-    failed = {case["example"] for case in report["cases"] if case["verdict"] == "wrong"}
+    wrong = {case["example"] for case in report["cases"] if case["verdict"] == "wrong"}
+    failed = wrong if drop else set()
     if failed == set(data.examples):
         raise TablemendError("every example was scored wrong: there is nothing to write")
-    with _new_folder(out) as folder:
-        own = _own_file(data)
-        for path in _files(data, everything=False):
-            if path.name != own:
-                copyfile(path, folder / path.name)
-        written = Path(own).with_suffix(".jsonl").name
-        if (card := folder / CARD).exists():
-            write_text(card, card.read_text("utf-8").replace(own, written))
-        _write_split(folder, written, data, failed)
-        _write_verdicts(folder, data, report)
+    note = f"The verdict on each example is in `{VERDICTS}`."
+    if drop:
         note = (
             f"Left out of this data set because they were scored wrong: {len(failed)}. The counts "
             "of this card, and this table, are those before."
         )
+    with _new_folder(out) as folder:
+        for path in _files(data):
+            copyfile(path, folder / path.name)
+        if drop or data.source.startswith(HUB):
+            own = _own_file(data)
+            written = Path(own).with_suffix(".jsonl").name
+            (folder / own).unlink(missing_ok=True)
+            if (card := folder / CARD).exists():
+                write_text(card, card.read_text("utf-8").replace(own, written))
+            _write_split(folder, written, data, failed)
+        _write_verdicts(folder, data, report)
         _write_card(folder, data, report, note)
     return len(failed)
 
@@ -106,19 +104,15 @@ def _own_file(data: Data) -> str:
     )
 
 
-def _files(data: Data, everything: bool) -> list[Path]:
-    """Files of the original: all of them, or those with examples and the card."""
+def _files(data: Data) -> list[Path]:
+    """Files of the original: those with examples, the card, and the verdicts of other splits."""
     if data.source.startswith(HUB):
         return []
     path = Path(data.source)
     if path.is_file():
         return [path]
-    kept = {CARD, VERDICTS, *(f"{split}{suffix}" for split in SPLITS for suffix in EXAMPLE_FILES)}
-    return [
-        entry
-        for entry in sorted(path.iterdir())
-        if entry.is_file() and not entry.name.startswith(".") and (everything or entry.name in kept)
-    ]
+    names = (CARD, VERDICTS, *(f"{split}{suffix}" for split in SPLITS for suffix in EXAMPLE_FILES))
+    return [path / name for name in names if (path / name).is_file()]
 
 
 def _write_split(folder: Path, name: str, data: Data, failed: set[str]) -> None:

@@ -46,9 +46,6 @@ class ValidateCommand(Section):
     page: str | None = None
     """Markdown file to fill the figures into, between its markers, such as results/validation.md;
     null: report.md in the run folder."""
-    errors: str | None = None
-    """File (JSON lines) to write every disagreement of the program with people into; only with
-    split=dev, because single records of the test split are not looked at."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Keys that do not go together, and data that are not there."""
@@ -59,8 +56,6 @@ class ValidateCommand(Section):
                 verifier_names(verifier)
             except TablemendError as error:
                 yield "verifiers", str(error)
-        if self.errors is not None and self.split != "dev":
-            yield "errors", "single records are written of split=dev only"
 
     @property
     def folder(self) -> Run:

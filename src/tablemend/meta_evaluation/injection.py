@@ -28,7 +28,7 @@ from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.counting import Counts, count_claims
 from tablemend.meta_evaluation.items import Split, overlap, split_of
 from tablemend.meta_evaluation.metrics import METRICS, filled_cells
-from tablemend.meta_evaluation.opinions import about, by_verifier, place_of, to_read
+from tablemend.meta_evaluation.opinions import by_verifier, place_of
 from tablemend.meta_evaluation.sets import file_of, read_records
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import Verdict, Verification
@@ -63,7 +63,6 @@ class Summary:
         rejected: the verifier's opinion on the whole text; ``None`` for unscored.
         counts: claims and spans, right and wrong.
         scores: the metrics against the other faithful summary.
-        mistakes: claims whose verdict is wrong or missing, for a person to read.
     """
 
     named: Named
@@ -73,7 +72,6 @@ class Summary:
     rejected: bool | None
     counts: Counts
     scores: dict[str, float]
-    mistakes: tuple[dict[str, Any], ...] = ()
 
 
 def _plain(record: dict[str, Any]) -> Table:
@@ -169,7 +167,6 @@ def summarise_table(named: Named, verify: bool = True) -> list[Summary]:
                 by_verifier(verification).wrong,
                 count_injected(errors, facts, verification),
                 scores,
-                tuple(_mistakes(named.source, text, errors, verification)),
             )
         )
     return found
@@ -233,17 +230,3 @@ def _concerns(verdict: Verdict, error: Span, untrue: Sequence[Span]) -> bool:
         return True
     own = [*((verdict.claim.focus,) if verdict.claim.focus else ()), *verdict.spans]
     return any(overlap(one, other) for one in own for other in untrue)
-
-
-def _mistakes(
-    source: str, text: str, errors: Sequence[InjectedError], verification: Verification
-) -> Iterator[dict[str, Any]]:
-    gold: dict[int, list[str]] = {}
-    for error in errors:
-        for verdict in about(_place(error), verification.verdicts):
-            said = f"{error.type}: {error.text} for {error.original}"
-            gold.setdefault(id(verdict), []).append(said)
-    for verdict in verification.verdicts:
-        own = gold.get(id(verdict), [])
-        if verdict.verdict == "unscored" or verdict.wrong != bool(own):
-            yield to_read("injection", source, "; ".join(own) or "supported", verdict, text)

@@ -9,18 +9,16 @@ from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.command import INJECTION, ValidateCommand
 from tablemend.meta_evaluation.injection import SOURCES
 from tablemend.meta_evaluation.items import Item, split_of
 from tablemend.meta_evaluation.metrics import bleu
-from tablemend.meta_evaluation.opinions import disagreements
 from tablemend.meta_evaluation.page import fill_page, read_page, report
 from tablemend.meta_evaluation.scoring import score_metric, score_verifier
 from tablemend.meta_evaluation.sets import draw, file_of, read_set
 from tablemend.meta_evaluation.study import study
 from tablemend.meta_evaluation.verifying import verify_items
-from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
+from tablemend.runs import hash_file, surroundings, write_json, write_text
 
 
 def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
@@ -38,7 +36,6 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     for line in (line for _, left_out in read.values() for line in left_out):
         print(f"left out: {line}", file=sys.stderr)
     run.begin("validate", command, parts=())
-    errors: list[dict[str, Any]] = []
     around = surroundings()
     results: dict[str, Any] = {
         "split": command.split,
@@ -50,21 +47,18 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     for name, (every, left_out) in tqdm(read.items(), unit="set", disable=None):
         items = [item for item in every if command.split in ("all", split_of(item.split_key))]
         items = items if command.n is None else draw(items, command.n)
-        results["sets"][name] = _score_set(items, every, command, errors)
+        results["sets"][name] = _score_set(items, every, command)
         if left_out:
             results["sets"][name]["left_out"] = len(left_out)
     files: list[str] = list(read)
     if INJECTION in command.sets:
         split = None if command.split == "all" else command.split
-        results[INJECTION], summaries = study(data, split, command.n)
-        errors += [mistake for one in summaries for mistake in one.mistakes]
+        results[INJECTION] = study(data, split, command.n)
         files += SOURCES
     paths = {file_of(name): data / file_of(name) for name in files}
     hashes = {name: hash_file(path) for name, path in paths.items() if path.is_file()}
     run.record("validate", {"settings": command.model_dump(mode="json"), "data": hashes})
     write_json(run.path / "results.json", results)
-    if command.errors:
-        write_jsonl(Path(command.errors), errors)
     page = Path(command.page) if command.page else run.path / "report.md"
     if command.page:
         fill_page(page, results)
@@ -74,18 +68,11 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
 
 
 def _score_set(
-    items: Sequence[Item],
-    every: Sequence[Item],
-    command: ValidateCommand,
-    errors: list[dict[str, Any]],
+    items: Sequence[Item], every: Sequence[Item], command: ValidateCommand
 ) -> dict[str, Any]:
     scorers: dict[str, Any] = {}
     for verifier in command.verifiers:
-        scored = verify_items(items, verifier, command.options)
-        scorers[verifier] = score_verifier(items, scored)
-        if command.errors and verifier == PROGRAM:
-            for item, verification in zip(items, scored.verifications, strict=True):
-                errors += disagreements(item, verification)
+        scorers[verifier] = score_verifier(items, verify_items(items, verifier, command.options))
     dev = [item for item in every if split_of(item.split_key) == "dev"]
     for metric in command.metrics:
         scorers[metric] = score_metric(items, items if command.split == "dev" else dev, metric)

@@ -36,16 +36,13 @@ CLAIM: dict[str, Formula] = {
 STAF = "STAF"
 
 
-def study(data: Path, split: Split | None, n: int | None) -> tuple[dict[str, Any], list[Summary]]:
-    """Run the study.
+def study(data: Path, split: Split | None, n: int | None) -> dict[str, Any]:
+    """The figures of the study.
 
     Args:
         data: folder of the sets.
         split: whose tables are summarised; the metrics' thresholds are chosen on the dev split.
         n: at most so many tables of each source.
-
-    Returns:
-        The figures, and every summary.
     """
     tables = [*read_tables(data, split, n), *synthetic_tables(n, split)]
     summaries = others = summarise(tables)
@@ -56,7 +53,7 @@ def study(data: Path, split: Split | None, n: int | None) -> tuple[dict[str, Any
         metric: balanced_threshold([(one.scores[metric], bool(one.errors)) for one in others])
         for metric in METRICS
     }
-    return figures_of(tables, summaries, thresholds), summaries
+    return figures_of(tables, summaries, thresholds)
 
 
 def figures_of(

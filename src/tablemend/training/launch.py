@@ -158,28 +158,25 @@ def note(folder: Path) -> None:
     write_json(folder / NOTE, asdict(from_environment(os.environ)))
 
 
-def check_checkpoint(folder: Path) -> bool:
+def check_checkpoint(folder: Path) -> None:
     """Say that a training goes on with another number of processes, or refuse it.
 
-    Returns:
-        whether its shares are of another number of processes, and must be put together before
-        they are read (:mod:`tablemend.training.universal`).
-
     Raises:
-        TablemendError: this launch cannot read the optimizer's state in the checkpoint.
+        TablemendError: this launch cannot read the optimizer's state in the checkpoint: it is of
+            another strategy, or ZeRO's, which is cut into a share for each process.
     """
     saved = Launch(**read_object(folder / NOTE, "delete the checkpoint"))
     here = from_environment(os.environ)
     if saved == here:
-        return False
-    if saved.strategy != here.strategy and {saved.strategy, here.strategy} != {"single", "ddp"}:
+        return
+    whole = {saved.strategy, here.strategy} <= {"single", "ddp"}
+    if not whole and not saved.strategy == here.strategy == "fsdp2":
         raise TablemendError(
             f"{folder} was saved by {saved} and cannot be continued by {here}: launch it as "
             "before, or give overwrite=true to start anew"
         )
     if PartialState().is_main_process:
         print(f"{folder} was saved by {saved}, {here} go on with other rounding")
-    return here.strategy.startswith("zero")
 
 
 def whole_weights(trainer: Any) -> dict[str, torch.Tensor] | None:

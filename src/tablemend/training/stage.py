@@ -18,7 +18,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Train
 from tablemend.runs import Run, disk_errors, say
-from tablemend.training import checkpoints, launch, precision, universal
+from tablemend.training import checkpoints, launch, precision
 from tablemend.training.models import trained_shapes
 from tablemend.training.quiet import silence
 from tablemend.training.run_folder import checkpoints_of
@@ -56,10 +56,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     """
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
     if last is not None:
-        if launch.check_checkpoint(last):
-            universal.prepare(trainer, last)
-        elif trainer.accelerator.is_main_process:
-            universal.remove(last)  # of a launch that was killed before it had read it
+        launch.check_checkpoint(last)
         if trainer.accelerator.is_main_process:
             print(f"resuming from {last}")
     start = time.monotonic()
