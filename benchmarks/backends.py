@@ -12,12 +12,14 @@ hardly touches the microseconds.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +31,7 @@ from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.script import run_script
-from tests.support.model_server.local import LocalServer
+from tests.support.chat_server import serve
 
 MODEL = "scripted"
 ANSWER = "The table has four rows and three columns. " * 10
@@ -98,16 +100,27 @@ def requests(settings: Benchmark, n: int, first: int = 0) -> Iterator[Request]:
         yield Request(f"r{number}", (turn,), Sampling(512, 0.6), seed=number)
 
 
+@contextmanager
+def served(settings: Benchmark) -> Iterator[str]:
+    """The URL of a server in a process of its own, which has ended afterwards."""
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    process = spawn.Process(target=serve, args=(ANSWER, settings.latency, there))
+    process.start()
+    try:
+        yield here.recv()
+    finally:
+        here.send(None)
+        process.join()
+
+
 def measure(name: str, settings: Benchmark, ask: Callable[[str], int]) -> Measured:
     """Start a server, ask it by ``ask(url)``, which says how many answers came, and end it."""
     before = _cpu(resource.RUSAGE_CHILDREN)
-    server = LocalServer([f"--latency={settings.latency}", f"--answer={ANSWER}"])
-    try:
+    with served(settings) as url:
         wall, cpu = time.monotonic(), _cpu(resource.RUSAGE_SELF)
-        n = ask(server.url)
+        n = ask(url)
         wall, cpu = time.monotonic() - wall, _cpu(resource.RUSAGE_SELF) - cpu
-    finally:
-        server.close()
     return Measured(name, n, wall, cpu, _cpu(resource.RUSAGE_CHILDREN) - before)
 
 
@@ -182,12 +195,9 @@ def main() -> None:
             print(measured.less(start).row(ideal), flush=True)
         if settings.stream:
             print()
-            server = LocalServer([f"--latency={settings.latency}", f"--answer={ANSWER}"])
-            try:
-                for done, mib in read_memory(settings, server.url, Path(name)):
+            with served(settings) as url:
+                for done, mib in read_memory(settings, url, Path(name)):
                     print(f"stream: {done} answers, {mib:.0f} MiB resident", flush=True)
-            finally:
-                server.close()
 
 
 if __name__ == "__main__":

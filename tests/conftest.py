@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.files import SHARED_DATA
-from tests.support.model_server.local import LocalServer
+from tests.support.model_server.server import ModelServer
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,16 +69,16 @@ def model_server() -> Iterator[Callable[..., str]]:
 
     All tests that give the same arguments share one, which counts how often it is asked the same.
     """
-    servers: dict[tuple[str, ...], LocalServer] = {}
+    servers: dict[tuple[str, int], ModelServer] = {}
 
-    def serve(*arguments: str) -> str:
-        if arguments not in servers:
-            servers[arguments] = LocalServer(arguments)
-        return servers[arguments].model
+    def serve(faults: str = "", seed: int = 0) -> str:
+        if (faults, seed) not in servers:
+            servers[faults, seed] = ModelServer(faults, seed)
+        return servers[faults, seed].model
 
     yield serve
     for server in servers.values():
-        server.close()
+        server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
@@ -25,7 +24,7 @@ from tablemend.records import Example
 from tablemend.runs import Run
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
-from tests.support.answering import AnsweringServer, answering, asked
+from tests.support.answering import AnsweringServer, asked, evaluation
 
 EXAMPLES = list(small_world.examples(seed=6, n=6))
 
@@ -49,30 +48,14 @@ def misled(body: dict[str, Any]) -> str:
 
 @pytest.fixture
 def server() -> Iterator[AnsweringServer]:
-    with answering(misled) as started:
+    with AnsweringServer(misled) as started:
         yield started
 
 
 @pytest.fixture
 def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
-    def make(systems: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
-        settings = {
-            "kind": "evaluation",
-            "name": "mending",
-            "model": {"path": server.model},
-            "data": {"test": {"source": "small-world", "n": 6, "seed": 6}},
-            "evaluation": {
-                "contexts": ["adversarial"],
-                "max_new_tokens": 300,
-                "options": {"cache": None, "retries": 0, "backoff": 0.01},
-                "systems": systems,
-            },
-        }
-        path = tmp_path / "recipe.yaml"
-        path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-        return [f"recipe={path}", f"run={tmp_path / 'run'}", *overrides]
-
-    return make
+    test = {"n": 6, "seed": 6}
+    return lambda systems: evaluation(tmp_path, server.model, systems, test, max_new_tokens=300)
 
 
 SYSTEMS: dict[str, dict[str, Any]] = {

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
@@ -17,7 +16,7 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_reports
 from tablemend.runs import Run, read_jsonl
-from tests.support.answering import AnsweringServer, answering, right_answer
+from tests.support.answering import AnsweringServer, evaluation, right_answer
 
 N = 6
 EXAMPLES = list(small_world.examples(3, N))
@@ -40,27 +39,15 @@ def reply(body: dict[str, Any]) -> str:
 
 @pytest.fixture
 def server() -> Iterator[AnsweringServer]:
-    with answering(reply) as started:
+    with AnsweringServer(reply) as started:
         yield started
 
 
 @pytest.fixture
 def recipe(tmp_path: Path, server: AnsweringServer) -> list[str]:
-    settings = {
-        "kind": "evaluation",
-        "name": "second",
-        "model": {"path": server.model},
-        "data": {"test": {"source": "small-world", "n": N, "seed": 3}},
-        "evaluation": {
-            "contexts": ["adversarial"],
-            "max_new_tokens": 500,
-            "options": {"cache": None, "retries": 0, "backoff": 0.01, "concurrency": 1},
-            "systems": {"base": {}, "other": {"prompt": "careful"}},
-        },
-    }
-    path = tmp_path / "recipe.yaml"
-    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    return [f"recipe={path}", f"run={tmp_path / 'run'}"]
+    systems: dict[str, dict[str, Any]] = {"base": {}, "other": {"prompt": "careful"}}
+    test, options = {"n": N, "seed": 3}, {"concurrency": 1}
+    return evaluation(tmp_path, server.model, systems, test, options=options)
 
 
 def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
@@ -23,7 +22,7 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, sole_writer
-from tests.support.answering import AnsweringServer, answering, asked, right_answer
+from tests.support.answering import AnsweringServer, asked, evaluation, right_answer
 
 ROOT = Path(__file__).parents[2]
 N = 5
@@ -34,7 +33,7 @@ KEY = "sk-this-key-must-never-be-written"
 
 @pytest.fixture
 def server() -> Iterator[AnsweringServer]:
-    with answering(lambda body: right_answer(body, MANY)) as started:
+    with AnsweringServer(lambda body: right_answer(body, MANY)) as started:
         yield started
 
 
@@ -43,21 +42,9 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
     """Tokens of an evaluation with the given systems, asked of the server."""
 
     def make(systems: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
-        settings = {
-            "kind": "evaluation",
-            "name": "servers",
-            "model": {"path": server.model},
-            "data": {"test": {"source": "small-world", "n": N, "seed": 3}},
-            "evaluation": {
-                "contexts": ["adversarial"],
-                "max_new_tokens": 500,
-                "options": {"cache": None, "retries": 0, "backoff": 0.01, "concurrency": 4},
-                "systems": systems,
-            },
-        }
-        path = tmp_path / "recipe.yaml"
-        path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-        return [f"recipe={path}", f"run={tmp_path / 'run'}", *overrides]
+        test, options = {"n": N, "seed": 3}, {"concurrency": 4}
+        tokens = evaluation(tmp_path, server.model, systems, test, options=options)
+        return [*tokens, *overrides]
 
     return make
 

@@ -85,7 +85,7 @@ def test_the_comparison_before_and_after_editing(
     recipe: Callable[..., list[str]], tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
     """TabFaith, Table 3 and Figure 2, by a server that makes errors in half of its summaries."""
-    model = model_server("--faults=injected-error:0.5", "--seed=1")
+    model = model_server("injected-error:0.5", seed=1)
     systems = {
         "base": {"model": model},
         "careful": {"model": model, "prompt": "careful"},
@@ -118,7 +118,7 @@ def test_the_comparison_before_and_after_editing(
 def test_another_verifier_judges_the_stored_summaries(
     recipe: Callable[..., list[str]], model_server: Callable[..., str]
 ) -> None:
-    tokens = recipe({"base": {"model": model_server("--faults=injected-error:0.5", "--seed=1")}})
+    tokens = recipe({"base": {"model": model_server("injected-error:0.5", seed=1)}})
     first = compare(parse(CompareCommand, tokens))
     verifier = f"evaluation.verifier=llm:{model_server()}"
     again = compare(parse(CompareCommand, [*tokens, verifier, "rescore=true"]))

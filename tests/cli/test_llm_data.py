@@ -17,7 +17,7 @@ import pytest
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu_llm.dataset import ROWS
 from tablemend.records import Example
-from tests.support.model_server.local import LocalServer
+from tests.support.model_server.server import ModelServer
 
 ROOT = Path(__file__).parents[2]
 N = 16
@@ -25,14 +25,14 @@ FAULTS = "mistake:0.1+prose:0.05+bad-json:0.05+429:0.05+cut:0.03+wrong-verdict:0
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[LocalServer]:
+def server() -> Iterator[ModelServer]:
     """It counts how often it is asked the same, so it is started anew for each command."""
-    started = LocalServer(["--latency=0.02", "--seed=3", f"--faults={FAULTS}"])
+    started = ModelServer(FAULTS, seed=3, latency=0.02)
     yield started
-    started.close()
+    started.stop()
 
 
-def command(server: LocalServer, folder: Path, *tokens: str, name: str = "out") -> list[str]:
+def command(server: ModelServer, folder: Path, *tokens: str, name: str = "out") -> list[str]:
     options = {"cache": folder / f"{name}.sqlite", "backoff": 0.01, "price_in": 2, "price_out": 8}
     return [
         sys.executable,
@@ -48,7 +48,7 @@ def command(server: LocalServer, folder: Path, *tokens: str, name: str = "out") 
 
 
 def run(
-    server: LocalServer,
+    server: ModelServer,
     folder: Path,
     *tokens: str,
     name: str = "out",
@@ -79,7 +79,7 @@ def numbers(out: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def whole(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def whole(server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What an uninterrupted run leaves."""
     folder = tmp_path_factory.mktemp("whole")
     done = run(server, folder)
@@ -114,7 +114,7 @@ def test_the_command_makes_verified_examples_and_says_what_was_rejected(
 
 @pytest.mark.slow
 def test_killed_again_and_again_nothing_is_lost_or_twice(
-    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+    server: ModelServer, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     rng = Random(20)
     out = tmp_path / "out"
@@ -153,7 +153,7 @@ def _wait_for_rows(process: subprocess.Popen[bytes], out: Path, count: int) -> N
 
 
 def test_a_cap_stops_with_one_line_and_the_same_command_continues(
-    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+    server: ModelServer, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     done = run(server, tmp_path, "generator_options.max_tokens_total=100000")
     assert done.returncode == 1
@@ -168,18 +168,18 @@ def test_a_cap_stops_with_one_line_and_the_same_command_continues(
     assert files(tmp_path / "out") == whole
 
 
-def _ask(folder: Path, *arguments: str, name: str) -> subprocess.CompletedProcess[str]:
+def _ask(folder: Path, faults: str = "", *, name: str) -> subprocess.CompletedProcess[str]:
     """The command with a server of its own, which may die on the way."""
-    server = LocalServer(["--latency=0.002", "--seed=3", *arguments])
+    server = ModelServer(faults, seed=3, latency=0.002)
     try:
         options = ("generator_options.retries=1", "n=30")
         return run(server, folder, *options, name=name, anew=False)
     finally:
-        server.close()
+        server.stop()
 
 
 def test_what_a_dead_server_left_is_made_by_the_same_command(tmp_path: Path) -> None:
-    stopped = _ask(tmp_path, "--faults=die-after:50", name="out")
+    stopped = _ask(tmp_path, "die-after:50", name="out")
     assert stopped.returncode == 1, stopped.stderr
     assert stopped.stderr.count("\n") == 1
     assert "stopped: requests of 20 rows in a row failed for good" in stopped.stderr
@@ -194,7 +194,7 @@ def test_what_a_dead_server_left_is_made_by_the_same_command(tmp_path: Path) -> 
 
 
 def test_ctrl_c_ends_in_one_line(
-    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+    server: ModelServer, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     server.restart()
     process = subprocess.Popen(

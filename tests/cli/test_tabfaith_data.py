@@ -70,7 +70,7 @@ def test_a_models_summaries_are_labelled_by_the_verifier(
 def test_answers_that_are_no_summaries_are_dropped_with_the_reason(
     tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
-    config = by_model(tmp_path / "set", model_server("--faults=one-sentence:0.4+refusal:0.3"))
+    config = by_model(tmp_path / "set", model_server("one-sentence:0.3+refusal:0.6"))
     counts = make_dataset(config, lambda _: None)
     reasons = " ".join(counts["dropped"])
     assert "too few or too many sentences" in reasons and "refusal" in reasons

@@ -1,95 +1,74 @@
-"""A small OpenAI-compatible server in this process, which answers what a test tells it to."""
+"""An OpenAI-compatible server that answers what a test tells it to, and recipes that ask it."""
 
 from __future__ import annotations
 
-import json
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from tablemend.records import ContextKind, Example
 from tablemend.tasks import tablehallu
+from tests.support.chat_server import ChatServer, Reply, Seen, answer, refuse
 
-Reply = str | dict[str, Any] | int
-"""A text, a choice's fields (``finish_reason``, ``message``), or the status of a failure."""
+USAGE = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
+Say = Callable[[dict[str, Any]], str | dict[str, Any] | int]
+"""From a body a text, a choice's ``finish_reason`` and ``message``, or the status of a failure."""
 
 
-class AnsweringServer(ThreadingHTTPServer):
-    """Notes every body that it is sent."""
+class AnsweringServer(ChatServer):
+    """Notes every body and its headers; ``reply`` may be exchanged."""
 
-    daemon_threads = True
-
-    def __init__(self, reply: Callable[[dict[str, Any]], Reply], latency: float) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, reply: Say) -> None:
         self.reply = reply
-        self.latency = latency
+        self.latency = 0.0
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was killed is no defect of the server."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
+        super().__init__(self._respond)
 
     @property
     def model(self) -> str:
         """The model string to ask it by."""
-        return f"openai:tester@http://127.0.0.1:{self.server_address[1]}/v1"
+        return f"openai:tester@{self.url}"
 
-    def prompts(self) -> list[str]:
-        """The user turns so far."""
-        return [body["messages"][-1]["content"] for body in self.bodies]
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: AnsweringServer
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.bodies.append(body)
-        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
-        time.sleep(self.server.latency)
-        reply = self.server.reply(body)
-        if isinstance(reply, int):
-            self._send(reply, {"error": {"message": "told to fail"}})
-            return
-        choice = {"index": 0, "finish_reason": "stop"}
-        choice |= reply if isinstance(reply, dict) else {"message": {"content": reply}}
-        choice["message"] = {"role": "assistant", **choice["message"]}
-        usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
-        whole = {"id": "x", "object": "chat.completion", "created": 0, "model": "tester"}
-        self._send(200, {**whole, "choices": [choice], "usage": usage})
-
-    def _send(self, status: int, data: dict[str, Any]) -> None:
-        content = json.dumps(data).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+    def _respond(self, seen: Seen) -> Reply:
+        self.bodies.append(seen.body)
+        self.headers.append(dict(seen.headers))
+        said = self.reply(seen.body)
+        if isinstance(said, int):
+            return refuse(said, "told to fail", seconds=self.latency)
+        text, finish = said, "stop"
+        if isinstance(said, dict):
+            text, finish = said["message"]["content"], said["finish_reason"]
+        return answer(text, finish, seconds=self.latency, usage=USAGE)
 
 
-@contextmanager
-def answering(
-    reply: Callable[[dict[str, Any]], Reply], latency: float = 0.0
-) -> Iterator[AnsweringServer]:
-    """A server on a free port, for as long as the block runs."""
-    with AnsweringServer(reply, latency) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+def evaluation(
+    folder: Path,
+    model: str,
+    systems: dict[str, dict[str, Any]],
+    test: dict[str, int],
+    **settings: Any,
+) -> list[str]:
+    """Tokens of an evaluation of these systems on the small world; its run is below the folder."""
+    options = {"cache": None, "retries": 0, "backoff": 0.01, **settings.pop("options", {})}
+    recipe = {
+        "kind": "evaluation",
+        "name": "asking",
+        "model": {"path": model},
+        "data": {"test": {"source": "small-world", **test}},
+        "evaluation": {
+            "contexts": ["adversarial"],
+            "max_new_tokens": 500,
+            "options": options,
+            "systems": systems,
+            **settings,
+        },
+    }
+    path = folder / "recipe.yaml"
+    path.write_text(yaml.safe_dump(recipe, sort_keys=False), encoding="utf-8")
+    return [f"recipe={path}", f"run={folder / 'run'}"]
 
 
 def asked(body: dict[str, Any], examples: Sequence[Example]) -> tuple[Example, ContextKind]:

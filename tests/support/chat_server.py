@@ -6,7 +6,8 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self
 
@@ -43,23 +44,32 @@ class Reply:
     trickle: float = 0.0
     endless: bool = False
 
+    def cut_in_half(self) -> Reply:
+        """Whose connection ends in the middle of the body."""
+        return replace(self, cut=len(self.body) // 2)
 
-def answer(text: str | None = "hi", finish: str | None = "stop", **more: Any) -> Reply:
+
+def answer(
+    text: str | None = "hi", finish: str | None = "stop", seconds: float = 0.0, **more: Any
+) -> Reply:
     """A good reply; ``usage`` and fields of the message can be given."""
     usage = more.pop("usage", {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7})
     message = {"role": "assistant", "content": text, **more}
     choice = {"index": 0, "message": message, "finish_reason": finish}
-    return Reply(
-        json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}).encode()
-    )
+    body = {"object": "chat.completion", "choices": [choice], "usage": usage}
+    return Reply(json.dumps(body).encode(), seconds=seconds)
 
 
 def refuse(
-    status: int, message: str = "no", headers: Mapping[str, str] | None = None, **error: Any
+    status: int,
+    message: str = "no",
+    headers: Mapping[str, str] | None = None,
+    seconds: float = 0.0,
+    **error: Any,
 ) -> Reply:
     """An error as OpenAI words it."""
     body = {"error": {"message": message, **error}}
-    return Reply(json.dumps(body).encode(), status, headers or {})
+    return Reply(json.dumps(body).encode(), status, headers or {}, seconds)
 
 
 Respond = Callable[[Seen], Reply]
@@ -161,3 +171,10 @@ class ChatServer:
         writer.write(reply.body if reply.cut is None else reply.body[: reply.cut])
         await writer.drain()
         return reply.cut is None and fields.get("Connection") != "close"
+
+
+def serve(text: str, latency: float, link: Connection) -> None:
+    """In a process of its own: the same answer to everything, until the link says something."""
+    with ChatServer(lambda _: answer(text, seconds=latency)) as server:
+        link.send(server.url)
+        link.poll(None)

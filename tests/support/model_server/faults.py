@@ -13,15 +13,12 @@ from random import Random
 
 from tablemend.errors import TablemendError
 
-TRANSPORT = frozenset("400 429 500 reset cut".split())
+TRANSPORT = frozenset("429 500 cut".split())
 """Faults of a server and of the way to it (README.md says what each is)."""
 CONTENT = frozenset("bad-json prose refusal length".split())
 """Answers that are not what was asked for. Those of JSON pass over answers that are none."""
 MISTAKES = frozenset(
-    """
-    mistake unsorted no-sort no-scope lost-gold wrong-verdict
-    wrong-rewrite chatty whole-sentence injected-error one-sentence
-    """.split()
+    "mistake unsorted no-sort no-scope lost-gold wrong-verdict injected-error one-sentence".split()
 )
 """Well-formed answers that are wrong, by the stage that can make them; ``mistake`` is any."""
 KINDS = TRANSPORT | CONTENT | MISTAKES
@@ -42,7 +39,7 @@ class Faults:
     Attributes:
         seed: of all draws.
         shares: fault -> share of the requests; drawn anew each time that a request is tried.
-        die_after: requests after which the process ends at once; ``None``: never.
+        die_after: requests after which the server is gone at once; ``None``: never.
     """
 
     seed: int = 0

@@ -14,24 +14,14 @@ from tests.support.model_server.claims import read_evidence
 
 _FIX = re.compile(r'; right would be "(?P<right>.*?)" for "(?P<wrong>.*?)"$', re.MULTILINE)
 _RIGHT = re.compile(r'; the source has "(.*?)"$', re.MULTILINE)
-_DIGIT = re.compile(r"\d")
 
 
 def rewrite(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     """The words of a text, mended by the findings, else by the evidence shown."""
-    words = slots["words"]
-    new = words
+    new = slots["words"]
     for wrong, right in _fixes(slots):
         new = new.replace(wrong, right, 1)
-    match mistake:
-        case "wrong-rewrite":
-            return _DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), words)
-        case "chatty":
-            return f"I changed the words as you asked.\n\n{new}\n\nLet me know!"
-        case "whole-sentence":
-            return slots["sentence"].replace(words, new, 1)
-        case _:
-            return new
+    return new
 
 
 def rewrite_cell(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:

@@ -7,19 +7,42 @@ with another seed, is another one, and the same request always has the same answ
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tablemend.datasets.tabfaith.prompting import STAGES as SUMMARIES
 from tablemend.errors import TablemendError
 from tests.support.model_server import claims, pipeline, rewrites, summaries
-from tests.support.model_server.chat import Chat, Reply
-from tests.support.prompts import Recognised, recognise
+from tests.support.prompts import recognise
 
-THOUGHT = "I go through what is asked, one point after the other."
-_SWITCH = re.compile(r"\s*/(no_)?think\s*$")
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """What is asked.
+
+    Attributes:
+        turns: role and text of every turn.
+        seed: of the answer; it counts only with a temperature above 0, as on a real server.
+    """
+
+    turns: tuple[tuple[str, str], ...]
+    seed: int = 0
+    temperature: float = 1.0
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Chat:
+        """Read the body of a request."""
+        turns = tuple((turn["role"], turn["content"]) for turn in body["messages"])
+        return cls(turns, body.get("seed") or 0, body.get("temperature", 1.0))
+
+    def rng(self, seed: int) -> Random:
+        """The chance that an answer is drawn by: of the server's seed, the turns, the seed."""
+        content = json.dumps([seed, self.turns, self.seed if self.temperature > 0 else None])
+        return Random(blake2b(content.encode()).digest())
 
 
 class Stage(NamedTuple):
@@ -34,44 +57,32 @@ class Stage(NamedTuple):
     mistakes: tuple[str, ...] = ()
 
 
-class PromptAnswers:
-    """Recognises every prompt of the project by its text and answers it."""
+def answer_prompt(chat: Chat, mistake: str, seed: int) -> str:
+    """What is asked for, or where that cannot be had, a plain sentence that says so.
 
-    def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
-        """What is asked for, or where that cannot be had, a plain sentence that says so."""
-        rng = chat.rng(seed)
-        thought = THOUGHT if _thinks(chat) else ""
-        if found := _recognise(chat):
-            stage = STAGES[found.name]
-            if mistake == "mistake" and stage.mistakes:
-                mistake = rng.choice(stage.mistakes)
-            wrong = mistake if mistake in stage.mistakes else None
-            try:
-                text = stage.answer(found.slots, wrong, rng)
-            except TablemendError as error:
-                text = f"There is nothing that I could answer: {error}"
-        else:
-            text = "I have read this, and there is nothing that I can add to it."
-        return Reply(text, thought=thought)
-
-
-def _recognise(chat: Chat) -> Recognised | None:
-    """The prompt; a switch for thinking behind it is not part of it."""
-    messages = [{"role": role, "content": _SWITCH.sub("", text)} for role, text in chat.turns[:2]]
-    return recognise(messages)
-
-
-def _thinks(chat: Chat) -> bool:
-    """Whether to think: a switch behind the last user turn comes before the template's."""
-    match = _SWITCH.search(chat.users[-1]) if chat.users else None
-    return chat.thinking if match is None else match[1] is None
+    Args:
+        chat: every prompt of the project is recognised by its text.
+        mistake: one of :data:`faults.MISTAKES`, made where the stage can make it.
+        seed: of the server.
+    """
+    rng = chat.rng(seed)
+    found = recognise([{"role": role, "content": text} for role, text in chat.turns[:2]])
+    if found is None:
+        return "I have read this, and there is nothing that I can add to it."
+    stage = STAGES[found.name]
+    if mistake == "mistake" and stage.mistakes:
+        mistake = rng.choice(stage.mistakes)
+    try:
+        return stage.answer(found.slots, mistake if mistake in stage.mistakes else None, rng)
+    except TablemendError as error:
+        return f"There is nothing that I could answer: {error}"
 
 
 def _verifier(yes: str, no: str) -> Stage:
     return Stage(lambda _, mistake, __: pipeline.verdict(yes, no, mistake), ("wrong-verdict",))
 
 
-REWRITE = Stage(rewrites.rewrite, ("wrong-rewrite", "chatty", "whole-sentence"))
+REWRITE = Stage(rewrites.rewrite)
 STAGES: dict[str, Stage] = {
     "kernel": Stage(pipeline.kernel, ("unsorted",)),
     "query": Stage(pipeline.query, ("no-sort",)),

@@ -1,124 +1,82 @@
-"""The model server's side of the OpenAI protocol: answers, faults, counts."""
+"""A model server in this process: it answers our prompts by program, and fails on demand."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import socket
-import struct
+import json
+from bisect import bisect_right
 from collections import Counter
-from dataclasses import replace
 from hashlib import blake2b
 
-from aiohttp import web
-
-from tests.support.model_server.chat import (
-    Answerer,
-    Chat,
-    Reply,
-    Unfit,
-    completion,
-    joined,
-    read_chat,
-    usage_of,
-    within,
-)
-from tests.support.model_server.faults import (
-    REFUSALS,
-    Fault,
-    Faults,
-    spoil_json,
-)
-
-DIED = 70
-"""Exit status after ``die-after``."""
+from tablemend.values.qwen_tokens import count_tokens
+from tests.support.chat_server import ChatServer, Reply, Seen, answer, refuse
+from tests.support.model_server.faults import REFUSALS, Faults, spoil_json
+from tests.support.model_server.scripted import Chat, answer_prompt
 
 
-class Server:
-    """Answers requests of the protocol, each after ``latency`` seconds.
+class ModelServer(ChatServer):
+    """Serves until it is stopped.
 
     Args:
-        answerer: makes the answers.
-        faults: what goes wrong.
-        latency: seconds from a request to its answer; the time that making the answer takes
-            is part of them.
+        faults: what goes wrong, such as ``429:0.1+cut:0.05`` (README.md).
+        seed: of faults and answers.
+        latency: seconds from a request to its answer.
     """
 
-    def __init__(self, answerer: Answerer, faults: Faults, latency: float = 0.0) -> None:
-        self._answerer = answerer
-        self._faults = faults
+    def __init__(self, faults: str = "", seed: int = 0, latency: float = 0.0) -> None:
+        self._faults = Faults.parse(faults, seed)
         self._latency = latency
         self._asked: Counter[bytes] = Counter()
+        super().__init__(self._respond)
 
-    def app(self) -> web.Application:
-        """What answers at ``/v1/chat/completions``."""
-        app = web.Application(client_max_size=1 << 26)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        return app
+    @property
+    def model(self) -> str:
+        """Its model string; the server needs no key."""
+        return f"openai:scripted@{self.url}"
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        begun = asyncio.get_running_loop().time()
-        body = await request.read()
-        try:
-            chat = read_chat(body)
-        except Unfit as error:
-            return _refused(400, str(error))
+    def restart(self) -> None:
+        """Start it again at the same address: it has forgotten what it was asked."""
+        self.stop()
+        self._asked.clear()
+        super().__init__(self._respond, self.port)
+
+    def _respond(self, seen: Seen) -> Reply:
         if self._asked.total() == self._faults.die_after:
-            os._exit(DIED)  # as a process that is killed
-        content = blake2b(body, digest_size=16).digest()
+            self._server.close()
+            raise ConnectionResetError  # as a process that is killed
+        body = json.dumps(seen.body, ensure_ascii=False, separators=(",", ":"))
+        content = blake2b(body.encode(), digest_size=16).digest()
         attempt = self._asked[content]
         self._asked[content] += 1
         fault = self._faults.draw(content, attempt)
         name = "" if fault is None else fault.name
-        reply = self._reply(chat, fault)
-        usage = usage_of(chat, reply)
-        text = completion(chat, reply, usage, f"{content.hex()}-{attempt}")
-        await asyncio.sleep(begun + self._latency - asyncio.get_running_loop().time())
-        match name:
-            case "400" | "429" | "500":
-                return _refused(int(name), "this request is refused")
-            case "reset" | "cut":
-                return await _break_off(request, text if name == "cut" else b"")
-        return web.Response(body=text, content_type="application/json")
-
-    def _reply(self, chat: Chat, fault: Fault | None) -> Reply:
-        """The answer, with the mistake or the spoilt content that the fault is."""
-        reply = self._answerer.answer(chat, fault.name if fault else None, self._faults.seed)
-        if fault is not None:
-            reply = _spoil(reply, fault) or reply
-        return within(joined(reply), chat.max_tokens)
-
-
-def _refused(status: int, message: str) -> web.Response:
-    return web.json_response({"error": {"message": message}}, status=status)
-
-
-async def _break_off(request: web.Request, body: bytes) -> web.StreamResponse:
-    """Send half of a body, if any, and end the connection."""
-    response = web.StreamResponse(headers={"Content-Length": str(len(body))})
-    assert request.transport is not None
-    if body:
-        await response.prepare(request)
-        await response.write(body[: len(body) // 2])
-        request.transport.close()
-    else:
-        link = request.transport.get_extra_info("socket")
-        link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        request.transport.abort()
-    return response
+        if name in ("429", "500"):
+            return refuse(int(name), "this request is refused", seconds=self._latency)
+        chat = Chat.of(seen.body)
+        text, finish, refusal = answer_prompt(chat, name, self._faults.seed), "stop", None
+        if fault is not None and name in ("bad-json", "prose"):
+            text = spoil_json(text, name, fault.rng) or text
+        elif fault is not None and name == "refusal":
+            refusal = fault.rng.choice(REFUSALS)
+        elif name == "length":
+            text, finish = text[: len(text) // 2], "length"
+        most = seen.body.get("max_completion_tokens") or seen.body.get("max_tokens")
+        if most is not None and count_tokens(text) + 1 > most:  # the end of turn is one too
+            text, finish = _within(text, most), "length"
+        prompt = sum(count_tokens(turn) + 4 for _, turn in chat.turns)  # and the frame of each
+        completion = count_tokens(refusal or text) + (finish == "stop")
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+        usage["total_tokens"] = prompt + completion
+        said = answer(
+            None if refusal else text,
+            finish,
+            refusal=refusal,
+            usage=usage,
+            seconds=self._latency,
+        )
+        return said.cut_in_half() if name == "cut" else said
 
 
-def _spoil(reply: Reply, fault: Fault) -> Reply | None:
-    """The reply with a fault in its content; ``None`` where the fault does not concern it."""
-    match fault.name:
-        case "bad-json" | "prose":
-            text = spoil_json(reply.content, fault.name, fault.rng)
-            return None if text is None else replace(reply, content=text)
-        case "refusal":
-            return replace(reply, content="", thought="", refusal=fault.rng.choice(REFUSALS))
-        case "length":
-            whole = joined(reply)
-            half = whole.content[: len(whole.content) // 2]
-            return replace(whole, content=half, finish="length")
-        case _:
-            return None
+def _within(text: str, most: int) -> str:
+    """The longest beginning of so many tokens."""
+    end = bisect_right(range(len(text) + 1), most, key=lambda end: count_tokens(text[:end])) - 1
+    return text[:end]

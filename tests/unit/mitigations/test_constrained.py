@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-import yaml
 from llguidance import LLMatcher, LLTokenizer, grammar_from
 from llguidance.hf import from_tokenizer
 from transformers import AutoTokenizer
@@ -32,7 +31,7 @@ from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 from tablemend.values.text import tokens_of
-from tests.support.answering import answering, right_answer
+from tests.support.answering import AnsweringServer, evaluation, right_answer
 
 TINY = Path(__file__).parents[3] / "checkpoints" / "tiny-base"
 EXAMPLES = list(small_world.examples(seed=9, n=6))
@@ -191,21 +190,10 @@ def test_transformers_keeps_to_a_grammar_even_with_random_weights(
 
 
 def comparison(tmp_path: Path, model: str, **system: Any) -> list[str]:
-    recipe = {
-        "kind": "evaluation",
-        "name": "held",
-        "model": {"path": model},
-        "data": {"test": {"source": "small-world", "n": 3, "seed": 9}},
-        "evaluation": {
-            "contexts": ["clean"],
-            "max_new_tokens": 60,
-            "options": {"cache": None, "retries": 0},
-            "systems": {"base": {}, "constrained": {"mitigation": "spans", **system}},
-        },
-    }
-    path = tmp_path / "recipe.yaml"
-    path.write_text(yaml.safe_dump(recipe), encoding="utf-8")
-    return [f"recipe={path}", f"run={tmp_path / 'run'}"]
+    systems = {"base": {}, "constrained": {"mitigation": "spans", **system}}
+    return evaluation(
+        tmp_path, model, systems, {"n": 3, "seed": 9}, contexts=["clean"], max_new_tokens=60
+    )
 
 
 def compare(tokens: list[str]) -> ScoredSystems:
@@ -229,13 +217,15 @@ def test_thinking_and_a_grammar_exclude_each_other(tmp_path: Path, tiny_model: P
 def test_a_server_that_passes_over_the_grammar_is_found_out(tmp_path: Path) -> None:
     examples = list(small_world.examples(9, 3))
     with (
-        answering(lambda body: "Here you are:\n" + str(right_answer(body, examples))) as server,
+        AnsweringServer(
+            lambda body: "Here you are:\n" + str(right_answer(body, examples))
+        ) as server,
         pytest.raises(TablemendError, match="does not keep to its grammar"),
     ):
         compare(comparison(tmp_path, server.model))
     sent = [body for body in server.bodies if "structured_outputs" in body]
     assert sent and all("root ::=" in body["structured_outputs"]["grammar"] for body in sent)
-    with answering(lambda body: str(right_answer(body, examples))) as server:
+    with AnsweringServer(lambda body: str(right_answer(body, examples))) as server:
         kept = tmp_path / "kept"
         kept.mkdir()
         scored = compare(comparison(kept, server.model))

@@ -168,7 +168,7 @@ def test_what_is_said_again_pays_nothing(samples: list[TabFaithExample]) -> None
 def test_a_text_that_no_extractor_could_take_apart_is_unscored(
     samples: list[TabFaithExample], model_server: Callable[..., str]
 ) -> None:
-    failing = f"llm:{model_server('--faults=refusal:1')}"
+    failing = f"llm:{model_server('refusal:1')}"
     task = TableSummary(TaskOptions(extractor=failing, backend=BackendOptions(cache=None)))
     with task.scorer() as scorer:
         (found,) = scorer.score([Submission(samples[0], "table", samples[0].summary)])
