@@ -151,18 +151,8 @@ OWN = ("seconds", "cached_tokens", "estimated", "calls", "edits", "passes")
 
 
 def _record(one: Stored) -> dict[str, Any]:
-    record = {"seconds": round(one.seconds, 4)} | one.answer.to_json()
-    if one.cached_tokens:
-        record["cached_tokens"] = one.cached_tokens
-    if one.estimated:
-        record["estimated"] = True
-    if one.calls != 1:
-        record["calls"] = one.calls
-    if one.edits:
-        record["edits"] = one.edits
-    if one.passes:
-        record["passes"] = one.passes
-    return record
+    own = {name: getattr(one, name) for name in OWN}
+    return own | {"seconds": round(one.seconds, 4)} | one.answer.to_json()
 
 
 def write_out(

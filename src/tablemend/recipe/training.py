@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Precision, Prompt, Section, UnknownNames
-from tablemend.recipe.trl_names import DEPRECATED, OWNED, trl_fields
+from tablemend.recipe.trl_names import OWNED, trl_fields
 
 
 class Lora(Section):
@@ -97,12 +97,10 @@ class Train(Section):
             return trl
         owned = OWNED | ({"loss_type": "dpo.loss"} if cls.trl_config == "DPOConfig" else {})
         names = trl_fields(cls.trl_config) if trl else frozenset()
-        free = names - set(owned) - set(DEPRECATED)
+        free = names - set(owned)
         wrong = []
-        for name, value in trl.items():
-            if instead := DEPRECATED.get(name) or DEPRECATED.get(f"{name}: {value}"):
-                wrong.append((name, f"is deprecated in TRL: {instead}"))
-            elif names and name not in names:
+        for name in trl:
+            if names and name not in names:
                 wrong.append((name, f"is no field of trl.{cls.trl_config}{nearest(name, free)}"))
             elif name in owned:
                 wrong.append((name, f"is set by {owned[name]}"))

@@ -52,6 +52,7 @@ _DECIDES = {
     "train.warmup": "warmup_steps",
     "train.precision": "bf16 fp16",
     "train.gradient_checkpointing": "gradient_checkpointing gradient_checkpointing_kwargs",
+    "model.kernels": "use_liger_kernel liger_kernel_config",
     "train.packing": "packing packing_strategy padding_free eval_packing",
     "train.save_every": "save_strategy save_steps",
     "train.log_every": "logging_strategy logging_steps",
@@ -77,13 +78,3 @@ _DECIDES = {
 }
 OWNED = {name: key for key, names in _DECIDES.items() for name in names.split()}
 """Fields of TRL's configurations that a key of the recipe decides, and which."""
-
-DEPRECATED = {
-    "use_liger_kernel": "set model.kernels",
-    "liger_kernel_config": "set model.kernels",
-    "label_smoothing_factor": "leave it out (DPO: train.trl.label_smoothing)",
-    "loss_type: chunked_nll": "chunked_nll is nll, the default; leave it out",
-    "use_transformers_paged": "set use_transformers_continuous_batching",
-    "vllm_importance_sampling_cap": "set vllm_importance_sampling_clip_max",
-}
-"""What TRL 1.16 still takes and 2.0 will not, fields or values, and what to do instead."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
 import lxml.etree
@@ -76,17 +76,14 @@ def write_html(table: Table) -> str:
             carried) or a lone surrogate.
     """
     refuse_characters(table, _REFUSED, "HTML", title=True)
-    caption = f"  <caption>{_write_text(table.title)}</caption>" if table.title else ""
-    rows = [[_write_text(cell or "") for cell in row] for row in table.rows]
-    return html_rows(list(map(_write_text, table.columns)), rows, caption)
-
-
-def html_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """A table of texts that are HTML already, one row a line."""
-    names = "".join(f"<th>{name}</th>" for name in columns)
-    lines = ["<table>", *([caption] if caption else [])]
+    lines = ["<table>"]
+    if table.title:
+        lines.append(f"  <caption>{_write_text(table.title)}</caption>")
+    names = "".join(f"<th>{_write_text(name)}</th>" for name in table.columns)
     lines += ["  <thead>", f"    <tr>{names}</tr>", "  </thead>", "  <tbody>"]
-    lines += [f"    <tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
+    for row in table.rows:
+        cells = "".join(f"<td>{_write_text(cell or '')}</td>" for cell in row)
+        lines.append(f"    <tr>{cells}</tr>")
     return "\n".join([*lines, "  </tbody>", "</table>"])
 
 
