@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from tablemend.tables.from_json import FromJson
+
 ContextKind = str
 """How a sample is shown: one of its task's views, such as ``clean`` and ``adversarial``."""
 FinishReason = Literal["stop", "length", "refusal", "error"]
@@ -86,7 +88,7 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(FromJson):
     """What a task's scorer says of one answer.
 
     Attributes:
@@ -121,10 +123,3 @@ class Judgement:
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
         return asdict(self) | {"shares": {name: list(own) for name, own in self.shares.items()}}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Judgement:
-        """The inverse of :meth:`to_json`."""
-        findings = tuple(Finding(**finding) for finding in data["findings"])
-        shares = {name: Share(*own) for name, own in data["shares"].items()}
-        return cls(findings, shares, data["abstained"], data["unscored"], data["scorer"])

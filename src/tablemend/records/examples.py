@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from tablemend.records.answers import ContextKind, FinishReason
+from tablemend.tables.from_json import FromJson
 from tablemend.tables.table import Table
 
 SortOrder = Literal["ascending", "descending"]
@@ -102,7 +102,7 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class Example(FromJson):
     """One query-driven table-generation task (TableHallu, section 3.2), with its ground truth.
 
     Field names follow the paper's record; ``facts`` adds the places.
@@ -153,39 +153,3 @@ class Example:
         data["gold_table"] = self.gold_table.to_json()
         data["calls"] = [call._asdict() for call in self.calls]
         return {**data, "facts": [fact._asdict() for fact in self.facts]}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Example:
-        """The inverse of :meth:`to_json`; the stored id is kept. No ``calls`` are none."""
-        constraints = data["constraints"]
-        facts = tuple(
-            Fact(
-                **{
-                    **fact,
-                    "clean": _mention(fact["clean"]),
-                    "adversarial": _mention(fact["adversarial"]),
-                }
-            )
-            for fact in data["facts"]
-        )
-        fields = {
-            **data,
-            "constraints": Constraints(
-                tuple(constraints["entity_scope"]),
-                constraints["numerical_range"],
-                constraints["sort_column"],
-                constraints["sort_order"],
-                tuple(
-                    Condition(c["column"], c["low"], c["high"], tuple(c["values"]))
-                    for c in constraints["conditions"]
-                ),
-            ),
-            "gold_table": Table.from_json(data["gold_table"]),
-            "facts": facts,
-            "calls": tuple(Call(**call) for call in data.get("calls", ())),
-        }
-        return cls(**fields)
-
-
-def _mention(place: Sequence[int] | None) -> Mention | None:
-    return None if place is None else Mention(*place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from tablemend.tables.from_json import FromJson
 from tablemend.tables.table import Table
 
 
@@ -24,7 +25,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SampleView:
+class SampleView(FromJson):
     """A sample as a person looks at it.
 
     Attributes:
@@ -62,16 +63,3 @@ class SampleView:
             "tables": [table.to_json() for table in self.tables],
             "gold": self.gold.to_json() if isinstance(self.gold, Table) else self.gold,
         }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> SampleView:
-        """The inverse of :meth:`to_json`."""
-        gold = data["gold"]
-        return cls(
-            **{
-                **data,
-                "marks": tuple(Mark(*mark) for mark in data["marks"]),
-                "tables": tuple(map(Table.from_json, data["tables"])),
-                "gold": Table.from_json(gold) if isinstance(gold, dict) else gold,
-            }
-        )

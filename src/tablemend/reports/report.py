@@ -77,7 +77,7 @@ def write_reports(run: Path) -> dict[str, Any]:
                 "comparison again (python eval/compare.py recipe=... run=...)"
             )
         pages = write_markdown(results), write_html(results, views, shown)
-    except (AttributeError, LookupError, TypeError, jinja2.TemplateError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, jinja2.TemplateError) as error:
         raise TablemendError(
             f"{run}: results.json, views.jsonl or judgements.jsonl are not as this version writes "
             f"them ({error!r}): run the comparison again (python eval/compare.py recipe=... "

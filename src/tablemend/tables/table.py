@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tablemend.errors import TablemendError
+from tablemend.tables.from_json import FromJson
 
 Cell = str | None
 Row = tuple[Cell, ...]
@@ -24,7 +25,7 @@ class EmptyTableError(TableError):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(FromJson):
     """An immutable table of text cells.
 
     Attributes:
@@ -79,11 +80,6 @@ class Table:
             "columns": list(self.columns),
             "rows": [list(row) for row in self.rows],
         }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Table:
-        """The inverse of :meth:`to_json`."""
-        return cls.of(data["columns"], data["rows"], data.get("title", ""))
 
     def filled(self, text: str) -> Table:
         """The same table with ``text`` in every empty cell."""

@@ -27,6 +27,7 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
+from tablemend.tables.from_json import FromJson
 from tablemend.tables.table import Table
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Submission, Task
@@ -51,7 +52,7 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledClaim:
+class LabelledClaim(FromJson):
     """A claim about a table, and whether it is so.
 
     Attributes:
@@ -81,11 +82,6 @@ class LabelledClaim:
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
         return asdict(self) | {"table": self.table.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> LabelledClaim:
-        """The inverse of :meth:`to_json`."""
-        return cls(**{**data, "table": Table.from_json(data["table"])})
 
 
 class ClaimVerification(Task[LabelledClaim]):

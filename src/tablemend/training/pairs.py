@@ -11,6 +11,7 @@ from tablemend.recipe.experiment import DpoExperiment, Trained
 from tablemend.records import ContextKind, Finding
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.runs import hash_text, read_jsonl
+from tablemend.tables.from_json import FromJson
 from tablemend.tasks.task import Sample
 from tablemend.training.data import Row
 
@@ -19,7 +20,7 @@ Split = Literal["train", "validation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(FromJson):
     """Two answers to the prompt of one example in one context.
 
     Attributes:
@@ -55,11 +56,6 @@ class Pair:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Pair:
-        """The inverse of :meth:`to_json`."""
-        return cls(**{**data, "findings": tuple(Finding(**one) for one in data["findings"])})
-
 
 def read_pairs(folder: Path) -> list[Pair]:
     """The pairs that data_gen/preference.py wrote.
@@ -72,7 +68,7 @@ def read_pairs(folder: Path) -> list[Pair]:
     for number, line in enumerate(read_jsonl(path), 1):
         try:
             pairs.append(Pair.from_json(line))
-        except (KeyError, TypeError) as error:
+        except ValueError as error:
             raise TablemendError(
                 f"{path}:{number} is no preference pair ({error}): make the pairs again "
                 "(data_gen/preference.py, overwrite=true)"

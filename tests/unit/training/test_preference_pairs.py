@@ -203,7 +203,8 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"), [("{}", "findings"), ('{"findings": []}', "argument"), ("x", "JSON")]
+    ("line", "reason"),
+    [("{}", "example_id"), ('{"other": []}', "unknown field other"), ("x", "JSON")],
 )
 def test_a_damaged_pair_is_named(line: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(line + "\n")

@@ -7,17 +7,16 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
-
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
+from tablemend.tables.from_json import FromJson
 from tablemend.tables.table import Table
 
 Label = Literal["faithful", "unfaithful", "unscored"]
 
 
 @dataclass(frozen=True, slots=True)
-class TabFaithExample:
+class TabFaithExample(FromJson):
     """One (table, summary, annotation) triple (TabFaith, 3.2).
 
     Attributes:
@@ -62,18 +61,3 @@ class TabFaithExample:
         data["facts"] = [fact.to_json() for fact in self.facts]
         data["errors"] = [asdict(error) for error in self.errors]
         return {"id": self.id, **data, "table": self.table.to_json()}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> TabFaithExample:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            ValueError: not such a record.
-        """
-        facts = tuple(map(Fact.from_json, data["facts"]))
-        errors = _ERRORS.validate_python(data["errors"])
-        parts = {"table": Table.from_json(data["table"]), "facts": facts, "errors": errors}
-        return cls(**{**data, **parts})
-
-
-_ERRORS = TypeAdapter(tuple[InjectedError, ...])

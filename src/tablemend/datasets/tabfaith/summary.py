@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import PlainValidator
 
 from tablemend.programs.program import Role, Statement, from_json, to_json
 from tablemend.records import ClaimError, ClaimKind
+from tablemend.tables.from_json import FromJson
 from tablemend.values.sentences import Span
 
 
@@ -27,8 +30,13 @@ class Part:
     text: str
 
 
+def _statement(stored: str) -> Any:
+    """A statement from its JSON."""
+    return from_json(json.loads(stored))
+
+
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(FromJson):
     """One atomic statement and its ground truth.
 
     Attributes:
@@ -43,7 +51,7 @@ class Fact:
     """
 
     kind: ClaimKind
-    statement: Statement
+    statement: Annotated[Statement, PlainValidator(_statement)]
     turned: bool
     parts: tuple[Part, ...]
     focus: int
@@ -57,24 +65,6 @@ class Fact:
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
         return {**asdict(self), "statement": json.dumps(to_json(self.statement))}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Fact:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            ValueError: not such a record.
-        """
-        try:
-            read = {
-                "statement": from_json(json.loads(data["statement"])),
-                "parts": tuple(Part(**part) for part in data["parts"]),
-                "cells": tuple((row, column) for row, column in data["cells"]),
-                "sentence": Span(*data["sentence"]),
-            }
-            return cls(**{**data, **read})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"no fact of a summary: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
