@@ -6,9 +6,8 @@ import gc
 import re
 import sys
 from collections import Counter
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -21,24 +20,15 @@ PARTS = {"random_training", "rationale_check"}
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem not in PARTS)
 
 
-def benchmark(name: str) -> ModuleType:
-    spec = spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_benchmark_imports_without_running(name: str) -> None:
-    assert callable(benchmark(name).main)
+    assert callable(import_module(name).main)
 
 
 def test_synthesis_takes_small_numbers_and_refuses_typos(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    synthesis = benchmark("synthesis")
+    synthesis = import_module("synthesis")
     monkeypatch.setattr(synthesis, "WARM", 1)
     monkeypatch.setattr(sys, "argv", ["synthesis.py", "source=pool", "n=3", "stream=3"])
     try:
@@ -57,7 +47,7 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    throughput = benchmark("sft_throughput")
+    throughput = import_module("sft_throughput")
     small = ["rows=16", "rounds=1", "train.global_batch=8", "train.micro_batch=4"]
     monkeypatch.setattr(sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small])
     throughput.main()
@@ -75,7 +65,7 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
 def test_backends_measures_what_came_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    backends = benchmark("backends")
+    backends = import_module("backends")
     for name in ("http_proxy", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(
@@ -94,7 +84,7 @@ def test_backends_measures_what_came_back(
 
 
 def test_labels_of_user_texts_lie_on_their_words() -> None:
-    module = benchmark("user_texts")
+    module = import_module("user_texts")
     splits = {split: module.read_texts(split) for split in ("dev", "test")}
     tables = {split: {text["table"] for text in texts} for split, texts in splits.items()}
     assert len(tables["dev"]) == len(tables["test"]) == 5 and not tables["dev"] & tables["test"]

@@ -16,10 +16,9 @@ from transformers import PreTrainedTokenizerFast  # noqa: E402
 
 from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
-from tablemend.datasets.tablehallu.small_world import ENGINE, example  # noqa: E402
+from tablemend.datasets.tablehallu.small_world import ENGINE  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.runs import Run, read_jsonl  # noqa: E402
-from tablemend.tasks.tablehallu import messages, target  # noqa: E402
 from tablemend.training.precision import chosen  # noqa: E402
 from tiny_base import skills, training  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402
@@ -205,21 +204,3 @@ def test_chat_template_equals_qwen3s_for_text_chats() -> None:
                     "enable_thinking": thinking,
                 }
                 assert ours.render(**options) == theirs.render(**options)
-
-
-def test_target_after_prompt_is_what_the_template_would_render() -> None:
-    """Our prompt + target + end of turn equals the template's rendering of the whole chat."""
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(
-        TEMPLATE.read_text()
-    )
-    record = example(3, 0)
-    chat = messages(record, "adversarial")
-    for thinking in ("off", "quote"):
-        answer = target(record, "adversarial", thinking)
-        prompt = template.render(
-            messages=chat, add_generation_prompt=True, enable_thinking=thinking != "off"
-        )
-        whole = template.render(messages=[*chat, {"role": "assistant", "content": answer}])
-        assert whole == f"{prompt}{answer}<|im_end|>\n"

@@ -173,22 +173,6 @@ def test_a_bad_batch_line_is_named(
     assert "batch.jsonl, line 2: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("field", "message"),
-    [
-        ("qeury", "unknown field 'qeury'; did you mean query?"),
-        ("id", "unknown field 'id'; there are answer, gold, context, query"),
-    ],
-)
-def test_an_unknown_field_of_a_batch_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], field: str, message: str
-) -> None:
-    good = {"answer": "x", "gold": GOLD.to_json(), "context": ""}
-    assert main(["detect", batch(folder, [good, {**good, field: "x"}])]) == 2
-    shown = capsys.readouterr()
-    assert f"line 2: {message}" in shown.err and not shown.out
-
-
 @pytest.mark.parametrize("command", ["detect", "verify", "mend"])
 @pytest.mark.parametrize(
     ("line", "message"),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -157,27 +155,6 @@ def test_a_second_run_generates_nothing(recipe, tmp_path, monkeypatch):
     report.unlink()
     write_reports(tmp_path / "run")
     assert report.read_bytes() == page
-
-
-def test_killed_and_continued_equals_uninterrupted(recipe, tmp_path):
-    compare(recipe, f"run={tmp_path / 'whole'}")
-    stored = tmp_path / "run" / "generations" / "base.clean.jsonl"
-    longer = "data.test.n=60"
-    tokens = (*recipe, longer)  # long enough to be caught in the middle
-    process = subprocess.Popen(command(*tokens), cwd=ROOT, env=environment())
-    deadline = time.monotonic() + 120
-    while not (stored.exists() and stored.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    kept = Store(stored, "example_id")
-    assert 0 < len(kept) < 60
-    with stored.open("a", encoding="utf-8") as file:
-        file.write('{"example_id": "torn')
-    compare(recipe, longer)
-    whole, resumed = answers(tmp_path / "whole"), answers(tmp_path / "run")
-    assert {key: resumed[key] for key in whole} == whole
-    assert set(kept) <= {key[2] for key in resumed}
 
 
 def test_changed_prompts_are_not_answered_by_old_generations(recipe, tmp_path, monkeypatch, capsys):

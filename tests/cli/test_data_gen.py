@@ -13,7 +13,7 @@ from datasets import load_dataset
 
 from tablemend.config import Source, parse
 from tablemend.datasets.build import MADE
-from tablemend.datasets.splits import SPLITS, split_of
+from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.program_engine import Engine
 from tablemend.datasets.tablehallu.settings import Synthesis
@@ -148,15 +148,6 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         make(tmp_path / "out", *tokens)
 
 
-def test_the_small_world_is_a_source(tmp_path: Path) -> None:
-    files = make(tmp_path / "out", "source=small-world", "n=30")
-    records = [
-        json.loads(line) for s in SPLITS for line in files.get(f"{s}.jsonl", b"").splitlines()
-    ]
-    assert len(records) == json.loads(files["counts.json"])["examples"]["made"] >= 28
-    assert {record["source"] for record in records} == {"small-world"}
-
-
 def test_a_changed_small_world_is_no_continuation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,14 +182,6 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     assert "--check" in run("--help").stdout
     assert "difficulty: medium" in run("--check", "difficulty=medium").stdout
-
-
-def test_a_recipe_gives_the_settings(tmp_path: Path) -> None:
-    recipe = tmp_path / "mine.yaml"
-    recipe.write_text("kind: synthesis\nsource: pool\nn: 77\n")
-    done = run(f"recipe={recipe}", "seed=5", "--check")
-    assert "n: 77" in done.stdout
-    assert "seed: 5" in done.stdout
 
 
 def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Path) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoTokenizer
 
+import gpu_training
 import random_training
 from tablemend.config import parse
 from tablemend.recipe.experiment import Experiment
@@ -29,26 +28,15 @@ KERNELS = ("sdpa", "eager", "flex_attention")
 
 
 @pytest.fixture
-def benchmark() -> Any:
-    path = ROOT / "benchmarks" / "gpu_training.py"
-    spec = spec_from_file_location("benchmark_gpu_training", path)
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
 def settings(
-    benchmark: Any, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Any]:
     """The benchmark on the random model, a step after a step, in this process."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
     def make(*only: str, overrides: tuple[str, ...] = (), **fields: Any) -> Any:
-        return benchmark.Benchmark(
+        return gpu_training.Benchmark(
             recipe="tiny",
             overrides=(f"model.path={tiny_model}", *overrides),
             length=64,
@@ -78,13 +66,11 @@ def trainer_of(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return make
 
 
-def test_tries_are_measured_and_written_down(
-    benchmark: Any, settings: Any, tiny_model: Path
-) -> None:
+def test_tries_are_measured_and_written_down(settings: Any, tiny_model: Path) -> None:
     names = ["full", "lora-mixed", "lora-trl"]
     config = settings(*names)
-    tries = benchmark.chosen(config, on_gpu=False)
-    lines = [benchmark.make(config, name, each) for name, each in tries.items()]
+    tries = gpu_training.chosen(config, on_gpu=False)
+    lines = [gpu_training.make(config, name, each) for name, each in tries.items()]
     assert lines == list(read_jsonl(config.out))
     assert [line["try"] for line in lines] == names
     assert {line["result"] for line in lines} == {"measured"}
@@ -100,22 +86,20 @@ def test_tries_are_measured_and_written_down(
     weights = (tiny_model / "model.safetensors").stat().st_size / 2**30
     assert whole["planned_gib"] > 4 * weights  # gradients and AdamW's two moments
     assert mixed["planned_gib"] > weights
-    rows = benchmark.table(lines).splitlines()
+    rows = gpu_training.table(lines).splitlines()
     assert rows[2].startswith("| full | measured | ") and rows[2].endswith(" |")
-    assert {row.count("|") for row in rows} == {len(benchmark.COLUMNS) + 1}
+    assert {row.count("|") for row in rows} == {len(gpu_training.COLUMNS) + 1}
 
 
-def test_running_out_of_memory_is_a_result(
-    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_running_out_of_memory_is_a_result(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise torch.OutOfMemoryError("no room")
 
     monkeypatch.setattr(random_training, "random_trainer", full)
-    monkeypatch.setattr(benchmark, "peak", lambda: 77.5)
-    line = benchmark.make(settings(), "full", benchmark.TRIES["full"])
+    monkeypatch.setattr(gpu_training, "peak", lambda: 77.5)
+    line = gpu_training.make(settings(), "full", gpu_training.TRIES["full"])
     assert (line["result"], line["peak_gib"], line["method"]) == ("out of memory", 77.5, "full")
-    assert "| full | out of memory | - | - | - | 77.5 | 0.0" in benchmark.table([line])
+    assert "| full | out of memory | - | - | - | 77.5 | 0.0" in gpu_training.table([line])
 
 
 def _counted(trainer: Trainer) -> int:

@@ -18,7 +18,7 @@ COMMANDS = [
     ["-m", "tablemend.cli", "annotate", "export"],
     *(
         [str(path)]
-        for folder in ("train", "data_gen", "eval")
+        for folder in ("train", "data_gen", "eval", "checkpoints/tiny-base/build")
         for path in (ROOT / folder).glob("*.py")
     ),
 ]
@@ -28,6 +28,7 @@ module, *arguments = sys.argv[1:] if sys.argv[1] != "-m" else sys.argv[2:]
 sys.argv = [module, *arguments, "--help"]
 try:
     if module.endswith(".py"):
+        sys.path[0] = module.rpartition("/")[0]
         runpy.run_path(module, run_name="__main__")
     else:
         runpy.run_module(module, run_name="__main__")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.backends.backend import Backend, BudgetSpent, Spent, open_backend
+from tablemend.backends.backend import Backend, Spent, open_backend
 from tablemend.backends.engine import BatchEngine
 from tablemend.backends.openai_client import AHEAD
 from tablemend.backends.requests import Completion, Request, Sampling
@@ -173,30 +173,3 @@ def test_a_generator_that_is_closed_cancels_what_is_in_flight() -> None:
         answers.close()
         assert time.monotonic() - began < 5
     assert threading.active_count() == before
-
-
-# engines that work in batches
-
-
-# caps
-
-
-def test_a_cap_stops_cleanly_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    path = str(tmp_path / "c.sqlite")
-    usage = {"prompt_tokens": 10, "completion_tokens": 40}
-    out: list[str] = []
-    with ChatServer(lambda seen: replace(answer(seen.prompt, usage=usage), seconds=0.01)) as server:
-        with opened(server, cache=path, max_tokens_total=1000, concurrency=2) as backend:
-            with pytest.raises(BudgetSpent, match="max_tokens_total=1000 is used up"):
-                for one in backend.generate(requests(100)):
-                    out.append(one.id)
-            spent = backend.spent
-        assert spent.requests == len(out) == len(server.seen)
-        assert 900 < spent.prompt_tokens + spent.completion_tokens <= 1000
-        with opened(server, cache=path, max_tokens_total=10**6) as backend:
-            assert len(list(backend.generate(requests(100)))) == 100
-            assert backend.spent.cached == len(out)
-        assert Counter(seen.prompt for seen in server.seen).most_common(1)[0][1] == 1
-
-
-# opening

@@ -150,15 +150,6 @@ def save(folder: Path) -> Path:
     return folder
 
 
-def test_load_from_a_folder(tmp_path):
-    folder = save(tmp_path / "model")
-    model = load_model(Checkpoint.parse(f"hf:{folder}"), dtype="float32")
-    assert model.stop_ids == {EOS}
-    requests = make_requests(3)
-    expected = answers(wrap(make_qwen()), requests, Sampling(8), 3)
-    assert answers(model, requests, Sampling(8), 3) == expected
-
-
 def test_load_an_adapter(tmp_path):
     from peft import LoraConfig, get_peft_model
 

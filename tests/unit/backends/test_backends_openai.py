@@ -60,11 +60,6 @@ def ask_one(
         return one, server.seen
 
 
-def first(reply: Reply, times: int = 1) -> Respond:
-    """That reply to the first requests, a good one to the others."""
-    return lambda seen: reply if seen.number < times else answer()
-
-
 # what is sent
 
 

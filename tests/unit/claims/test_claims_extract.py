@@ -257,7 +257,7 @@ def test_spans_are_exact_for_any_characters(text: str) -> None:
     "unit", ["word and ", "5 and 7, ", ", with ", "(", "he won while ", "A. ", "- 5\n", "a" * 9]
 )
 def test_time_is_linear_and_claims_are_bounded(unit: str) -> None:
-    text = unit * (40_000 // len(unit))
+    text = unit * (20_000 // len(unit))
     started = time.process_time()
     document = extract_claims(text)
     assert time.process_time() - started < 8
@@ -270,4 +270,4 @@ def test_a_sentence_without_an_end_takes_linear_time(unit: str) -> None:
         text = unit * count
         return lambda: extract_claims(text)
 
-    assert growth(extracting, 1000, 6000) < 18  # linear is 6, squared 36
+    assert growth(extracting, 500, 3000) < 18  # linear is 6, squared 36

@@ -45,17 +45,6 @@ def change(row: int, column: int, cell: str | None) -> Table:
     return Table.of(GOLD.columns, rows)
 
 
-def test_a_raw_answer_is_read_from_prose_fences_and_markers() -> None:
-    table = write_table(GOLD, "markdown")
-    for text in (
-        table,
-        f"<think>| a |\n|---|\n| 1 |</think>\nHere it is:\n\n####\n{table}\nHope it helps.",
-        f"```markdown\n{table}\n```",
-    ):
-        judgement = detect_in_answer(text, GOLD, "", RULE)
-        assert (found(judgement), judgement.share("row_recall")) == ({}, 1.0)
-
-
 def test_an_empty_table_abstains_in_every_format() -> None:
     answers = {format: write_table(Table.of(GOLD.columns, []), format) for format in FORMATS}
     for format, text in [*answers.items(), ("json", "[]"), ("json", '{"Trees": []}')]:

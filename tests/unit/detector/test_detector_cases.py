@@ -64,53 +64,6 @@ def test_a_table_of_years_has_the_year_as_key_and_blanks_before_attributes() -> 
     ]
 
 
-def test_the_key_is_the_discovery_and_not_the_year_before_it() -> None:
-    gold = Table.of(
-        ["Year", "Discovery", "Scientist(s)", "Country"],
-        [
-            ["2001", "Proline routes to ketones", "Anna Behr", "Germany"],
-            ["2001", "Enamine routes", "David Orr", "United States"],
-            ["2006", "Cascade routes", "Anna Behr", "Germany"],
-        ],
-    )
-    context = (
-        "By 2004, work in South Korea led to the development of thiourea routes for additions,"
-        " though it was not connected to the prize."
-    )
-    extra = ["2004", "Thiourea routes for additions", "Scientists in South Korea", "South Korea"]
-    answer = Table.of(gold.columns, [*gold.rows[:2], extra, gold.rows[2]])
-    judgement = detect_errors(answer, gold, context, SortRule("Year", "ascending"))
-    assert found(judgement) == {"out_of_range": 1}
-    assert judgement.findings[0].row == 2
-    assert judgement.share("row_recall") == 1.0
-
-
-def test_rows_of_nowhere_are_fabricated_and_rows_of_the_context_out_of_range() -> None:
-    gold = Table.of(
-        ["Region", "Rate (%)", "Stations", "Incentives", "City", "Transit (%)"],
-        [
-            ["Japan", "19.4", "30000", "Yes", "Osaka", "40"],
-            ["South Korea", "7.1", "12000", "Yes", "Busan", "-"],
-            ["Canada", "5.8", "7000", "Varies by province", "Quebec", "22"],
-        ],
-    )
-    answer = Table.of(
-        gold.columns,
-        [
-            ["Japan", "19.4", "30,000", "robust", "Osaka", "40"],
-            ["Sweden", "8.9", "12500", "N/A", "Malmo", "27"],
-            ["South Korea", "7.1", "12000", "Yes", "Busan", "N/A"],
-            ["UAE", "2.1", "900", "provided", "Dubai", "6"],
-            ["Canada", "5.8", "7000", "varies by province", "Quebec", "22"],
-        ],
-    )
-    context = "Japan, Canada and South Korea lead. Sweden's uptake reached 8.9 percent last year."
-    judgement = detect_errors(answer, gold, context)
-    assert found(judgement) == {"attribute": 1, "out_of_range": 1, "entity_fabrication": 1}
-    assert judgement.findings[0].got == "robust"
-    assert [f.got for f in judgement.findings[1:]] == ["Sweden", "UAE"]
-
-
 TESTING = Table.of(
     ["Country", "Start Year", "Cities", "Company", "Approval", "Approval Year"],
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -138,16 +137,6 @@ def test_ranks_such_as_t2_are_no_names() -> None:
     rows += [["t2", "Cy Day", "71"], ["t4", "Di Ash", "72"]]
     grid = grid_of(rows)
     assert grid.lines[1].path == ("Bo Fox",)
-
-
-def test_lines_are_a_tables_rows_where_nothing_is_merged() -> None:
-    rows = [["Team", "Year", "Points"], ["Lions", "2019", "41"], ["Bears", "2020", "38"]]
-    grid = grid_of(rows)
-    assert [(line.index, line.header, line.total) for line in grid.lines] == [
-        (0, "Lions", False),
-        (1, "Bears", False),
-    ]
-    assert [column.kind for column in grid.columns] == ["name", "date", "number"]
 
 
 def test_a_row_that_repeats_the_header_and_blank_rows_are_no_lines() -> None:
@@ -421,18 +410,6 @@ def test_random_tables_keep_their_places() -> None:
             for column in grid.columns:
                 assert grid.evidence(line.index, column.index).column == column.index
                 assert grid.unit(line.index, column.index).scale >= 1
-
-
-def test_many_rows_and_cells_of_ten_thousand_characters_are_bounded() -> None:
-    long = Grid(Table.of(["n", "x", "y"], [[f"row {i}", str(i), f"{i}%"] for i in range(3_000)]))
-    wide = Grid(Table.of(["n", "x"], [["word " * 2_000, "5 " * 5_000] for _ in range(60)]))
-    started = time.process_time()
-    for grid in (long, wide):
-        for line in grid.lines:
-            grid.value(line.index, 1)
-            grid.unit(line.index, 1)
-        assert grid.evidence(grid.lines[-1].index, 1).text
-    assert time.process_time() - started < 3
 
 
 def test_real_hierarchical_tables_keep_every_filled_cell_and_name_every_linked_one(

@@ -83,14 +83,6 @@ def test_an_edit_that_does_not_verify_better_is_undone_and_the_others_stay() -> 
     assert [(edit.old, edit.new) for edit in mended.undone] == [("17", "38")]
 
 
-def test_with_the_program_verifier() -> None:
-    text = "The Lions, from Oslo, won 44 points. The Bears won 38 points."
-    mended = repair_text(text, CLUBS)
-    assert mended.text == "The Lions, from Oslo, won 41 points. The Bears won 38 points."
-    right = repair_text(mended.text, CLUBS)
-    assert (right.text, right.edits) == (mended.text, ())
-
-
 @pytest.mark.parametrize("question", ["Did the Lions reach 44 points?", "Were Lions points 44?"])
 def test_a_question_stays_as_it_is(question: str) -> None:
     text = f'{question} "{question}" The Lions won 44 points.'

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.tables.extract import extract_table
-from tablemend.tables.read import FORMATS, Format, detect_format, read_table
+from tablemend.tables.read import FORMATS, Format, read_table
 from tablemend.tables.table import Table, TableError
 from tablemend.tables.write import write_table
 
@@ -83,11 +83,3 @@ def test_answers_are_extracted(format: Format, table: Table) -> None:
     assert found.table is not None
     assert (found.table.columns, found.table.rows) == (table.columns, table.rows)
     assert read_table(answer[found.start : found.end], format) == found.table
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_format_is_detected(format: Format) -> None:
-    table = Table.of(["Name", "Born"], [["Ann", "1950"], ["Bo", None]], "")
-    written = write_table(table, format)
-    assert detect_format(written) == (None if format == "csv" else format)
-    assert read_table(written) == table

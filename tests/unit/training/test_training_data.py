@@ -145,9 +145,6 @@ def test_bad_sources_are_refused(folder: Path, fields: dict[str, Any], message: 
         _read(**{**fields, "source": fields["source"].format(folder)})
 
 
-THINKING = ("off", "empty", "quote", "rationale")
-
-
 def of_thinking(recipe: Callable[..., Experiment], thinking: str, *tokens: str) -> Experiment:
     return recipe(f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}", *tokens)
 

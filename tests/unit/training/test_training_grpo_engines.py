@@ -18,7 +18,6 @@ from tablemend.recipe.experiment import GrpoCommand
 from tablemend.training import engine, grpo
 from tests.support.short_trainings import ROOT, short, small_data
 
-SERVER = "grpo.server=http://localhost:8000"
 LENGTH = 1024
 GOOD: dict[str, Any] = {
     "/v1/models": {"data": [{"id": "m", "max_model_len": LENGTH}]},

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +15,7 @@ import yaml
 from huggingface_hub import constants
 from trl.trainer.utils import RepeatSampler
 
+import planner as benchmark
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
@@ -40,16 +38,6 @@ def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-@pytest.fixture(scope="module")
-def benchmark() -> ModuleType:
-    spec = spec_from_file_location("benchmark_of_plans", ROOT / "benchmarks" / "planner.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
-    spec.loader.exec_module(module)
-    return module
-
-
 def recipe(name: str, *overrides: str) -> SftCommand:
     return parse(SftCommand, [f"recipe={name}", *overrides])
 
@@ -69,18 +57,14 @@ def planner() -> memory.Planner:
 
 
 @pytest.mark.parametrize(("method", "checkpointing"), [("full", False), ("lora", True)])
-def test_a_training_takes_the_memory_that_is_planned(
-    method: str, checkpointing: bool, benchmark: ModuleType
-) -> None:
+def test_a_training_takes_the_memory_that_is_planned(method: str, checkpointing: bool) -> None:
     config = parse(benchmark.Benchmark, ["recipe=tiny", "train.precision=float32"])
     case = benchmark.case_of(config, method, checkpointing, 2, 2, 128)
     planned, measured = benchmark.compare(case, on_gpu=False)
     assert planned == pytest.approx(measured, rel=0.15)
 
 
-def test_preferences_take_the_memory_that_is_planned(
-    benchmark: ModuleType, tiny_model: Path
-) -> None:
+def test_preferences_take_the_memory_that_is_planned(tiny_model: Path) -> None:
     tokens = ["recipe=tiny-dpo", "train.precision=bfloat16", f"model.path={tiny_model}"]
     config = parse(benchmark.PreferenceBenchmark, tokens)
     config = benchmark.case_of(config, "full", False, 1, 4, 256)
@@ -89,7 +73,7 @@ def test_preferences_take_the_memory_that_is_planned(
     assert planned == pytest.approx(measured, rel=0.2)
 
 
-def test_rewards_take_the_memory_that_is_planned(benchmark: ModuleType, tiny_model: Path) -> None:
+def test_rewards_take_the_memory_that_is_planned(tiny_model: Path) -> None:
     tokens = ["recipe=tiny-grpo", "train.precision=float32", f"model.path={tiny_model}"]
     config = parse(benchmark.RewardBenchmark, tokens)
     case = benchmark.case_of(config, "full", False, 1, 4, 96)
@@ -112,8 +96,8 @@ def step_of(name: str = "Qwen/Qwen3-0.6B", **changes: Any) -> activations.Pass:
     return activations.Pass(**{**options, **changes})
 
 
-@pytest.mark.parametrize("name", ["google/gemma-3-12b-it", "Qwen/Qwen3-0.6B"])
-def test_shallow_models_say_what_the_deep_one_keeps(name: str) -> None:
+def test_shallow_models_say_what_the_deep_one_keeps() -> None:
+    name = "google/gemma-3-12b-it"  # of two kinds of layers
     kinds = layer_kinds(config_of(name))[:8]
     step = step_of(name, config=activations.with_layers(config_of(name), kinds), length=2048)
     drawn, whole = kept(step), activations.traced(step, kinds)
