@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from tablemend.config import parse
 from tablemend.detector.errors import METRICS
@@ -27,45 +25,6 @@ ROOT = Path(__file__).parents[2]
 N = 6
 
 
-def save_model(folder: Path, seed: int) -> None:
-    """A random tiny model that writes table characters and ends now and then."""
-    words = [
-        "<end>",
-        "<think>",
-        "</think>",
-        "|",
-        "---",
-        "\n",
-        "####",
-        *"abcdefghijklmnop0123456789",
-    ]
-    inner = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="a"))
-    inner.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=inner, eos_token="<end>", pad_token="<end>"
-    )
-    tokenizer.chat_template = (
-        "{{ messages[0]['content'] }}{% if not enable_thinking %}<think></think>{% endif %}"
-    )
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(seed)
-    config = Qwen3Config(
-        vocab_size=len(words),
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        head_dim=8,
-        max_position_embeddings=4096,
-        bos_token_id=None,
-        eos_token_id=0,
-        pad_token_id=0,
-        initializer_range=0.6,
-    )
-    Qwen3ForCausalLM(config).save_pretrained(folder)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread():
     """Models this small gain nothing by a second thread, and wait for it on a busy machine."""
@@ -75,25 +34,17 @@ def _one_thread():
     torch.set_num_threads(threads)
 
 
-@pytest.fixture(scope="module")
-def models_folder(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    save_model(folder / "base", 0)
-    save_model(folder / "tuned", 1)
-    return folder
-
-
 @pytest.fixture
-def recipe(tmp_path, models_folder) -> list[str]:
+def recipe(tmp_path, tiny_model) -> list[str]:
     """Command-line tokens of a small comparison in a folder of its own."""
     settings = yaml.safe_load((ROOT / "recipes" / "tiny.yaml").read_text(encoding="utf-8"))
-    settings["model"] |= {"path": str(models_folder / "base"), "context_length": 4096}
+    settings["model"] |= {"path": str(tiny_model), "context_length": 1024}
     settings["data"]["test"] = {"source": "small-world", "n": N, "seed": 3}
     settings["evaluation"] |= {"max_new_tokens": 24, "options": {"batch_size": 4}}
     settings["evaluation"]["systems"] = {
         "base": {"model": "base", "prompt": "base", "thinking": "off"},
         "cot": {"model": "base", "prompt": "cot", "thinking": "on"},
-        "tuned": {"model": str(models_folder / "tuned"), "thinking": "quote"},
+        "tuned": {"model": str(tiny_model), "thinking": "quote"},
     }
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     return [f"recipe={tmp_path / 'recipe.yaml'}", f"run={tmp_path / 'run'}"]
@@ -104,9 +55,10 @@ def compare(recipe: list[str], *overrides: str) -> dict:
     return compare_systems(parse(CompareCommand, [*recipe, *overrides]))
 
 
-def answers(run: Path) -> dict[tuple[str, str, str], str]:
+def answers(run: Path) -> dict[tuple[str, str, str], tuple[str, int]]:
+    """Each text, and the length of its prompt: the random model writes little else."""
     return {
-        (line["system"], line["context"], line["example_id"]): line["text"]
+        (line["system"], line["context"], line["example_id"]): (line["text"], line["prompt_tokens"])
         for path in sorted((run / "generations").glob("*.*.jsonl"))
         if path.name.count(".") == 2
         for line in Store(path, "example_id").values()
