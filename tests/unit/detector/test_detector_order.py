@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tablemend.detector.order import SortRule, find_disorder
+from tablemend.detector.order import SortRule, find_disorder, ordered_pairs
 from tablemend.detector.query import sort_rule_from_query
 
 
@@ -52,6 +52,13 @@ def test_ties_and_blanks_are_free() -> None:
     for answer in ([0, 1, 2, 3, 4, 5], [1, 0, 3, 2, 5, 4], [4, 0, 3, 1, 2, 5]):
         assert in_order(values, answer)
     assert not in_order(values, [2, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"), [([0, 1, 2, 3], 5), ([1, 0, 2, 3], 5), ([0, 2], 1), ([3, 2, 1, 0], 0)]
+)
+def test_pairs_in_order_are_counted_without_ties(rows: list[int], kept: int) -> None:
+    assert ordered_pairs(["1", "1", "2", "3"], rows, "ascending") == (kept, 5)
 
 
 def test_missing_rows_leave_the_others_in_order() -> None:
