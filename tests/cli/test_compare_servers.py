@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import signal
 import subprocess
 import sys
@@ -23,8 +22,8 @@ from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, sole_writer
 from tests.support.answering import AnsweringServer, asked, evaluation, right_answer
+from tests.support.scripts import ROOT, run_script
 
-ROOT = Path(__file__).parents[2]
 N = 5
 EXAMPLES = list(small_world.examples(3, N))
 MANY = list(small_world.examples(3, 60))
@@ -57,16 +56,6 @@ def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
 def lines(folder: Path, system: str, context: str = "adversarial") -> list[dict[str, Any]]:
     path = folder / "run" / "generations" / f"{system}.{context}.jsonl"
     return list(Store(path, "example_id").values())
-
-
-def run_script(script: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", [script, *tokens])
-    monkeypatch.chdir(ROOT)
-    try:
-        runpy.run_path(f"eval/{script}", run_name="__main__")
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 def test_each_system_is_asked_and_scored_in_its_own_format(recipe, tmp_path: Path, server) -> None:
@@ -129,7 +118,7 @@ def test_a_server_that_is_gone_is_not_asked_for_all(
     tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60", *retries)
     for stored, sent in ((28, 8 + 3 * 20), (48, 3 * 40)):  # the second stop: 20 further ones
         server.bodies.clear()
-        assert run_script("compare.py", tokens, monkeypatch) == 1
+        assert run_script("eval/compare.py", tokens, monkeypatch) == 1
         shown = capsys.readouterr().err
         (line,) = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
         assert line.startswith(f"stopped: {server.model}: 20 requests in a row failed for good")
@@ -145,7 +134,7 @@ def test_a_server_that_is_gone_is_not_asked_for_all(
     assert not (tmp_path / "run" / "results.json").exists()
     gone_after = 1000
     server.bodies.clear()
-    assert run_script("compare.py", tokens, monkeypatch) == 0
+    assert run_script("eval/compare.py", tokens, monkeypatch) == 0
     assert len(server.bodies) == 2 * 60 - 8
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     for system in ("base", "cot"):
@@ -164,7 +153,7 @@ def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
     )
     ended = []
     while len(ended) < 10 and (not ended or ended[-1]):
-        ended.append(run_script("compare.py", tokens, monkeypatch))
+        ended.append(run_script("eval/compare.py", tokens, monkeypatch))
         shown = capsys.readouterr().err
         if ended[-1]:
             errors = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
@@ -245,7 +234,7 @@ def test_systems_may_be_added_and_other_examples_are_refused(recipe, tmp_path, s
 
 def test_a_second_process_on_one_run_is_refused(recipe, tmp_path, monkeypatch, capsys) -> None:
     with sole_writer(tmp_path / "run"):
-        assert run_script("compare.py", recipe({"base": {}}), monkeypatch) == 2
+        assert run_script("eval/compare.py", recipe({"base": {}}), monkeypatch) == 2
     shown = capsys.readouterr().err
     assert f"another process ({os.getpid()}) is writing into {tmp_path / 'run'}" in shown
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,8 @@ from tablemend.evaluation.compare import compare
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
 from tablemend.tasks.table_summary import TableSummary
+from tests.support.scripts import ROOT, run_script
 
-ROOT = Path(__file__).parents[2]
 TASK = TableSummary()
 N = 12
 
@@ -135,8 +133,7 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tokens = recipe({"base": {}, "sft": {"model": "sft"}})
-    monkeypatch.chdir(ROOT)
-    run_script("train/sft.py", tokens, monkeypatch)
+    assert run_script("train/sft.py", tokens, monkeypatch) == 0
     facts = Run(tmp_path / "run").recorded("sft")
     train = TASK.samples(Source(source=str(folder), split="train"))
     unfaithful = sum(one.label != "faithful" for one in train)
@@ -144,11 +141,3 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
     assert facts["rows"] + sum(facts["dropped"].values()) == len(train)
     results = compare(parse(CompareCommand, [*tokens, "evaluation.n=2"]))
     assert set(results["systems"]) == {"base", "sft"}
-
-
-def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", [script, *tokens])
-    try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as end:
-        assert not end.code, script

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
 import shlex
 import sys
 from pathlib import Path
@@ -35,8 +34,8 @@ from tests.support.finished_runs import (
     finished_training,
     second_training,
 )
+from tests.support.scripts import ROOT, run_script
 
-ROOT = Path(__file__).parents[2]
 NAME = "someone/tiny"
 TOKEN = "hf_secret_secret"
 
@@ -222,11 +221,10 @@ def test_a_push_sends_the_folder_and_only_when_asked(
     run: Run, fake: type[FakeHub], monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     tokens = [f"run={run.path}", f"repo_id={NAME}"]
-    monkeypatch.setattr(sys, "argv", ["publish.py", *tokens])
-    runpy.run_path("train/publish.py", run_name="__main__")
+    assert run_script("train/publish.py", tokens, monkeypatch) == 0
     assert "then push=true" in capsys.readouterr().out and fake.calls == []
-    monkeypatch.setattr(sys, "argv", ["publish.py", *tokens, "push=true"])
-    runpy.run_path("train/publish.py", run_name="__main__")
+    tokens.append("push=true")
+    assert run_script("train/publish.py", tokens, monkeypatch) == 0
     assert f"pushed: https://hub/{NAME}" in capsys.readouterr().out
     (create, made), (upload, sent) = fake.calls
     assert (create, upload) == ("create_repo", "upload_folder")
@@ -234,10 +232,9 @@ def test_a_push_sends_the_folder_and_only_when_asked(
     assert {"README.md", "model.safetensors", "tablemend"} <= set(sent["files"])
     assert "tablemend/*" in sent["delete_patterns"]  # or another checkpoint's numbers stay
     fake.problem = RuntimeError(f"403 for {TOKEN}\nmore")
-    with pytest.raises(SystemExit) as left:
-        runpy.run_path("train/publish.py", run_name="__main__")
+    assert run_script("train/publish.py", tokens, monkeypatch) == 2
     err = capsys.readouterr().err
-    assert left.value.code == 2 and "403 for ***" in err and TOKEN not in err
+    assert "403 for ***" in err and TOKEN not in err
 
 
 def _unjudge(run: Run) -> None:
@@ -399,19 +396,13 @@ def test_a_second_training_tells_of_its_pairs_or_rewards(
         assert {config.dpo.pairs.path for _, config in rest} == {"data/again"}
 
 
-def _merge(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
-    """Run train/merge.py."""
-    tokens = [f"run={run.path}", *options]
-    monkeypatch.setattr(sys, "argv", ["merge.py", *tokens])
-    runpy.run_path("train/merge.py", run_name="__main__")
-
-
 def test_a_chain_that_began_with_merged_weights_lists_the_merge(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = finished_training(tmp_path / "first", base, *LORA)
     whole = first.path / "whole"
-    _merge(first, monkeypatch, "tolerance=1e-02", "prompts=1", f"out={whole}")
+    merging = [f"run={first.path}", "tolerance=1e-02", "prompts=1", f"out={whole}"]
+    assert run_script("train/merge.py", merging, monkeypatch) == 0
     published = publish(finished_training(tmp_path / "second", whole))
     text = (published.folder / "README.md").read_text(encoding="utf-8")
     commands = _commands_of(text, published.folder)

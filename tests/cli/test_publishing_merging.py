@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,8 +16,7 @@ from tablemend.publishing.command import MergeCommand
 from tablemend.runs import Run, read_object
 from tablemend.training import adapters, checkpoints
 from tests.support.finished_runs import LORA, copy_of, finished_training, spoil_merges
-
-ROOT = Path(__file__).parents[2]
+from tests.support.scripts import ROOT, run_script
 
 
 @pytest.fixture
@@ -40,8 +37,8 @@ def merge(run: Run, **options: object) -> adapters.Difference | None:
 def test_the_merged_checkpoint_answers_as_base_and_adapter(
     run: Run, base: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["merge.py", f"run={run.path}", "prompts=3"])
-    runpy.run_path("train/merge.py", run_name="__main__")
+    tokens = [f"run={run.path}", "prompts=3"]
+    assert run_script("train/merge.py", tokens, monkeypatch) == 0
     out = capsys.readouterr().out
     assert "on 3 prompts, 100.0% of the next tokens are the same" in out
     folder = run.path / "merged"
@@ -53,7 +50,7 @@ def test_the_merged_checkpoint_answers_as_base_and_adapter(
     merged = AutoModelForCausalLM.from_pretrained(folder)(ids).logits
     plain = AutoModelForCausalLM.from_pretrained(base)(ids).logits
     assert (merged - plain).abs().max() > 0.01  # the adapter is in it
-    runpy.run_path("train/merge.py", run_name="__main__")
+    assert run_script("train/merge.py", tokens, monkeypatch) == 0
     assert "finished" in capsys.readouterr().out
 
 

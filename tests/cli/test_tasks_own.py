@@ -6,8 +6,6 @@ So a new benchmark, and a new mitigation, need no change in the library.
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -37,8 +35,8 @@ from tablemend.runs import Run, Store, read_jsonl
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
+from tests.support.scripts import run_script
 
-ROOT = Path(__file__).parents[2]
 THOUGHT = "<think>\nnine?\n</think>"
 WRONG = Metric("wrong_sum", "Wrong sum", "sum", "a number that is not the sum")
 
@@ -168,7 +166,6 @@ def calculate(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
 def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setitem(TASKS, "sums", Sums)
     monkeypatch.setitem(MITIGATIONS, "calculator", PostEdit(calculate, "calculator/1", ""))
-    monkeypatch.chdir(ROOT)
     for name, first in (("train", 10), ("test", 50)):
         lines = [json.dumps(Sum(first + n, n).to_json()) for n in range(8)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
@@ -206,20 +203,22 @@ def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     return [f"recipe={path}", f"run={tmp_path / 'run'}"]
 
 
-def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A script in this process, where the task is known."""
-    monkeypatch.setattr(sys, "argv", [script, *tokens])
-    try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as end:
-        assert not end.code, script
+def as_stage(recipe: list[str], stage: str, settings: dict[str, Any]) -> None:
+    """Make the recipe one of another kind of training, on one view."""
+    path = Path(recipe[0].partition("=")[2])
+    content = yaml.safe_load(path.read_text())
+    content |= {"kind": stage, stage: settings}
+    content["train"]["context"] = "digits"
+    content["evaluation"]["systems"] = {"base": {}, stage: {"model": stage}}
+    content["evaluation"]["second_scorer"] = "exact"
+    path.write_text(yaml.safe_dump(content))
 
 
 def test_supervised_fine_tuning_comparison_and_report(
     recipe: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_script("train/sft.py", recipe, monkeypatch)
-    run_script("eval/compare.py", recipe, monkeypatch)
+    for script in ("train/sft.py", "eval/compare.py"):
+        assert run_script(script, recipe, monkeypatch) == 0
     config = parse(CompareCommand, recipe)
     run = Run.of(config)
     assert run.recorded("sft")["rows"] == 16  # eight sums, each shown in two ways
@@ -240,14 +239,8 @@ def test_supervised_fine_tuning_comparison_and_report(
 
 
 def test_training_on_rewards(recipe: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(recipe[0].partition("=")[2])
-    content = yaml.safe_load(path.read_text())
-    content |= {"kind": "grpo", "grpo": {"group": 4, "max_new_tokens": 8}}
-    content["train"]["context"] = "digits"
-    content["evaluation"]["systems"] = {"base": {}, "grpo": {"model": "grpo"}}
-    content["evaluation"]["second_scorer"] = "exact"
-    path.write_text(yaml.safe_dump(content))
-    run_script("train/grpo.py", recipe, monkeypatch)
+    as_stage(recipe, "grpo", {"group": 4, "max_new_tokens": 8})
+    assert run_script("train/grpo.py", recipe, monkeypatch) == 0
     recorded = Run(Path(recipe[1].partition("=")[2])).recorded("grpo")
     assert recorded["reward"] == "pays 1" and recorded["steps"] == 2
 
@@ -255,19 +248,13 @@ def test_training_on_rewards(recipe: list[str], monkeypatch: pytest.MonkeyPatch)
 def test_training_on_preferences(
     recipe: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = Path(recipe[0].partition("=")[2])
-    content = yaml.safe_load(path.read_text())
-    model = content["evaluation"]["systems"]["base"]["model"]
+    model = f"scripted:{tmp_path / 'seven.jsonl'}"
     pairs = {"path": str(tmp_path / "pairs"), "model": model, "sampled": 1.0, "samples": 1}
-    content |= {"kind": "dpo", "dpo": {"pairs": pairs}}
-    content["train"]["context"] = "digits"
-    content["evaluation"]["systems"] = {"base": {}, "dpo": {"model": "dpo"}}
-    content["evaluation"]["second_scorer"] = "exact"
-    path.write_text(yaml.safe_dump(content))
-    run_script("data_gen/preference.py", recipe[:1], monkeypatch)
+    as_stage(recipe, "dpo", {"pairs": pairs})
+    assert run_script("data_gen/preference.py", recipe[:1], monkeypatch) == 0
     found = list(read_jsonl(tmp_path / "pairs" / "pairs.jsonl"))
     assert found and {finding["type"] for one in found for finding in one["findings"]} == {
         "wrong_sum"
     }
-    run_script("train/dpo.py", recipe, monkeypatch)
+    assert run_script("train/dpo.py", recipe, monkeypatch) == 0
     assert Run(Path(recipe[1].partition("=")[2])).recorded("dpo")["steps"] == 2

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.annotation.answers import gather, read_answers
-from tablemend.annotation.report import make_report
-from tablemend.annotation.sample import Data, read_data
+from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import STEPS
 from tablemend.cli import main
 from tablemend.datasets.build import lines_file
@@ -53,11 +51,6 @@ def write_answers(path: Path, of: Data, by: str, choices: Choices, **changes: An
     }
     path.write_text(json.dumps({**record, **changes}), encoding="utf-8")
     return path
-
-
-def report_of(folder: Path, *files: Path) -> dict[str, Any]:
-    data = read_data(str(folder))
-    return make_report(gather(map(read_answers, files), data), data)
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:

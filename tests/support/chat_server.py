@@ -32,8 +32,6 @@ class Reply:
     Attributes:
         seconds: before the reply.
         cut: bytes of the body that are sent before the connection ends; ``None``: all.
-        trickle: seconds between single bytes of the body.
-        endless: the body is sent again and again, until the client hangs up.
     """
 
     body: bytes = b""
@@ -41,8 +39,6 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     cut: int | None = None
-    trickle: float = 0.0
-    endless: bool = False
 
     def cut_in_half(self) -> Reply:
         """Whose connection ends in the middle of the body."""
@@ -78,15 +74,13 @@ Respond = Callable[[Seen], Reply]
 class ChatServer:
     """Serves while it is open.
 
-    ``seen`` holds every request, ``most`` the most at once, ``sent`` the bytes of endless bodies.
+    ``seen`` holds every request, ``most`` the most at once.
     """
 
     def __init__(self, respond: Respond, port: int = 0) -> None:
         self.respond = respond
         self.seen: list[Seen] = []
         self.most = 0
-        self.connections = 0
-        self.sent = 0
         self._now = 0
         self._loop = asyncio.new_event_loop()
         self._server = self._loop.run_until_complete(
@@ -128,7 +122,6 @@ class ChatServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
-        self.connections += 1
         try:
             while await self._exchange(reader, writer):
                 pass
@@ -154,20 +147,9 @@ class ChatServer:
                 await asyncio.sleep(reply.seconds)
         finally:
             self._now -= 1
-        length = "" if reply.endless else str(len(reply.body))
-        fields = {"Content-Length": length, **reply.headers}
-        text = "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value)
+        fields = {"Content-Length": str(len(reply.body)), **reply.headers}
+        text = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         writer.write(f"HTTP/1.1 {reply.status} Some Reason\r\n{text}\r\n".encode())
-        while reply.endless:
-            writer.write(reply.body)
-            await writer.drain()
-            self.sent += len(reply.body)
-        if reply.trickle:
-            for place in range(len(reply.body)):
-                writer.write(reply.body[place : place + 1])
-                await writer.drain()
-                await asyncio.sleep(reply.trickle)
-            return True
         writer.write(reply.body if reply.cut is None else reply.body[: reply.cut])
         await writer.drain()
         return reply.cut is None and fields.get("Connection") != "close"

@@ -8,7 +8,6 @@ import select
 import shutil
 import subprocess
 import time
-from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,19 +123,6 @@ class Browser:
                 button="left",
                 clickCount=1,
             )
-
-    def picture(self, path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """A picture of the screen, to be looked at."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
-        path.write_bytes(b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
 
 KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}

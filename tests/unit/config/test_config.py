@@ -22,6 +22,7 @@ from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
     STAGES,
+    DpoCommand,
     Experiment,
     GrpoCommand,
     GrpoExperiment,
@@ -36,7 +37,6 @@ KINDS = {
     for path in sorted((ROOT / "recipes").glob("*.yaml"))
 }
 EXPERIMENTS = [name for name, kind in KINDS.items() if kind == "experiment"]
-EVALUATIONS = [name for name, kind in KINDS.items() if kind == "evaluation"]
 
 
 @pytest.fixture(autouse=True)
@@ -50,13 +50,24 @@ def problems(*tokens: str, cls: type[Section] = Experiment) -> tuple[str, ...]:
     return caught.value.problems
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_recipe_loads_and_says_its_launch_command(name: str) -> None:
-    config = parse(Experiment, [f"recipe={name}"])
+COMMANDS: dict[str, tuple[type[Section], str]] = {
+    "experiment": (SftCommand, "train/sft.py"),
+    "dpo": (DpoCommand, "train/dpo.py"),
+    "grpo": (GrpoCommand, "train/grpo.py"),
+    "evaluation": (CompareCommand, "eval/compare.py"),
+}
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind in COMMANDS])
+def test_every_recipe_loads_says_its_command_and_reads_back(name: str, tmp_path: Path) -> None:
+    command, script = COMMANDS[KINDS[name]]
+    config: Any = parse(command, [f"recipe={name}", "seed=7"])
     assert config.name == name
     head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
-    assert f"train/sft.py recipe={name}" in head
-    assert "Hardware" in head
+    assert f"{script} recipe={name}" in head and "Hardware" in head
+    path = tmp_path / "printed.yaml"
+    path.write_text(to_yaml(config))
+    assert parse(command, [f"recipe={path}"]) == config
 
 
 @pytest.fixture(scope="module")
@@ -111,14 +122,6 @@ def test_recipes_for_gpus_answer_through_vllm_and_have_held_out_data(name: str) 
     assert config.kind == "grpo" or config.data.validation is not None  # GRPO has no loss there
     assert config.train is not None
     assert config.train.lora is None or config.train.lora.dropout == 0
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_printed_configuration_reads_back(name: str, tmp_path: Path) -> None:
-    config = parse(Experiment, [f"recipe={name}", "seed=7"])
-    path = tmp_path / "printed.yaml"
-    path.write_text(to_yaml(config))
-    assert parse(Experiment, [f"recipe={path}"]) == config
 
 
 def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> None:
@@ -267,18 +270,6 @@ def test_the_fields_of_the_installed_trl_are_read_from_its_source() -> None:
         assert fields <= trl_fields(name)
         known |= fields
     assert set(OWNED) <= known
-
-
-@pytest.mark.parametrize("name", EVALUATIONS)
-def test_every_evaluation_loads_reads_back_and_says_its_command(name: str, tmp_path: Path) -> None:
-    config = parse(CompareCommand, [f"recipe={name}"])
-    assert config.name == name and config.train is None
-    head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
-    assert f"eval/compare.py recipe={name}" in head
-    assert "Hardware" in head
-    path = tmp_path / "printed.yaml"
-    path.write_text(to_yaml(config))
-    assert parse(CompareCommand, [f"recipe={path}"]) == config
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,8 @@ class Knowing:
         pass
 
 
-def mend(
-    answer: Callable[[str], Answer], text: str = ANSWER, window: int = 1 << 20
-) -> tuple[Mended, CannedBackend]:
-    backend = CannedBackend(answer, window=window)
+def mend(answer: Callable[[str], Answer], text: str = ANSWER) -> tuple[Mended, CannedBackend]:
+    backend = CannedBackend(answer)
     draft = Draft(text, Source(text=CONTEXT, query=QUERY), "auto")
     (found,) = mend_drafts([draft], "cave", backend, verifier=Knowing())  # type: ignore[arg-type]
     return found, backend

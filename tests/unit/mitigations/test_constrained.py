@@ -20,13 +20,9 @@ from tablemend.datasets.tablehallu.query import SCHEMAS, list_columns
 from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.generating import generate
-from tablemend.evaluation.scoring import score, scorers
-from tablemend.evaluation.systems import begin, plan_systems, read_test
-from tablemend.generations import ScoredSystems
+from tablemend.evaluation.compare import compare
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.records import Example
-from tablemend.runs import Run
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
@@ -196,16 +192,6 @@ def comparison(tmp_path: Path, model: str, **system: Any) -> list[str]:
     )
 
 
-def compare(tokens: list[str]) -> ScoredSystems:
-    config = parse(CompareCommand, tokens)
-    examples = read_test(config)
-    run = Run.of(config)
-    begin(config, run, examples)
-    generate(plan_systems(config, run), examples, config, run)
-    with scorers(config) as scoring:
-        return score(examples, config, run, scoring)
-
-
 def test_thinking_and_a_grammar_exclude_each_other(tmp_path: Path, tiny_model: Path) -> None:
     tokens = comparison(tmp_path, str(tiny_model), thinking="on")
     with pytest.raises(
@@ -222,11 +208,12 @@ def test_a_server_that_passes_over_the_grammar_is_found_out(tmp_path: Path) -> N
         ) as server,
         pytest.raises(TablemendError, match="does not keep to its grammar"),
     ):
-        compare(comparison(tmp_path, server.model))
+        compare(parse(CompareCommand, comparison(tmp_path, server.model)))
     sent = [body for body in server.bodies if "structured_outputs" in body]
     assert sent and all("root ::=" in body["structured_outputs"]["grammar"] for body in sent)
     with AnsweringServer(lambda body: str(right_answer(body, examples))) as server:
         kept = tmp_path / "kept"
         kept.mkdir()
-        scored = compare(comparison(kept, server.model))
-    assert all(not one.judgement.findings for one in scored["constrained"]["clean"].values())
+        results = compare(parse(CompareCommand, comparison(kept, server.model)))
+    rates = results["systems"]["constrained"]["clean"]
+    assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0, 3)
