@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import NamedTuple
 
 from tablemend.claims.answers import answer_claims
 from tablemend.detector.algorithm import AnswerFormat
@@ -34,23 +33,6 @@ _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
 
-class RepairedTable(NamedTuple):
-    """An answer table after repair.
-
-    Attributes:
-        table: as it is now.
-        edits: what was changed; ``row`` and ``column`` are those of the original table.
-        undone: edits that did not verify and were taken back.
-        before, after: what is found of it.
-    """
-
-    table: Table
-    edits: tuple[Edit, ...]
-    undone: tuple[Edit, ...]
-    before: Verification
-    after: Verification
-
-
 def repair_answer(
     text: str, context: str, query: str = "", format: AnswerFormat = "auto"
 ) -> Mended:
@@ -69,14 +51,13 @@ def repair_answer(
         note = found.reason or "a table without rows"
         nothing = Verification((), VERIFIER, notes=(f"not repaired: {note}",))
         return Mended(text, before=nothing, after=nothing)
-    repaired = repair_table(found.table, context, query, blank_for(found))
-    edits, undone, before, after = repaired[1:]
-    passes = int(bool(edits or undone))
-    mended = Mended(text, edits, undone, before, after, passes=passes)
-    return put_back(mended, found, repaired.table)
+    table, mended = repair_table(found.table, context, query, blank_for(found))
+    return put_back(replace(mended, text=text), found, table)
 
 
-def repair_table(table: Table, context: str, query: str = "", blank: Cell = None) -> RepairedTable:
+def repair_table(
+    table: Table, context: str, query: str = "", blank: Cell = None
+) -> tuple[Table, Mended]:
     """Repair an answer table.
 
     Args:
@@ -84,27 +65,30 @@ def repair_table(table: Table, context: str, query: str = "", blank: Cell = None
         context: the text that it was made from.
         query: the question; may be empty.
         blank: what a cell that is blanked holds, where the table has no blank of its own.
+
+    Returns:
+        The table as it is now; what was done, its text left empty.
     """
     verifier = open_answer_verifier(table, context, query)
     before = _verification(verifier, query)
     reason = _why_not(table, context)
     if reason or not isinstance(verifier, AnswerVerifier):
         before = replace(before, notes=(*before.notes, f"not repaired: {reason}"))
-        return RepairedTable(table, (), (), before, before)
+        return table, Mended("", before=before, after=before)
     blank = _blank_of(table, blank)
     shape = in_order(table, query)
     if shape.edits:
         verifier = AnswerVerifier(shape.table, context, query)
     if verifier.lacks_names(tuple(verifier.missing_columns())):
-        return RepairedTable(table, (), (), before, before)
+        return table, Mended("", before=before, after=before)
     draft = _Draft.made(shape, verifier, blank)
     draft.undo_failed(context, query)
     final, order = _sort(draft, query)
-    edits = (*shape.edits, *draft.edits.values(), *order)
+    edits, undone = (*shape.edits, *draft.edits.values(), *order), tuple(draft.undone)
     if not edits:
-        return RepairedTable(table, (), tuple(draft.undone), before, before)
+        return table, Mended("", (), undone, before, before, passes=int(bool(undone)))
     after = _verification(AnswerVerifier(final, context, query), query)
-    return RepairedTable(final, edits, tuple(draft.undone), before, after)
+    return final, Mended("", edits, undone, before, after, passes=1)
 
 
 def _why_not(table: Table, context: str) -> str:

@@ -123,7 +123,7 @@ def test_one_plain_value_takes_the_place_of_a_wrong_one(
     rows: str, context: str, mended: str
 ) -> None:
     cells = [row.split("|") for row in rows.split("; ")]
-    found = repair_table(Table.of(["Name", "Sales"], cells), context).table
+    found, _ = repair_table(Table.of(["Name", "Sales"], cells), context)
     assert "; ".join("|".join(cell or "" for cell in row) for row in found.rows) == mended
 
 

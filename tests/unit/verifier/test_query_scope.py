@@ -85,9 +85,7 @@ WORDINGS = {
 
 def kept(query: str) -> str:
     """The rows that repair leaves, by their first letters."""
-    return "".join(
-        sorted(str(row[0])[0] for row in repair_table(ANSWER, CONTEXT, query).table.rows)
-    )
+    return "".join(sorted(str(row[0])[0] for row in repair_table(ANSWER, CONTEXT, query)[0].rows))
 
 
 @pytest.mark.parametrize("query", BOTH)
