@@ -154,7 +154,7 @@ def test_context_beyond_the_window_is_refused_before_any_generation(recipe, tmp_
 @pytest.mark.parametrize(
     "override", ["format=json", "evaluation.systems.base.prompt=cot", "evaluation.max_new_tokens=9"]
 )
-def test_rejudging_under_other_settings_is_refused(recipe, override):
+def test_rescoring_under_other_settings_is_refused(recipe, override):
     compare(recipe)
     key = override.partition("=")[0].rpartition(".")[2]
     with pytest.raises(TablemendError, match=f"generated with other settings .*{key} was"):

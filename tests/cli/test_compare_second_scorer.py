@@ -58,7 +58,9 @@ def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
     return results
 
 
-def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path: Path) -> None:
+def test_the_exact_scorer_is_reported_beside_the_detector(
+    recipe: list[str], tmp_path: Path
+) -> None:
     results = compare(recipe)
     detector = results["systems"]["base"]["adversarial"]["total_hallu"]["rate"]
     exact = results["second"]["systems"]["base"]["adversarial"]

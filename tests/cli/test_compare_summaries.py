@@ -113,7 +113,7 @@ def test_the_comparison_before_and_after_editing(
     assert all(bool(line["shares"]) != bool(line["unscored"]) for line in lines)
 
 
-def test_another_verifier_judges_the_stored_summaries(
+def test_another_verifier_scores_the_stored_summaries(
     recipe: Callable[..., list[str]], model_server: Callable[..., str]
 ) -> None:
     tokens = recipe({"base": {"model": model_server("injected-error:0.5", seed=1)}})

@@ -237,7 +237,7 @@ def test_a_push_sends_the_folder_and_only_when_asked(
     assert "403 for ***" in err and TOKEN not in err
 
 
-def _unjudge(run: Run) -> None:
+def _unscore(run: Run) -> None:
     results = json.loads((run.path / "results.json").read_text())
     results["systems"]["sft"]["clean"]["total_hallu"] = {
         "rate": None,
@@ -268,7 +268,7 @@ def _no_record(run: Run) -> None:
 @pytest.mark.parametrize(
     ("damage", "lacks"),
     [
-        (_unjudge, "verdicts: 100% of the answers of sft on clean contexts are unscored"),
+        (_unscore, "verdicts: 100% of the answers of sft on clean contexts are unscored"),
         (_train_on, "results of these weights"),
         (_no_second_scorer, "a second scorer"),
         (_no_comparison, "a comparison"),

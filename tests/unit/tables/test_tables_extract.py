@@ -14,7 +14,7 @@ from tablemend.tables.write import write_table
 
 GOLD = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
 DRAFT = Table.of(["Draft"], [["x"]])
-SIZE = 50_000
+SIZE = 20_000
 
 
 def both(format: Format) -> tuple[str, str]:
