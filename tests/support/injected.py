@@ -11,12 +11,18 @@ import re
 from collections.abc import Callable
 
 from tablemend.detector.keys import primary_key
+from tablemend.records import Judgement
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 
 NEAR = "Vostermark Quillion"  # stands in every context, in no gold table
 FABRICATED = "Ublidane Froxwick"  # stands nowhere
 Edit = Callable[[Table, random.Random], Table | None]
+
+
+def found(judgement: Judgement) -> dict[str, int]:
+    """How often each error type was found; types without a finding are left out."""
+    return {name: count for name, count in judgement.counts.items() if count}
 
 
 def context_of(table: Table) -> str:

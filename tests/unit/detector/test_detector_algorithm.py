@@ -17,11 +17,10 @@ from tablemend.detector.algorithm import (
 from tablemend.detector.keys import primary_key
 from tablemend.detector.mentions import Context
 from tablemend.detector.order import SortRule
-from tablemend.records import Judgement
 from tablemend.tables.read import FORMATS
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
-from tests.support.injected import EDITS, context_of
+from tests.support.injected import EDITS, context_of, found
 
 GOLD = Table.of(
     ["Name", "Year", "City", "Budget (USD million)"],
@@ -33,10 +32,6 @@ GOLD = Table.of(
     ],
 )
 RULE = SortRule("Year", "ascending")
-
-
-def found(judgement: Judgement) -> dict[str, int]:
-    return {name: count for name, count in judgement.counts.items() if count}
 
 
 def change(row: int, column: int, cell: str | None) -> Table:

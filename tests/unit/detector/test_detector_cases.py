@@ -5,13 +5,8 @@ from __future__ import annotations
 from tablemend.detector.algorithm import DETECTOR_VERSION, detect_errors
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Pair
-from tablemend.records import Judgement
 from tablemend.tables.table import Table
-
-
-def found(judgement: Judgement) -> dict[str, int]:
-    return {name: count for name, count in judgement.counts.items() if count}
-
+from tests.support.injected import found
 
 FUNDS = Table.of(
     ["Fund", "Country", "Amount (USD Million)", "Deals", "Top Firm Backed", "Best Quarter"],

@@ -11,11 +11,10 @@ from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.detector.algorithm import detect_errors, detect_in_answer
 from tablemend.detector.keys import Gold, prepare_gold, primary_key
 from tablemend.detector.order import SortRule
-from tablemend.records import Judgement
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.values.blanks import is_blank
-from tests.support.injected import EDITS, context_of, with_cell
+from tests.support.injected import EDITS, context_of, found, with_cell
 
 FORMATS = ("markdown", "json", "latex", "csv", "html")
 
@@ -46,10 +45,6 @@ def tables(request: pytest.FixtureRequest) -> list[Table]:
         for table in cut
         if isinstance(prepare_gold(table), Gold) and len(table.rows) > 1 and len(table.columns) > 2
     ]
-
-
-def found(judgement: Judgement) -> dict[str, int]:
-    return {name: count for name, count in judgement.counts.items() if count}
 
 
 @pytest.mark.parametrize("name", EDITS)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training import checkpoints, preference
 from tablemend.training.pairs import FILE, read_pairs
+from tests.support.scripts import run_script
 from tests.support.short_trainings import (
     ROOT,
     injected_pairs,
@@ -170,11 +169,6 @@ def test_pairs_of_other_examples_are_refused(
         preference.build_rows(config, tokenizer)
 
 
-def _main(config: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["train/dpo.py", *config])
-    runpy.run_path("train/dpo.py", run_name="__main__")
-
-
 def test_the_script_trains_and_records_the_start(
     command: Callable[..., DpoCommand],
     tiny_model: Path,
@@ -190,11 +184,11 @@ def test_the_script_trains_and_records_the_start(
     config = command("second", path, "train.max_steps=2", "train.epochs=null")
     recipe = tmp_path / "second.yaml"
     recipe.write_text(to_yaml(config))
-    _main([f"recipe={recipe}"], monkeypatch)
+    assert run_script("train/dpo.py", [f"recipe={recipe}"], monkeypatch) == 0
     out = capsys.readouterr().out
     assert f"{tmp_path}/second/model: 2 steps" in out and "the right way round" in out
     facts = json.loads((tmp_path / "second" / "manifest.json").read_text())["dpo"]
     assert facts["rows"] == facts["pairs"] == 16 and facts["pairs_made"]["rejected"]
     assert facts["model_revision"].startswith("sha256:")
-    _main([f"recipe={recipe}"], monkeypatch)
+    assert run_script("train/dpo.py", [f"recipe={recipe}"], monkeypatch) == 0
     assert "finished: " in capsys.readouterr().out

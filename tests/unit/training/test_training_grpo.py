@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ from tablemend.runs import Run, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.table_reward import TableReward
 from tablemend.training import checkpoints, grpo, stage
+from tests.support.scripts import run_script
 from tests.support.short_trainings import ROOT, same_weights, short, small_data
 from tests.support.trainings_in_process import begin, pay_small_ids, train
 
@@ -212,14 +211,12 @@ def test_the_command_trains_and_shows(
     config = command("whole", "train.trl.disable_tqdm=false")
     path = tmp_path / "grpo.yaml"
     path.write_text(to_yaml(config))
-    script = str(ROOT / "train" / "grpo.py")
-    monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}", "show=1"])
-    runpy.run_path(script)["main"]()
+    script, tokens = "train/grpo.py", [f"recipe={path}"]
+    assert run_script(script, [*tokens, "show=1"], monkeypatch) == 0
     shown = capsys.readouterr().out
     assert "####" in shown and "tokens; reward 1:" in shown and "order 0.25" in shown
     assert not (tmp_path / "whole").exists()
-    monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}"])
-    runpy.run_path(script)["main"]()
+    assert run_script(script, tokens, monkeypatch) == 0
     noted = json.loads((tmp_path / "whole" / "manifest.json").read_text())["grpo"]
     assert noted["rewards"]["last"]["parts/order"] == 0.25
     assert noted["reward"].startswith("tablemend reward") and noted["first_answer"]
@@ -229,5 +226,5 @@ def test_the_command_trains_and_shows(
     lines = iter(printed.err.splitlines())
     assert all(any(line.startswith(word) for line in lines) for word in begun), printed.err
     assert "{" not in printed.out + printed.err  # no dictionary of the Trainer's
-    runpy.run_path(script)["main"]()
+    assert run_script(script, tokens, monkeypatch) == 0
     assert "finished" in capsys.readouterr().out
