@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -47,6 +48,13 @@ _PERIOD = re.compile(
     rf"|(?:{'|'.join(name[:3] for name in MONTHS)})[a-z]*\.?(?: \d{{1,4}}){{0,2}}",
     re.I,
 )
+
+_COSTS = re.compile(
+    r"\b(?:costs?|expenses?|expenditures?|tax(?:es)?|interest|depreciation|amorti[sz]ation|charges?"
+    r"|loss(?:es)?|provisions?|deductions?|payments?|outflows?|purchases?|fees?|withheld)\b",
+    re.I,
+)
+_DEDUCTED = re.compile(r"([$€£¥]? ?)\( ?([$€£¥]? ?\d[\d.,]*) ?\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +270,7 @@ class Grid:
         """Plain cells; a mark that a spacer column holds apart stands with its number."""
         cells = [list(map(plain_cell, row)) for row in self.table.rows]
         _join_split_cells(cells, len(self.table.columns))
+        _unsign_costs(list(map(plain_header, self.table.columns)), cells)
         return cells
 
     @cached_property
@@ -390,6 +399,24 @@ class Grid:
             named = any(_YEARS.search(part) for part in self._layout.paths[index])
             return "date" if named and 10 * years >= 8 * numbers else "number"
         return "date" if values and 2 * dates >= len(values) else "text"
+
+
+def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> None:
+    """Write the costs of a statement without the parentheses that say that they are deducted.
+
+    So read where a line or column of costs has no other amounts: a text says "costs of $451.7
+    million" of ``(451.7)``; of a loss in a line of profits it says "loss".
+    """
+    lines = [(row[0], [(n, i) for i in range(1, len(row))]) for n, row in enumerate(cells) if row]
+    for column, header in enumerate(headers):
+        lines.append((header, [(n, column) for n in range(len(cells))]))
+    for name, places in lines:
+        stated = [(n, i) for n, i in places if any(map(str.isdigit, cells[n][i]))]
+        if len(stated) > 1 and _COSTS.search(name):
+            found = [_DEDUCTED.fullmatch(cells[n][i]) for n, i in stated]
+            for (n, i), match in zip(stated, found, strict=True):
+                if all(found) and match:
+                    cells[n][i] = match[1] + match[2]
 
 
 def _is_period(label: str) -> bool:

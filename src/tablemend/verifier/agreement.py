@@ -69,6 +69,8 @@ def _candidates(amount: Amount, cell: Number, unit: Unit) -> list[Decimal]:
     if stated.symbol == "%":
         if own and own != "%":
             return []
+        if cell.unit.currency or unit.currency or (value > 100 and abs(value - amount.value) > 1):
+            return []  # "a margin of 39.9%" beside a profit of 324.2
         league = not cell.unit.symbol and cell.decimals >= LEAGUE
         if (not own or league) and abs(value) <= 1 and value != value.to_integral_value():
             values.append(value * _HUNDRED)

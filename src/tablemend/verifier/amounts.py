@@ -183,7 +183,7 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
 def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     """The measured column that an amount counts in: "20 points", "a score of 20"."""
     best: tuple[float, ColumnMention] | None = None
-    if _is_margin(frame.reading.plain, stated.amount) or preposition(frame, stated) == "by":
+    if is_margin(frame.reading.plain, stated.amount) or preposition(frame, stated) == "by":
         return None
     for heading in frame.headings:
         if max(heading.first - stated.last, stated.first - heading.last) > _REACH:
@@ -258,7 +258,7 @@ def _sign(unit: Unit) -> str:
     return unit.currency or unit.symbol
 
 
-def _is_margin(plain: str, amount: Amount) -> bool:
+def is_margin(plain: str, amount: Amount) -> bool:
     """Whether an amount says by how much one is ahead of another, so that no cell need state it.
 
     Args:

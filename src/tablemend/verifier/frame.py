@@ -165,7 +165,7 @@ class Frame:
                 (start, end, tuple((self.view.header_row, column) for column in columns))
                 for start, end, columns in headed
             ]
-        for start, end, places in named:
+        for start, end, places in dict.fromkeys(named):
             first, last = self.token_range(start, end)
             shares: dict[int, dict[int, float]] = defaultdict(dict)
             for row, column in places:

@@ -224,8 +224,11 @@ class Index:
 
     def _add_text(self, cell: str, place: Place) -> None:
         short = len(cell) <= _SHORT_CELL
-        if (day := cell.strip().casefold()) in WEEKDAYS:
-            self.dates[day].append(place)
+        named = cell.strip().casefold()
+        if named in WEEKDAYS:
+            self.dates[named].append(place)
+        elif month := _MONTH_READINGS.get(named):
+            self.dates[month].append(place)
         sequence = cell_words(cell if len(cell) <= 2000 else cell[:2000])
         if not sequence:
             return

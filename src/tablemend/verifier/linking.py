@@ -216,7 +216,11 @@ class Linking:
             return True  # "IT", beside "it"
         if all(token.word in LITTLE_WORDS or token.word.isdigit() for token in tokens):
             grids = self.source.grids
-            return full and len(tokens) > 2 and any(p.column == grids[p.grid].key for p in places)
+            written = self.reading.text[tokens[0].start : tokens[-1].end]
+            named = [p for p in places if p.column == grids[p.grid].key]
+            as_written = any(grids[p.grid].cell(p.row, p.column) == written for p in named)
+            code = as_written and not written.isdigit()  # "A-4"
+            return full and bool(named) and (code or len(tokens) > 2)
         if len(tokens[0].word) == 1 and self.reading.plain[: tokens[0].start].endswith("/"):
             return False  # the "L" of "mmol/L", beside a flag
         if full or len(tokens) > 1:

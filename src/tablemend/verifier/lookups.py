@@ -22,7 +22,7 @@ from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
 from tablemend.verifier.agreement import Agreement, compare
-from tablemend.verifier.amounts import counts_names, fits, holds
+from tablemend.verifier.amounts import counts_names, fits, holds, is_margin
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import Frame
@@ -146,6 +146,8 @@ class Lookups:
 
     def _is_difference(self, stated: StatedNumber) -> bool:
         """Whether a number says by how much: "33 g less than", "lower than B by 8.4"."""
+        if is_margin(self.frame.reading.plain, stated.amount):
+            return True
         words = self.frame.words
         by = words[stated.first - 1 : stated.first] == ("by",)
         for cue in self.frame.cues:

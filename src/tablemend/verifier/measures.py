@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from tablemend.values.cells import read_value
+from tablemend.values.dates import MONTH_NUMBERS
 from tablemend.values.numbers import find_quantities
 from tablemend.values.text import clean
 
@@ -165,6 +166,8 @@ def date_order(iso: str) -> float | None:
 def moment(name: str) -> float | None:
     """Where a period stands in time; comparable with periods of its like only."""
     text = _FISCAL.sub("", name.casefold().strip())
+    if month := MONTH_NUMBERS.get(text.rstrip(".")):
+        return float(month)
     if (quarter := _QUARTER.match(text)) and len(text) <= 2:
         return float(quarter[1] or quarter[2])
     measure = read_measure(text)

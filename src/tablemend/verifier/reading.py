@@ -78,9 +78,10 @@ _ORDINAL_WORDS = {
 }
 _ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINAL_WORDS)})(?![\w])")
 _ORDINAL_DIGITS = re.compile(r"\d(?:st|nd|rd|th)$")
-_GROUPS = {"pair": 2, "couple": 2, "duo": 2, "trio": 3, "dozen": 12, "hat trick": 3}
+_GROUPS = {"pair": 2, "couple": 2, "duo": 2, "trio": 3, "dozen": 12, "hat trick": 3, "twice": 2}
 _GROUP = re.compile(
     r"(?<![\w-])(?:an? )?(pair|couple|duo|trio|dozen|hat[- ]trick)(?![\w-])(?: of\b)?"
+    r"|(?<![\w-])(twice)(?! (?:as|the|that|what|more)\b)(?![\w-])"
 )
 _ZERO = re.compile(
     r"(?<![\w-])(?:no|zero)(?= [a-z])(?! (?:other|more|less|fewer|longer|one|matter|doubt)\b)"
@@ -122,6 +123,9 @@ _RATE = re.compile(r" (?:per|an?) (second|hour)\b")
 _RATES = {("m", "second"): "m/s", ("km", "hour"): "km/h", ("mi", "hour"): "mph"}
 _THIS = re.compile(r"\b(?:this|that|the|no|any|each|another|every|other|which|only)\s+$")
 _ALONE = re.compile(r"\s*(?:$|[.,;!?]|of\b)")
+_OCCASIONS = re.compile(
+    r" (?:games?|match(?:es)?|starts|days?|weeks|months|quarters|years|seasons|races|rounds)\b"
+)
 _GLUED = re.compile(r"(?<!\bof)(?<!\bfor)(?<!\bto)(?<=[a-z])-$")  # "COVID-19"
 
 
@@ -292,15 +296,16 @@ class Reading:
                     *match.span(), match.end(), value, spelled=True, role="ordinal"
                 )
         for match in _GROUP.finditer(self.plain):
-            size = Number(Decimal(_GROUPS[match[1].replace("-", " ")]))
-            start = match.start(1) if match.start() in found else match.start()
-            found[start] = Amount(start, match.end(), match.end(1), size, spelled=True)
+            group = match.lastindex or 1
+            size = Number(Decimal(_GROUPS[match[group].replace("-", " ")]))
+            start = match.start(group) if match.start() in found else match.start()
+            found[start] = Amount(start, match.end(), match.end(group), size, spelled=True)
         taken = sorted((amount.start, amount.end) for amount in found.values())
         for match in _ZERO.finditer(self.plain):
             if not _inside(taken, match.start()):
                 zero = Number(Decimal(0))
                 found[match.start()] = Amount(*match.span(), match.end(), zero, spelled=True)
-        return self._paired([found[start] for start in sorted(found)])
+        return self._paired(self._shares([found[start] for start in sorted(found)]))
 
     def _is_pronoun(self, stated: Stated) -> bool:
         """Whether "one" stands for a thing that was named: "in this one", "one of the"."""
@@ -348,6 +353,22 @@ class Reading:
             bool(_DECLINE.search(clause)),
             role,
         )
+
+    def _shares(self, amounts: list[Amount]) -> list[Amount]:
+        """Join "three in ten", which is about 30 %."""
+        joined: list[Amount] = []
+        for amount in amounts:
+            one = joined[-1] if joined else amount
+            spelled = one.spelled and amount.spelled and 0 < one.value < amount.value <= 10
+            between = self.plain[one.end : amount.start]
+            if spelled and between == " in " and not _OCCASIONS.match(self.plain, amount.end):
+                share = Number(100 * one.value / amount.value, Unit(symbol="%"))
+                joined[-1] = replace(
+                    amount, start=one.start, number=share, hedge=one.hedge or "about"
+                )
+            else:
+                joined.append(amount)
+        return joined
 
     def _paired(self, amounts: list[Amount]) -> tuple[Amount, ...]:
         """Join "122-114", "11 of 20" and "between 3 and 5"."""

@@ -95,7 +95,8 @@ def _rows_compared(
     taken |= range_set(amount.first, amount.last) if amount else frozenset()
     free = [f for f in slots.filters if not f.used & taken and f.column != column.index]
     left = [f for f in free if f.last <= max(words[0], than)][-4:]
-    right = [f for f in free if f.first > than][:2]
+    right = [f for f in slots.every if not f.used & taken and f.column != column.index]
+    right = [f for f in right if f.first > than][:2]  # "than in 2020" too
     rest = frozenset(frame.words[than + 1 : than + 5])
     if left and not right and rest & _OTHERS:
         yield from _above_all(slots, words, than, ordering, left[-1])
@@ -347,7 +348,7 @@ def references(slots: Slots) -> Iterator[Computed]:
         ]
         who = [f for f in free if f.column == slots.view.key] or free
         rows = [row for row in within(who, frame.rows) if columns[norm.column].cell(row)]
-        if len(rows) != 1 or len({c.index for c in values}) != 1:
+        if len(rows) != 1 or not values:
             continue
         (row,), column = rows, values[0]
         low, high = read_range(columns[norm.column].cell(row))

@@ -18,7 +18,9 @@ _PHRASE_ENDS = frozenset(
 )
 _MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
 _IN_TIME = frozenset("first last early late recent new old young before after".split())
-_PHYSICAL = frozenset("long short tall heavy light old young wide deep fast slow".split())
+_PHYSICAL = frozenset(
+    "long short tall heavy light old young wide deep fast slow wet dry sunny windy".split()
+)
 """What no column can be without saying so: a salary is no "longest"."""
 _MOST = 4
 
@@ -64,8 +66,9 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         column = frame.view.columns[heading.column]
         how = "in the phrase" if last <= heading.first < end else "behind"
         how = "before" if heading.last <= first else how
-        if how == "before" and sense == "lead":
-            continue  # who leads, and not in what
+        margin = any(s.last == heading.first for s in frame.amounts) and heading.last == first
+        if how == "before" and sense == "lead" and not margin:
+            continue  # who leads, and not in what; but "5 points ahead"
         tokens = used | range_set(heading.first, heading.last)
         share = "whole" if heading.share > 0.99 else "half" if heading.share >= 0.5 else "part"
         by = (

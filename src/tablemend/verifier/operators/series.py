@@ -17,6 +17,7 @@ from tablemend.verifier.amounts import (
     preposition,
     ratio_hedge,
     spelled,
+    states,
 )
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.measures import moment
@@ -34,6 +35,8 @@ _STEADY = frozenset(
 _TOTALS: dict[str, Callable[[list[float]], float]] = {"sum": sum, "mean": fmean, "median": median}
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
 _ENDS = ("from", "to", "reaching", "at")
+_EARLIER = frozenset("previous prior before old initial baseline".split())
+"""Terms of headers of what something was, beside what it is."""
 _ALIKE = 0.02
 """Values this close are stable."""
 
@@ -142,6 +145,7 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
 def changes(slots: Slots) -> Iterator[Computed]:
     """As in "sales rose from 2019 to 2021", "fell each year", "doubled"."""
     frame = slots.frame
+    yield from _within_a_row(slots)
     times = timeline(slots.view)
     if times is None or any(cue.sense == "streak" for cue in frame.cues):
         return  # "in three consecutive quarters": in which?
@@ -184,6 +188,36 @@ def changes(slots: Slots) -> Iterator[Computed]:
                 yield change
                 if change.truth:
                     yield from _change_amounts(slots, change, column, path)
+
+
+def _within_a_row(slots: Slots) -> Iterator[Computed]:
+    """As in "ferritin fell from 35 to 22", where a row has both numbers."""
+    for cue, first, last in slots.cues("change"):
+        ends = {preposition(slots.frame, s): s for s in slots.frame.amounts if s.first >= last}
+        if cue.sense not in ("rise", "fall") or not {"from", "to"} <= set(ends):
+            continue
+        words, numbers = (first, last), (ends["from"], ends["to"])
+        tokens = range_set(*words).union(*(range_set(s.first, s.last) for s in numbers))
+        for who in slots.free(tokens):
+            row = min(who.rows, default=0)
+            before, after = (
+                [c for c in slots.view.columns if states(c, c.ordered, row, s)] for s in numbers
+            )
+            pair = next(((a, b) for a in before for b in after if a is not b), None)
+            if pair is None or len(who.rows) != 1:
+                continue
+            turned = opposite(slots.frame.text(*words))
+            yield Computed(
+                "change",
+                (numbers[1].value - numbers[0].value) * cue.direction > 0
+                and _EARLIER.isdisjoint(pair[1].terms),
+                tokens | who.used,
+                (cue.sense, "within a row", *slots.describe("among", [who], words)),
+                tuple((row, column.index) for column in pair),
+                ", ".join(f"{column.header}: {column.cell(row)}" for column in pair),
+                words,
+                (turned,) if turned else (),
+            )
 
 
 def _changed(

@@ -75,6 +75,7 @@ class Slots:
 
     def __init__(self, frame: Frame, filters: Sequence[RowFilter]) -> None:
         self.frame, self.view = frame, frame.view
+        self.every = filters
         self.filters = [
             f for f in filters if not frame.is_aside(f.first) or frame.exception(f.first)
         ]

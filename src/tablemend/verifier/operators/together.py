@@ -54,8 +54,9 @@ def together(slots: Slots) -> Iterator[Computed]:
             yield Computed("together", True, used, tuple(features), cells, reason)
             continue
         for wrong in named:
-            others = within((f for f in named if f is not wrong and f.rows), frame.rows)
-            if not 0 < len(others) <= 3 or wrong.rows == others:
+            rest = [f for f in named if f is not wrong and f.rows]
+            others = within(rest, frame.rows)
+            if not rest or not 0 < len(others) <= 3 or wrong.rows == others:
                 continue
             row = min(others)
             column = slots.view.columns[wrong.column]
