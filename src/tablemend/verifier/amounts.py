@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import isfinite
 
-from tablemend.values.numbers import plain_digits, quantities
-from tablemend.values.units import Unit
+from tablemend.values.numbers import plain_digits
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -241,21 +240,11 @@ def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
 
 def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     """The only column in the unit of a bound that names none: "cost more than $500"."""
-    unit = _sign(stated.amount.number.unit)
+    unit = stated.amount.number.unit.currency or stated.amount.number.unit.symbol
     if unit in ("", "%", *TIME_UNITS) or not hedge_of(frame, stated):
         return None
-    found = [c.index for c in frame.view.columns if c.adds_up and unit in _units(frame, c)]
+    found = [c.index for c in frame.view.columns if c.adds_up and unit in c.units]
     return ColumnMention(stated.first, stated.first, found[0], 0.6) if len(found) == 1 else None
-
-
-def _units(frame: Frame, column: ColumnIndex) -> set[str]:
-    """The units of a column's header and of its first cell."""
-    said = {_sign(n.unit) for row in frame.view.rows[:1] for n in quantities(column.cell(row))}
-    return said | {_sign(frame.view.unit(column.index))}
-
-
-def _sign(unit: Unit) -> str:
-    return unit.currency or unit.symbol
 
 
 def is_margin(plain: str, amount: Amount) -> bool:

@@ -101,6 +101,8 @@ def _predicated(frame: Frame, phrase: Phrase) -> ColumnMention | None:
         column = frame.view.columns[heading.column]
         if heading.share < 0.99 or column.temporal or column.counter:
             continue
+        if column.index == frame.view.key and phrase.share == 1:
+            continue  # "the flight to Athens was cancelled"
         if heading.first and frame.words[heading.first - 1] == "same":
             continue  # "from the same college as A"
         if column.kind != "text" and not any(

@@ -20,6 +20,7 @@ from tablemend.values.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS, find_dates, 
 from tablemend.values.numbers import find_quantities
 from tablemend.values.text import align, clean, tokens_of
 from tablemend.verifier.lexicon import LITTLE_WORDS, header_terms, stem
+from tablemend.verifier.reading import clock_of
 
 _LONGEST_NAME = 12  # words
 _COMMON = 60  # a word in more cells than this names none of them
@@ -227,8 +228,8 @@ class Index:
         named = cell.strip().casefold()
         if named in WEEKDAYS:
             self.dates[named].append(place)
-        elif month := _MONTH_READINGS.get(named):
-            self.dates[month].append(place)
+        elif period := _MONTH_READINGS.get(named) or clock_of(named):
+            self.dates[period].append(place)
         sequence = cell_words(cell if len(cell) <= 2000 else cell[:2000])
         if not sequence:
             return

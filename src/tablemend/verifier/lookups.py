@@ -18,9 +18,10 @@ from math import isfinite
 
 from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
-from tablemend.values.cells import Value, year_of
+from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
+from tablemend.values.units import CURRENCIES
 from tablemend.verifier.agreement import Agreement, compare
 from tablemend.verifier.amounts import counts_names, fits, holds, is_margin
 from tablemend.verifier.candidate import Candidate
@@ -30,7 +31,7 @@ from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
 from tablemend.verifier.mentions import ColumnMention, Phrase, StatedNumber
-from tablemend.verifier.reading import Amount
+from tablemend.verifier.reading import Amount, clock_of
 from tablemend.verifier.row_filter import RowFilter, range_set
 from tablemend.verifier.table_size import size_of, sizes
 from tablemend.verifier.views import ColumnIndex
@@ -150,6 +151,8 @@ class Lookups:
             return True
         words = self.frame.words
         by = words[stated.first - 1 : stated.first] == ("by",)
+        if by and not _APART.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
+            return True
         for cue in self.frame.cues:
             first, last = self.frame.token_range(cue.start, cue.end)
             if by and cue.sense in ("rise", "fall") and last == stated.first - 1:
@@ -233,6 +236,8 @@ class Lookups:
             percent = operation in _RELATIVE or column.percent
             if percent != stated.amount.number.percent and operation != "ratio":
                 continue
+            if operation in ("difference", "sum") and not self._in_its_unit(stated, cells):
+                continue
             if operation == "share":
                 shares.append((value, cells))
             right = (
@@ -249,6 +254,11 @@ class Lookups:
         words = self.frame.words[max(0, stated.first - 6) : stated.last + 3]
         if shares and not seen and stated.amount.number.percent and not _SHARING.isdisjoint(words):
             yield self._candidate(stated, [*own, "derived", "no share"], "different", shares[0][1])
+
+    def _in_its_unit(self, stated: StatedNumber, cells: Sequence[tuple[int, int]]) -> bool:
+        """Whether all of some cells can count in a currency, or only some of them."""
+        money = {not _MONEY.isdisjoint(self.view.columns[c].units) for _, c in cells}
+        return not stated.amount.number.unit.currency or len(money) == 1
 
     def _computations(
         self, entities: Sequence[_Entity], among: Sequence[int]
@@ -527,7 +537,11 @@ class Lookups:
             return
         if self.grid.number == 0:
             yield candidate(known, ["period anywhere"], ())
-        dated = [c for c in self.view.columns if c.temporal or c.kind == "date"]
+        clock = moment.kind == "clock"
+        kinds = ("time",) if clock else ("date", "span")
+        dated = [c for c in self.view.columns if c.kind in kinds or (c.temporal and not clock)]
+        named = {h.column for h in self.frame.headings}
+        dated.sort(key=lambda column: column.index not in named)
         for entity in self._entities((first, last), None):
             if not entity.filters and not entity.carried:
                 continue
@@ -535,8 +549,7 @@ class Lookups:
                 if any(f.column == column.index for f in entity.filters):
                     continue
                 cells = [(row, column.index) for row in entity.rows[:_MANY]]
-                values = [self.grid.value(*cell) for cell in cells]
-                outcomes = [_same_period(v, moment.readings) for v in values]
+                outcomes = [self._same_period(cell, moment.readings) for cell in cells]
                 if not any(outcome is not None for outcome in outcomes):
                     continue
                 features = [*self._heading_features(column.index, (first, last)), *entity.features]
@@ -544,6 +557,16 @@ class Lookups:
                 truth = any(outcome for outcome in outcomes)
                 kept = [c for c, o in zip(cells, outcomes, strict=True) if o is truth]
                 yield candidate(truth, features, kept)
+
+    def _same_period(self, cell: tuple[int, int], readings: tuple[str, ...]) -> bool | None:
+        """Whether a cell states a period; ``None`` where it states none."""
+        if clock := clock_of(self.view.cell(*cell)):
+            return clock in readings
+        value = self.grid.value(*cell)
+        own = value.dates or ((year,) if (year := year_of(value)) else ())
+        if not own:
+            return None
+        return same_date(own, readings) or covers_date(own, readings) or covers_date(readings, own)
 
     def _known_elsewhere(self, link: MomentLink) -> bool:
         """Whether any table states the period; a weekday by the dates that fall on it."""
@@ -834,6 +857,8 @@ _EXTREME = frozenset(
     "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum "
     "minimum max min up range ranging ranged ranges reaching reach reached top as much".split()
 )
+_MONEY = frozenset(CURRENCIES.values())
+_APART = frozenset("over under above below short ahead behind".split())
 _WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
 _SMALL = frozenset(
     "start end of was is were are had has have with for by in at on to from than the a an and as "
@@ -916,14 +941,6 @@ def _grade(features: Sequence[str], name: str) -> str:
 
 def _change(cue: Cue) -> str:
     return "difference" if cue.sense == "difference" else "change"
-
-
-def _same_period(value: Value, readings: tuple[str, ...]) -> bool | None:
-    """Whether a cell states a period; ``None`` where it states none."""
-    own = value.dates or ((year,) if (year := year_of(value)) else ())
-    if not own:
-        return None
-    return same_date(own, readings) or covers_date(own, readings) or covers_date(readings, own)
 
 
 def scope_features(frame: Frame) -> list[str]:

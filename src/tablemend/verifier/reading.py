@@ -392,6 +392,12 @@ class Reading:
         return tuple(amounts)
 
 
+def clock_of(cell: str) -> str:
+    """``17:30`` of a cell with a time of day and no more; empty for any other."""
+    match = _CLOCK.fullmatch(cell.strip().casefold())
+    return _clock(match) if match else ""
+
+
 def _dated(readings: tuple[str, ...], start: int, end: int) -> Moment:
     first = readings[0]
     if "q" in first:

@@ -112,6 +112,13 @@ class ColumnIndex:
             self.filled
         )
 
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """What its header and its first cell say that it counts in: "$", "g"."""
+        own = [n.unit for row in self._view.rows[:1] for n in quantities(self.cell(row))]
+        units = [self._view.unit(self.index), *own]
+        return frozenset({unit.currency or unit.symbol for unit in units} - {""})
+
     @property
     def adds_up(self) -> bool:
         """Whether a sum of its cells means something: amounts, no places and no years."""
