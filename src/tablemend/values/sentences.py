@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from sentencex import get_sentence_boundaries
 
-# "Lohust Corp. The", "Phase I. In": an abbreviation, but a word that no name goes on with; and
-# "outcome. On" behind "(10 - 8)", which looks like the number of a paragraph.
+# "Lohust Corp. The", "Phase I. In": an abbreviation, but a word that no name goes on with.
 _BEGINNING = re.compile(
-    r"(?<![\w.])(?:[A-Z][\w&'.-]{0,60}|[a-z]{5,60}|a\.m|p\.m|etc)\.[\"\u201d')\]]*(\s+)"
+    r"(?<![\w.])(?:[A-Z][\w&'.-]{0,60}|a\.m|p\.m|etc)\.[\"\u201d')\]]*(\s+)"
     r"(?=(?:The|It|Its|In|On|At|He|She|They|His|Her|Their|This|These|Those|There|For|By|As|An|After"
     r"|Another|With|From|Both|All|Each|Meanwhile|However|Among|While|When)\b)"
 )

@@ -32,7 +32,7 @@ from tablemend.verifier.context_records import Record, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = "context/5"
+VERSION = "context/4"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
@@ -284,7 +284,7 @@ class AnswerVerifier(AnswerReader):
         self, claim: Claim, look: Look, other: Sequence[Said], error: ClaimError
     ) -> Verdict:
         header = claim.column or ""
-        unit = self.units[header]
+        unit = self.labels[header].unit
         expected: dict[str, Value] = {}
         for one in other:
             if not any(same_value(one.value, known, unit) for known in expected.values()):
@@ -400,7 +400,7 @@ class AnswerVerifier(AnswerReader):
         record = self.record(row)
         if record is None or not self.is_sure(row) or not self.is_explicit:
             return None
-        unit = self.units[header]
+        unit = self.labels[header].unit
         said = [
             one
             for one in self.records.said(self.name(row), record, header)
@@ -448,7 +448,7 @@ class FieldsVerifier:
 
     def __init__(self, table: Table, context: str) -> None:
         self.table = table
-        self._reader = ContextReader(context, table)
+        self._reader = ContextReader(context, ())
 
     def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim; of a row and its attribute the value decides."""

@@ -16,11 +16,10 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
-from tablemend.values.units import header_unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verifier.context_records import Record, Records, Said, same_value
 from tablemend.verifier.context_text import ContextReader
-from tablemend.verifier.context_values import StatedValue
+from tablemend.verifier.context_values import Label, StatedValue
 from tablemend.verifier.scope import QueryScope, read_scope
 from tablemend.verifier.scope_conditions import ScopeCondition
 
@@ -76,12 +75,15 @@ class AnswerReader:
         self.key = primary_key(table)
         self.rows = filled_rows(table)
         self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
-        asked = (condition.label for condition in self.scope.conditions if condition.label)
-        extra = dict.fromkeys((*self.missing_columns(), *asked))
-        wider = _with_columns(table, [name for name in extra if name not in table.columns])
-        self.units = {name: header_unit(name) for name in wider.columns}
-        del self.units[table.columns[self.key]]
-        self.reader = ContextReader(context, wider, self.key, query)
+        named = [condition.label for condition in self.scope.conditions if condition.label]
+        names = (*table.columns, *self.missing_columns(), *named)
+        self.labels = {name: Label.of(name) for name in names if name != table.columns[self.key]}
+        self.reader = ContextReader(
+            context,
+            [name for row in self.rows if (name := self.name(row))],
+            table.columns[self.key],
+            (*table.columns, *(cell for row in table.rows for cell in row if cell), query),
+        )
         # A condition on the names themselves is met by a row's name, whatever is said of it.
         self.conditions = [
             condition
@@ -89,7 +91,7 @@ class AnswerReader:
             if condition.label != table.columns[self.key] and self.is_known(condition)
         ]
         timed = any(len(rows) > 1 for rows in self.rows_of.values())
-        self.records = Records(self.reader, self.units, self.conditions, timed)
+        self.records = Records(self.reader, self.labels.values(), self.conditions, timed)
         # Each row and cell is looked up once.
         self._find = lru_cache(maxsize=None)(self.reader.places.find)
         self._frames = lru_cache(maxsize=None)(self._rows_of_frames)
@@ -200,7 +202,7 @@ class AnswerReader:
         if record is None:
             return look
         name, header = self.name(row), self.table.columns[column]
-        value, unit = read_value(self.table.rows[row][column]), self.units[header]
+        value, unit = read_value(self.table.rows[row][column]), self.labels[header].unit
         said = self.records.said(name, record, header) if len(record.sentences) < _MANY else ()
         for one in said:
             if same_value(value, one.value, unit):
@@ -315,7 +317,7 @@ class AnswerReader:
     def find(self, row: int, column: int) -> list[Span]:
         """Every place of the context that states a cell's value."""
         cell, header = self.table.rows[row][column] or "", self.table.columns[column]
-        return self._find(cell, self.units[header])
+        return self._find(cell, self.labels[header].unit)
 
     def sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
         """Sentences of a record that state a cell, outside the names of entities; some of many."""
@@ -341,12 +343,6 @@ class AnswerReader:
             while place < len(places) and places[place].start < end:
                 yield about.sentence, places[place]
                 place += 1
-
-
-def _with_columns(table: Table, names: Sequence[str]) -> Table:
-    """A table with more columns, which are blank."""
-    blank = [None] * len(names)
-    return Table.of((*table.columns, *names), [(*row, *blank) for row in table.rows], table.title)
 
 
 def kind_of(value: Value) -> str:

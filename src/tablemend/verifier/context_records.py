@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
 from tablemend.values.units import PLAIN, Unit
 from tablemend.verifier.context_text import About, ContextReader
-from tablemend.verifier.context_values import StatedValue, read_sentence
+from tablemend.verifier.context_values import Label, StatedValue, read_sentence
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
 _NAME = 6  # words of the longest name
@@ -72,7 +72,7 @@ class Records:
 
     Args:
         reader: the context.
-        units: what each attribute of the answer and of the query's conditions counts in.
+        labels: the attributes of the answer and of the query's conditions.
         conditions: of the query.
         timed: the answer has a column of the time that tells records of one entity apart.
     """
@@ -80,12 +80,12 @@ class Records:
     def __init__(
         self,
         reader: ContextReader,
-        units: dict[str, Unit],
+        labels: Iterable[Label],
         conditions: Sequence[ScopeCondition],
         timed: bool,
     ) -> None:
         self.reader = reader
-        self.units = units
+        self.labels = {label.name: label for label in labels}
         self.conditions = conditions
         self._timed = timed or any(condition.is_generic for condition in conditions)
         # Each record and sentence is read once: a bound method cannot be cached by itself.
@@ -103,7 +103,7 @@ class Records:
             stated._replace(sure=False)
             if shared or _BOUND.search(self._before(stated.span, span.start))
             else stated
-            for stated in read_sentence(self.reader, sentence)
+            for stated in read_sentence(self.reader, sentence, tuple(self.labels.values()))
         )
 
     def _before(self, place: Span, start: int = 0) -> str:
@@ -182,14 +182,15 @@ class Records:
     def _meet(
         self, entity: str, record: Record, condition: ScopeCondition
     ) -> tuple[bool | None, Breach | None]:
-        unit = self.units.get(condition.label)
+        label = self.labels.get(condition.label)
+        unit = label.unit if label else PLAIN
         values: list[tuple[Value, About]] = []
-        if unit is not None:
-            said = self.said(entity, record, condition.label)
+        if label is not None:
+            said = self.said(entity, record, label.name)
             values += [(one.value, one.about) for one in said if one.plain]
         if condition.is_generic:
             values += self.times(record)
-        answers = [condition.meets(value, unit or PLAIN) for value, _ in values]
+        answers = [condition.meets(value, unit) for value, _ in values]
         if True in answers or False not in answers:
             return (True in answers or None), None
         value, about = values[answers.index(False)]
@@ -218,10 +219,10 @@ class Records:
 
     def _differ(self, entity: str, parts: Sequence[Record]) -> bool:
         """Whether parts give one attribute, or the time, two values."""
-        for label, unit in self.units.items():
-            said = [one for part in parts for one in self.said(entity, part, label)]
+        for label in self.labels.values():
+            said = [one for part in parts for one in self.said(entity, part, label.name)]
             plain = [one.value for one in said if one.plain]
-            if not all(same_value(plain[0], value, unit) for value in plain[1:]):
+            if not all(same_value(plain[0], value, label.unit) for value in plain[1:]):
                 return True
         times = (
             {value.text for part in parts for value, _ in self.times(part)} if self._timed else ()

@@ -1,30 +1,23 @@
-"""A context in prose linked to an answer: which of its sentences speak of which entity."""
+"""A context in prose, read once: its sentences, and which of them speak of which entity."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Literal, NamedTuple
 
-from tablemend.evidence.source import Source
 from tablemend.records import Evidence
-from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
 from tablemend.values.dates import MONTHS, WEEKDAYS
 from tablemend.values.inclusion import MODIFIERS
-from tablemend.values.places import singular
-from tablemend.values.sentences import Span, paragraph_spans
-from tablemend.values.text import clean, tokens_of
+from tablemend.values.places import Places, singular
+from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
+from tablemend.values.text import tokens_of
 from tablemend.values.units import header_unit
-from tablemend.values.words import akin, content_words
+from tablemend.values.words import akin
 from tablemend.verifier.lexicon import LITTLE_WORDS
-from tablemend.verifier.linking import Linking
-from tablemend.verifier.links import Links
-from tablemend.verifier.reading import Reading
 from tablemend.verifier.unknown_names import OPENERS
 
 Bond = Literal["named", "carried", "loose", "unclear"]
@@ -33,13 +26,16 @@ it alone; it may carry on from one, which can support a claim and never contradi
 well name another one ("South had ..."), which decides nothing."""
 
 _LONGEST = 200  # characters of a cell that is looked for whole
+_CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
+_TIME_NAMES = frozenset([*MONTHS, *WEEKDAYS, "i"])
 _PRONOUN = re.compile(r"(?:it|its|he|his|she|her|they|their|the (?:former|latter|same))\b", re.I)
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
+_FULL_STOP = re.compile(  # tried once in a run of letters or marks, not at each of them
+    r"(?:(?<![\w'])(?=[\w'])|(?<![\w')\"%\u201d]))([\w']*+)[)\"%\u201d]*+\.\s+"
+)
 _MODIFIERS = MODIFIERS - {"former", "formerly", "previously", "past", "acting", "post"}
 _FIRST_WORD = re.compile(r"([A-Z][a-z]+)(?='s\b|\u2019s\b| [a-z])")
-_OF_VERBS = ("ing", "ed")
-_CAPITAL = re.compile(r"[a-z] [A-Z][a-z]")
-_NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
+_LITTLE = frozenset("the a an for with in as while when".split())
 
 
 class Token(NamedTuple):
@@ -63,47 +59,75 @@ class About(NamedTuple):
 
 
 class ContextReader:
-    """A context, linked to the rows and columns of one answer as texts are to tables.
+    """A context, indexed for the entities of one answer; the index takes linear time.
 
     Args:
         text: the context.
-        table: the answer, with a column for each attribute that is looked for.
-        key: index of the column that names the rows.
-        query: its words are no foreign names.
+        entities: the names that its sentences may be about.
+        header: of the column of these names.
+        known: further words (of headers and cells) that are no foreign names.
     """
 
-    def __init__(self, text: str, table: Table, key: int = 0, query: str = "") -> None:
+    def __init__(
+        self, text: str, entities: Iterable[str], header: str = "", known: Iterable[str] = ()
+    ) -> None:
         self.text = text
-        self._table, self._key, self._query = table, key, query
-        self._unit = header_unit(table.columns[key])
-        names = (row[key] or "" for row in table.rows if not is_blank(row[key]))
-        self.entities = tuple(dict.fromkeys(map(clean, names)))
-        reading = Reading(text)
-        self.places = reading.places
-        self._linking = Linking(reading, Source((table,)))
-
-    @cached_property
-    def _links(self) -> list[Links]:
-        return [links[0] for links in self._linking.sentence_links]
+        self.places = Places(text)
+        self.entities = tuple(dict.fromkeys(entities))
+        self._unit = header_unit(header)
+        self._known = list(dict.fromkeys((*self.entities, *known)))
 
     # sentences, words, amounts
 
     @cached_property
     def sentences(self) -> list[Span]:
-        """All sentences, in order; none begins inside a cell ("Help! II is ...")."""
-        cells = {clean(cell) for row in self._table.rows for cell in row if cell}
-        marked = [cell for cell in cells if not {".", "!", "?"}.isdisjoint(cell[:_LONGEST])]
-        whole = sorted(span for cell in marked for span in self.places.find(cell))
+        """All sentences, in order; none begins inside a name or cell ("Help! II is ...")."""
+        marked = [one for one in self._known if not {".", "!", "?"}.isdisjoint(one[:_LONGEST])]
+        found = [(span, text[-1] in ".!?") for text in marked for span in self.places.find(text)]
+        whole, ends = (
+            sorted(span for span, _ in found),
+            {one.end + 1 for one, last in found if last},
+        )
         spans: list[Span] = []
-        for span in self._linking.reading.sentences:
+        for span in (part for one in sentence_spans(self.text) for part in self._divide(one)):
             place = bisect_left(whole, Span(span.start, 0)) - 1
             inside = place >= 0 and span.start < whole[place].end
-            goes_on = place >= 0 and spans and spans[-1].end <= whole[place].end + 1
-            if spans and (inside or (goes_on and self.text[span.start].islower())):
+            goes_on = self.text[span.start].islower() and spans and spans[-1].end in ends
+            if spans and (inside or goes_on):
                 spans[-1] = Span(spans[-1].start, span.end)
             else:
                 spans.append(span)
         return spans
+
+    def _divide(self, sentence: Span) -> Iterator[Span]:
+        """A sentence, cut before a name in small letters ("12 points. essendon is ...").
+
+        Behind a cell too, though it looks like an abbreviation ("in Grade F. Next").
+        """
+        start = sentence.start
+        for stop in _FULL_STOP.finditer(self.text, *sentence):
+            small = self.text[stop.end()].islower()
+            is_word = len(stop[1]) > 4 or stop[1][-1:].isdigit()
+            if (
+                stop.end() in self._starts_of_names
+                or (stop.end(1) in self._ends_of_cells and not (small and self._is_capitalised))
+                or (small and is_word and not self._is_capitalised)
+            ):
+                yield Span(start, self.text.index(".", stop.end(1)) + 1)
+                start = stop.end()
+        yield Span(start, sentence.end)
+
+    @cached_property
+    def _starts_of_names(self) -> set[int]:
+        return {span.start for name in self.entities for span in self.places.find(name, self._unit)}
+
+    @cached_property
+    def _ends_of_cells(self) -> set[int]:
+        """Where cells of the answer end, but for single letters, which may be initials."""
+        cells = [
+            one for one in self._known if 1 < len(one) <= _LONGEST and re.search(r"[^\W\d]", one)
+        ]
+        return {span.end for cell in cells for span in self.places.find(cell)}
 
     @cached_property
     def starts(self) -> list[int]:
@@ -151,51 +175,52 @@ class ContextReader:
 
     @cached_property
     def name_spans(self) -> dict[str, list[Span]]:
-        """Where each entity is named: in full, then also by a part of its name alone.
+        """Where each entity is named: in full, or by a last name that is its own.
 
-        What stands inside a longer name does not name the shorter one. Of one that is never named
-        in full (:attr:`partly_named`) the part counts from the beginning.
+        What stands inside a longer name or cell does not name the shorter one. Of one that is
+        never named in full (:attr:`partly_named`) the last name alone counts from the beginning.
         """
-        found = {
-            name: [s for s in self.places.find(name, self._unit) if not self._is_modified(s)]
+        spans = {
+            name: [
+                span
+                for span in self.places.find(name, self._unit)
+                if not self._is_inside(span) and not self._is_modified(span)
+            ]
             for name in self.entities
         }
-        taken = sorted(chain(*found.values()), key=lambda span: (span.start, -span.end))
-        inside, furthest = set(), Span(0, 0)
-        for span in taken:
-            if span.end <= furthest.end and span != furthest:
-                inside.add(span)
-            furthest = max(furthest, span, key=lambda one: one.end)
-        spans = {name: [one for one in own if one not in inside] for name, own in found.items()}
-        for name, part in self._parts:
-            place = bisect_right(taken, part.end, key=_start) - 1
-            is_free = place < 0 or taken[place].end <= part.start
-            if is_free and (not found[name] or found[name][0] < part):
-                spans[name].append(part)
-        return {name: sorted(own) for name, own in spans.items()}
+        taken = sorted(span for own in spans.values() for span in own)
+        for name, own in self._last_names.items():
+            first = spans[name][0].start if spans[name] else -1
+            for span in own:
+                place = bisect_right(taken, Span(span.start, len(self.text))) - 1
+                inside = place >= 0 and span.end <= taken[place].end
+                if span.start > first and not inside:
+                    spans[name].append(span)
+            spans[name].sort()
+        return spans
+
+    def _is_inside(self, name: Span) -> bool:
+        """Whether a place is only a part of a longer cell: "Ann Fay (R) 51%, Bo Lund (D) 49%"."""
+        place = bisect_right(self._longer, Span(name.start, len(self.text))) - 1
+        return place >= 0 and name.end <= self._longer[place].end and name != self._longer[place]
 
     @cached_property
-    def _parts(self) -> list[tuple[str, Span]]:
-        """Where a part stands that only one name has, beside no other capital: "Benedek"."""
-        found = []
-        for link in (cell for links in self._links for cell in links.cells):
-            names = {self._table.rows[row][column] for row, column in link.places}
-            span = Span(link.start, link.end)
-            is_name = all(column == self._key for _, column in link.places)
-            if is_name and not link.full and len(names) == 1 and self._is_alone(span):
-                found.append((clean(names.pop() or ""), span))
-        return found
-
-    def _is_alone(self, span: Span) -> bool:
-        """Whether a place has a capital, and no word beside it that can be of its name has one."""
-        before = self.tokens(Span(max(0, span.start - 40), span.start))
-        word, start, end = before[-1] if before else Token("", 0, 0)
-        gap = self.text[end : span.start]
-        beside = gap in (" ", "-") or (gap == ". " and len(word) == 1)  # "J. Smith"
-        is_common = word in LITTLE_WORDS or word in OPENERS
-        if beside and self.text[start].isupper() and not is_common:
-            return False
-        return self.text[span.start].isupper() and not _NEXT_CAPITAL.match(self.text, span.end)
+    def _longer(self) -> list[Span]:
+        """Places of cells that hold a name and more."""
+        names = {tokens_of(name).words for name in self.entities} - {()}
+        sizes = {len(name) for name in names}
+        found: list[Span] = []
+        for text in self._known:
+            words = tokens_of(text).words if len(text) <= _LONGEST else ()
+            runs = (
+                words[start : start + size]
+                for size in sizes
+                if size < len(words)
+                for start in range(len(words) - size + 1)
+            )
+            if not names.isdisjoint(runs):
+                found += self.places.find(text)
+        return sorted(found)
 
     def _is_modified(self, span: Span) -> bool:
         """Whether the word before makes another thing of a name: "South Melbourne"."""
@@ -206,44 +231,47 @@ class ContextReader:
 
     @cached_property
     def partly_named(self) -> frozenset[str]:
-        """Entities of which only a part of the name stands in the text: "Harden"."""
-        parts = {name for name, _ in self._parts}
-        return frozenset(name for name in parts if not self.places.find(name, self._unit))
-
-    # attributes
+        """Entities of which only the last name stands in the text: "Harden"."""
+        return frozenset(
+            name
+            for name, spans in self.name_spans.items()
+            if spans and not self.places.find(name, self._unit)
+        )
 
     @cached_property
-    def _labels(self) -> list[tuple[Span, str]]:
-        """Where attributes are named, and which: by the last word of their name, or in other words.
+    def _last_names(self) -> dict[str, list[Span]]:
+        """Places of the last word of a name alone, where it can be nobody else's.
 
-        As far as the name is spelled out.
+        It must be written with a capital, belong to one entity, and never stand behind another
+        capital: "Benedek" once Karl Benedek is known, unless there is an Anna Benedek.
         """
-        found: list[tuple[Span, str]] = []
-        columns, plain = self._table.columns, self._linking.reading.plain
-        for link in (link for links in self._links for link in links.columns):
-            names = {columns[column] for column in link.columns}
-            if len(names) > 1 or columns[self._key] in names:
+        counts = Counter(word for name in self.entities for word in set(tokens_of(name).words))
+        found: dict[str, list[Span]] = {}
+        for name in self.entities:
+            words = tokens_of(name).words
+            last = words[-1] if words else ""
+            if not 2 <= len(words) <= 4 or counts[last] > 1 or len(last) < 3 or not last.isalpha():
                 continue
-            (name,) = names
-            said, wanted = tokens_of(plain[link.start : link.end]).words, content_words(name)
-            named = bool(said and wanted) and akin(said[-1], wanted[-1])
-            if not said or (not named and (link.coverage < 1 or said[-1].endswith(_OF_VERBS))):
-                continue  # "the scoring total" names no points
-            spelled = re.compile(rf"{re.escape(name.lower())}(?!\w)")
-            whole = spelled.search(plain, max(0, link.start - len(name)), link.end + len(name))
-            overlaps = whole and whole.start() < link.end and link.start < whole.end()
-            start, end = whole.span() if whole and overlaps else (link.start, link.end)
-            if not found or found[-1][0].end <= start:
-                found.append((Span(start, end), name))
+            if not all(word[:1].isupper() for word in name.split()):
+                continue  # "Stade de France" is not called "France"
+            alone: list[Span] = []
+            for span in self.places.find(last):
+                before = self._capital_before(span)
+                if not self.text[span.start].isupper() or (before and before not in words):
+                    alone = []
+                    break
+                if not before and self.text[span.start - 1 : span.start] != "-":
+                    alone.append(span)
+            found[name] = alone
         return found
 
-    def labels_in(self, sentence: int) -> Sequence[tuple[Span, str]]:
-        """The places in a sentence that name attributes, in order."""
-        start, end = self.sentences[sentence]
-        low, high = (
-            bisect_left(self._labels, at, key=lambda one: one[0].start) for at in (start, end)
-        )
-        return self._labels[low:high]
+    def _capital_before(self, span: Span) -> str:
+        """The word with a capital directly before a place; empty where there is none."""
+        before = self.tokens(Span(max(0, span.start - 40), span.start))
+        word, start, end = before[-1] if before else Token("", 0, 0)
+        gap = self.text[end : span.start]
+        beside = gap == " " or (gap == ". " and len(word) == 1)  # "J. Smith"
+        return word if beside and self.text[start].isupper() and word not in _LITTLE else ""
 
     # which sentences speak of which entity
 
@@ -290,14 +318,6 @@ class ContextReader:
         return not (is_common or word in self._small_words or word in self._vocabulary)
 
     @cached_property
-    def _vocabulary(self) -> frozenset[str]:
-        """The words of the answer and the query, and those that name nothing or a time."""
-        cells = (cell for row in self._table.rows for cell in row if cell)
-        texts = (*self._table.columns, *cells, self._query)
-        known = frozenset(word for text in texts for word in tokens_of(text).words)
-        return known.union(LITTLE_WORDS, MONTHS, WEEKDAYS)
-
-    @cached_property
     def _small_words(self) -> frozenset[str]:
         """Words that the text writes without a capital somewhere."""
         return frozenset(re.findall(r"(?<![\w'\u2019-])[a-z][\w'\u2019-]+", self.text))
@@ -330,17 +350,15 @@ class ContextReader:
     @cached_property
     def _is_capitalised(self) -> bool:
         """Whether names can be seen by their capitals; not in a text of small letters."""
-        letters = [name[0] for name in self.entities if name[0].isalpha() and name in self.text]
+        letters = [name[0] for name in self.entities if name[:1].isalpha() and name in self.text]
         if letters:
-            return any(map(str.isupper, letters))
-        return _CAPITAL.search(self.text) is not None
+            return 2 * sum(map(str.isupper, letters)) > len(letters)
+        return 4 * len(_CAPITALS.findall(self.text)) >= 6 * self.text.count(". ")
 
     @cached_property
-    def _foreign(self) -> list[Span]:
-        """Names that neither the answer nor the query has."""
-        names = sorted(chain.from_iterable(links.unknown_names for links in self._links))
-        known = self._vocabulary
-        return [n for n in names if not known.issuperset(tokens_of(self.text[slice(*n)]).words)]
+    def _vocabulary(self) -> frozenset[str]:
+        words = {word for text in self._known for word in tokens_of(text).words}
+        return frozenset(words) | _TIME_NAMES | LITTLE_WORDS
 
     def names_foreign(self, sentence: int) -> bool:
         """Whether a sentence has a name that the answer does not have, so a subject of its own.
@@ -350,9 +368,15 @@ class ContextReader:
         return not self._is_capitalised or self.has_foreign(self.sentences[sentence])
 
     def has_foreign(self, span: Span) -> bool:
-        """Whether a name stands in a place that the answer and query do not have."""
-        place = bisect_left(self._foreign, span.start, key=_start)
-        return place < len(self._foreign) and self._foreign[place].start < span.end
+        """Whether words with a capital stand in a place that the answer and query do not have."""
+        for match in _CAPITALS.finditer(self.text, *span):
+            if match.start() == span.start and not re.match(
+                r" [A-Z][a-z]", self.text[match.end() :][:3]
+            ):
+                continue  # any word has a capital there, but "Feadeas Works" is a name
+            if not self._vocabulary.issuperset(tokens_of(match[0]).words):
+                return True
+        return False
 
 
 def _start(one: Span | Token) -> int:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from tablemend.values.places import singular
 from tablemend.values.sentences import Span
-from tablemend.values.words import LITTLE_WORDS
+from tablemend.values.text import tokens_of
+from tablemend.values.units import Unit, header_unit
+from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.wordings import any_of, words_of
 
@@ -46,6 +49,29 @@ _EDGE_WORDS = words_of("edges")
 _PART = re.compile(r"[^\W_]+|[^\s,;:.!?]")  # a word, or a mark that does not part words
 
 
+class Label(NamedTuple):
+    """An attribute as a text may name it.
+
+    Attributes:
+        name: the column's name, or the query's word for it.
+        forms: runs of words that name it, with and without what stands in brackets.
+        unit: what the name states.
+    """
+
+    name: str
+    forms: tuple[tuple[str, ...], ...]
+    unit: Unit
+
+    @classmethod
+    def of(cls, name: str) -> Label:
+        """The label of a column."""
+        texts = (name, _BRACKETS.sub(" ", name))
+        forms = [tuple(map(singular, tokens_of(text).words)) for text in texts]
+        forms.append(tuple(content_words(name)))
+        forms = [form for form in forms if form and not _FUNCTION_WORDS.issuperset(form)]
+        return cls(name, tuple(dict.fromkeys(forms)), header_unit(name))
+
+
 class Piece(NamedTuple):
     """An attribute or an entity in a sentence; ``label`` is empty for an entity."""
 
@@ -72,16 +98,15 @@ Found = tuple[Span, bool] | None
 """A value and whether it is plain."""
 
 
-def read_sentence(reader: ContextReader, sentence: int) -> Iterator[StatedValue]:
-    """Everything that a sentence states of attributes."""
+def read_sentence(
+    reader: ContextReader, sentence: int, labels: Sequence[Label]
+) -> Iterator[StatedValue]:
+    """Everything that a sentence states of these attributes."""
     span, text = reader.sentences[sentence], reader.text
     names = [place for place, _ in reader.names_in(sentence)]
-    labels = (
-        Piece(*place, label)
-        for place, label in reader.labels_in(sentence)
-        if not any(place.start < name.end and name.start < place.end for name in names)
+    pieces = sorted(
+        [*(Piece(*place, "") for place in names), *_find_labels(reader, span, labels, names)]
     )
-    pieces = sorted([*(Piece(*place, "") for place in names), *labels])
     pieces = [
         piece
         for piece, after in zip(pieces, [*pieces[1:], Piece(0, 0, "")], strict=False)
@@ -95,6 +120,41 @@ def read_sentence(reader: ContextReader, sentence: int) -> Iterator[StatedValue]
             if found is not None:
                 taken = max(taken, found[0].end)
                 yield StatedValue(piece.label, *found)
+
+
+def _find_labels(
+    reader: ContextReader, sentence: Span, labels: Sequence[Label], names: Sequence[Span]
+) -> Iterator[Piece]:
+    """Where attributes are named: as they are spelled, in the same words, in forms of them.
+
+    A word belongs to one of them, the longest first.
+    """
+    tokens, text = reader.tokens(sentence), reader.text
+    free = [not any(name.start <= token.start < name.end for name in names) for token in tokens]
+    forms = [(form, label.name) for label in labels for form in label.forms]
+    forms.sort(key=lambda one: -len(one[0]))
+    found: set[str] = set()
+    for step in ("spelled", "same", "akin"):
+        same: Callable[[str, str], bool] = akin if step == "akin" else str.__eq__
+        for form, label in forms:
+            if step == "akin" and label in found:
+                continue
+            for place in range(len(tokens) - len(form) + 1):
+                run = range(place, place + len(form))
+                if not all(free[i] and same(tokens[i].word, form[i - place]) for i in run):
+                    continue
+                start, end = tokens[place].start, tokens[run[-1]].end
+                whole = start + len(label)
+                if (
+                    text[start:whole].lower() == label.lower()
+                    and not text[whole : whole + 1].isalnum()
+                ):
+                    end = max(end, whole)  # "completion %", "Length (m)"
+                elif step == "spelled":
+                    continue
+                free[run.start : run.stop] = [False] * len(form)
+                found.add(label)
+                yield Piece(start, end, label)
 
 
 class _Segment:

@@ -200,7 +200,7 @@ class Reading:
     def __init__(self, text: str) -> None:
         self.text = text
         self.plain = align(text)
-        self.places = Places(text)
+        self._places = Places(text)
 
     @cached_property
     def sentences(self) -> tuple[Span, ...]:
@@ -230,7 +230,7 @@ class Reading:
         for match in _CLOCK.finditer(self.plain):
             if clock := _clock(match):
                 found.append(Moment(match.start(), match.end(), "clock", (clock,)))
-        for date in self.places.dates:
+        for date in self._places.dates:
             found.append(_dated(date.readings, date.start, date.end))
         for match in _QUARTER.finditer(self.plain):
             found.append(Moment(match.start(), match.end(), "quarter", (_quarter(match),)))
@@ -264,7 +264,7 @@ class Reading:
     def _second_days(self) -> list[Moment]:
         """Days that share the month before them: the 20 of "June 19 and 20"."""
         found = []
-        for date in self.places.dates:
+        for date in self._places.dates:
             match = _SECOND_DAY.match(self.plain, date.end)
             readings = [reading for reading in date.readings if len(reading) in (7, 10)]
             if match and readings and readings[0].startswith("--") and 0 < int(match[1]) <= 28:
@@ -281,7 +281,7 @@ class Reading:
         found = {}
         clocks += [(second.start, second.end) for second in self._second_days]
         clocks.sort()
-        for stated in self.places.numbers:
+        for stated in self._places.numbers:
             if self.plain[stated.end : stated.end + 1] == "+" or (
                 stated.start and self.plain[stated.start - 1] == "+"
             ):
