@@ -2,10 +2,10 @@
 
     python benchmarks/user_texts.py [--verifier program] [--split dev] [--show]
 
-Forty texts over ten ordinary tables (tests/data/user_texts), half of them right, half with one to
-four labelled errors: NUM, CMP, TMP; REL for the number or name of another row or column; ATT for a
-text, a unit or a thing that the table does not give. Five tables are the dev split, to tune on; the
-others are the test split, to be looked at once. A flagged claim is wrong where a labelled error
+Eighty texts over twenty ordinary tables (tests/data/user_texts), half right, half with one to four
+labelled errors: NUM, CMP, TMP; REL for the number or name of another row or column; ATT for a
+text, a unit or a thing that the table does not give. Fifteen tables are the dev split, to tune on;
+five are the test split, to be looked at once. A flagged claim is wrong where a labelled error
 lies in it; the second figures look at the words said to be at fault instead of the whole claim.
 """
 
