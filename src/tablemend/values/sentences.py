@@ -18,6 +18,7 @@ _BEGINNING = re.compile(
 _AFTER_UNIT = re.compile(
     r"\d ?(?:[kcm]?m|k?g|lbs?|mi|ft|yds?|s|min|h|hrs?|pp|pg|f?L)\.(\s+)(?=[A-Z][a-z]|[A-Z]\b)"
 )
+_ITEM = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,3}[.)])[ \t]+", re.M)
 LONGEST_SENTENCE = 1_200
 """Characters; what has no end within them is no sentence, and linking its words to one another
 would take time without bound."""
@@ -38,8 +39,7 @@ def sentence_spans(text: str) -> list[Span]:
     """
     spans: list[Span] = []
     joined = False
-    for boundary in get_sentence_boundaries("en", text):
-        start, end = boundary["start_index"], boundary["end_index"]
+    for start, end in _boundaries(text):
         said = text[start:end]
         start += len(said) - len(said.lstrip())
         end -= len(said) - len(said.rstrip())
@@ -52,6 +52,18 @@ def sentence_spans(text: str) -> list[Span]:
         # "Approx." and "Vol." before a number are no sentences.
         joined = " " not in text[start:end] and text[end - 1] == "." and "\n" not in said
     return spans
+
+
+def _boundaries(text: str) -> Iterator[Span]:
+    """Sentences and line breaks; the sentences of a list's item one by one."""
+    items = [match.span() for match in _ITEM.finditer(text)]
+    starts = [(0, 0), *items]
+    ends = [start for start, _ in items] + [len(text)]
+    for (start, words), stop in zip(starts, ends, strict=True):
+        for boundary in get_sentence_boundaries("en", text[words:stop]):
+            end = words + boundary["end_index"]
+            yield Span(start, end)
+            start = end
 
 
 def _divide(text: str, start: int, end: int) -> Iterator[Span]:

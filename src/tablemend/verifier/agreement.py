@@ -36,8 +36,12 @@ def compare(amount: Amount, cell: Number, unit: Unit) -> Agreement:
         cell: the number in the cell.
         unit: what the cell counts in beyond what it says itself.
     """
-    if not same_currency(amount.number.unit.currency, cell.unit.currency or unit.currency):
+    stated, money = amount.number.unit, cell.unit.currency or unit.currency
+    if not same_currency(stated.currency, money):
         return _other_unit(amount, cell)
+    symbol = cell.unit.symbol or unit.symbol
+    if (stated.currency and symbol and not money) or (money and stated.symbol and not symbol):
+        return "apart"
     values = _candidates(amount, cell, unit)
     if not values:
         return _other_unit(amount, cell)

@@ -44,6 +44,7 @@ _PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
 _REACH = 6
 _CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
 _NEAR = 0.05
+_BEYOND = frozenset("over under above below short ahead behind".split())
 _JUST = frozenset("just slightly barely".split())
 _HEDGING = _JUST | frozenset(
     "about around nearly almost over under more less than approximately roughly some the".split()
@@ -147,6 +148,8 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
     for stated, heading in beside:
         if heading is None or not timed.isdisjoint(range(stated.first, stated.last)):
             continue
+        if is_difference(frame, stated):
+            continue
         if heading.first >= stated.last and heading in hedged and not hedge_of(frame, stated):
             continue  # "three phones cost more than $500"
         if heading.first <= stated.first < heading.last:
@@ -201,7 +204,7 @@ def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
             continue
         if stated.amount.number.percent and column.kind == "number" and not column.percent:
             continue  # a share of the column's amount
-        if not column.measured or column.kind in ("score", "date", "span"):
+        if not column.measured or column.kind in ("score", "date", "span", "time"):
             continue
         if column.index == frame.view.key and heading.first >= stated.last:
             continue  # "6 regions" are counted
@@ -245,6 +248,31 @@ def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
         return None
     found = [c.index for c in frame.view.columns if c.adds_up and unit in c.units]
     return ColumnMention(stated.first, stated.first, found[0], 0.6) if len(found) == 1 else None
+
+
+def is_difference(frame: Frame, stated: StatedNumber) -> bool:
+    """Whether a number says by how much: "33 g less than", "lower than B by 8.4", "for $5 more"."""
+    if is_margin(frame.reading.plain, stated.amount):
+        return True
+    words = frame.words
+    by = words[stated.first - 1 : stated.first] == ("by",)
+    if by and not _BEYOND.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
+        return True
+    for cue in frame.cues:
+        first, last = frame.token_range(cue.start, cue.end)
+        if by and cue.sense in ("rise", "fall") and last == stated.first - 1:
+            return True
+        if cue.kind != "comparative" or not cue.direction:
+            continue
+        if by and last < stated.first:
+            return "than" in words[first : stated.first]
+        if 0 <= first - stated.last <= 2:
+            between = words[stated.last : first]
+            apart = "," in frame.between(stated.last - 1, first)
+            ends = last < len(words) and "," in frame.between(last - 1, last)  # "for $5 more, B"
+            than = "than" in words[first : last + 3] or (ends and not between)
+            return than and not apart and "with" not in between and "or" not in between
+    return False
 
 
 def is_margin(plain: str, amount: Amount) -> bool:

@@ -23,10 +23,10 @@ from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
 from tablemend.values.units import CURRENCIES
 from tablemend.verifier.agreement import Agreement, compare
-from tablemend.verifier.amounts import counts_names, fits, holds, is_margin
+from tablemend.verifier.amounts import counts_names, fits, holds, is_difference
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
-from tablemend.verifier.frame import Frame
+from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
@@ -126,7 +126,7 @@ class Lookups:
         among = self._of_unit(stated)
         yield from self._extremes(stated, own, entities, among)
         yield from self._derived(stated, own, entities, among)
-        if self._is_difference(stated):
+        if is_difference(self.frame, stated):
             return
         columns = self._columns(place, among)
         for entity in entities:
@@ -145,33 +145,13 @@ class Lookups:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
                 yield self._candidate(stated, features, outcome, cells)
 
-    def _is_difference(self, stated: StatedNumber) -> bool:
-        """Whether a number says by how much: "33 g less than", "lower than B by 8.4"."""
-        if is_margin(self.frame.reading.plain, stated.amount):
-            return True
-        words = self.frame.words
-        by = words[stated.first - 1 : stated.first] == ("by",)
-        if by and not _APART.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
-            return True
-        for cue in self.frame.cues:
-            first, last = self.frame.token_range(cue.start, cue.end)
-            if by and cue.sense in ("rise", "fall") and last == stated.first - 1:
-                return True
-            if cue.kind != "comparative" or not cue.direction:
-                continue
-            if by and last < stated.first:
-                return "than" in words[first : stated.first]
-            if 0 <= first - stated.last <= 2:
-                between = words[stated.last : first]
-                apart = "," in self.frame.between(stated.last - 1, first)
-                than = "than" in words[first : last + 3]
-                return than and not apart and "with" not in between and "or" not in between
-        return False
-
     def _of_unit(self, stated: StatedNumber) -> tuple[int, ...]:
         """The columns whose header says that they count in the unit of a number, or else all."""
-        wanted = UNIT_TERMS.get(stated.amount.number.unit.symbol, frozenset())
-        columns = self.view.columns
+        unit, columns = stated.amount.number.unit, self.view.columns
+        wanted = UNIT_TERMS.get(unit.symbol, frozenset())
+        if unit.currency:
+            money = [c for c in self._value_columns if not _MONEY.isdisjoint(columns[c].units)]
+            return tuple(money) or self._value_columns
         found = [c for c in self._value_columns if not wanted.isdisjoint(columns[c].terms)]
         return tuple(found) or self._value_columns
 
@@ -338,6 +318,8 @@ class Lookups:
             truth = None  # "41 goals" beside a column of points
         if truth is False and counts_names(self.frame, stated):
             truth = None  # "four invoices"
+        if truth is False and amount.number.unit.symbol in TIME_UNITS and self._is_timetable:
+            truth = None  # "34 minutes", from one time to another
         features = [*features, *self._context]
         error: ClaimError = "NUM"
         if outcome == "unit":
@@ -365,6 +347,11 @@ class Lookups:
             expected if len(expected) <= 3 else (),
             _reason(self.frame.reading.text[amount.start : amount.end], truth, expected),
         )
+
+    @cached_property
+    def _is_timetable(self) -> bool:
+        """Whether rows have several dates or times of day, whose distance a text can state."""
+        return sum(c.kind in ("date", "time") for c in self.view.columns) > 1
 
     def _error(self, amount: Amount, cells: Sequence[tuple[int, int]]) -> ClaimError:
         """REL or TMP where another row of the column has the value: the row is the smaller edit."""
@@ -542,9 +529,13 @@ class Lookups:
         dated = [c for c in self.view.columns if c.kind in kinds or (c.temporal and not clock)]
         named = {h.column for h in self.frame.headings}
         dated.sort(key=lambda column: column.index not in named)
-        for entity in self._entities((first, last), None):
-            if not entity.filters and not entity.carried:
-                continue
+        entities = [
+            one for one in self._entities((first, last), None) if one.filters or one.carried
+        ]
+        rows = [row for entity in entities for row in entity.rows[:_MANY]]
+        given = any(self._same_period((r, c.index), moment.readings) for r in rows for c in dated)
+        bounded = self.frame.words[max(0, first - 1) : first] in _AROUND
+        for entity in entities:
             for column in dated[:_COLUMNS]:
                 if any(f.column == column.index for f in entity.filters):
                     continue
@@ -555,6 +546,8 @@ class Lookups:
                 features = [*self._heading_features(column.index, (first, last)), *entity.features]
                 features.append("only date" if len(dated) == 1 else "several dates")
                 truth = any(outcome for outcome in outcomes)
+                if clock and not truth and (given or bounded or entity.carried):
+                    continue  # "leaves at 17:10, calls at B, arrives at 18:24"
                 kept = [c for c, o in zip(cells, outcomes, strict=True) if o is truth]
                 yield candidate(truth, features, kept)
 
@@ -699,6 +692,7 @@ class Lookups:
             and (f.last <= place[0] or place[1] <= f.first)
             and (column is None or f.column != column)
             and not f.bound
+            and "than" not in self.frame.words[place[1] : f.first]  # "at $999 it costs more than B"
             and not any(a.first < f.last and f.first < a.last for a in self._plain_amounts)
         ]
         gaps = {id(f): self._gap((f.first, f.last), place) for f in free}
@@ -802,6 +796,9 @@ class Lookups:
     def _relation(self, name: str, span: tuple[int, int], place: tuple[int, int]) -> list[str]:
         words, breaks, numbers, side = self._gap(span, place)
         found = [f"{name} {side} {bucket(words)}"]
+        low, high = sorted((span, place))
+        if "than" in self.frame.words[low[1] : high[0]]:
+            found.append(f"{name} {side} than")
         if breaks:
             found.append(f"{name} {side} break {min(breaks, 2)}")
         if numbers:
@@ -857,8 +854,8 @@ _EXTREME = frozenset(
     "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum "
     "minimum max min up range ranging ranged ranges reaching reach reached top as much".split()
 )
+_AROUND = {(word,) for word in ("before", "after", "until", "by", "around", "about", "past")}
 _MONEY = frozenset(CURRENCIES.values())
-_APART = frozenset("over under above below short ahead behind".split())
 _WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
 _SMALL = frozenset(
     "start end of was is were are had has have with for by in at on to from than the a an and as "

@@ -123,7 +123,7 @@ class TextVerifier:
                     if inside:
                         candidates.append(candidate)
                 elif (candidate.start < end and start < candidate.end) or (
-                    claim.kind == "comparative" and inside
+                    claim.kind == "comparative" and inside and candidate.error != "NUM"
                 ):
                     candidates.append(candidate)
         return [candidates for candidates in own.values() if candidates]

@@ -31,7 +31,7 @@ _COMPARED = re.compile(
 """What leads to the period of a comparison; a mere "above 120 in 2021" is a bound."""
 _EXCEPT = re.compile(
     r"\b(?:except(?:ing)?(?: for)?|excluding|apart from|aside from|other than|save for|bar"
-    r"|with the exception of)(?:\s+(?:in|for|during|on|the))*\s*$"
+    r"|outside(?: of)?|with the exception of)(?:\s+(?:in|for|during|on|the))*\s*$"
 )
 _BUT = re.compile(
     r"\b(?:all|every|each|any)(?:\s+[\w-]+){0,3}\s+but(?:\s+(?:in|for|during|on|the))*\s*$"

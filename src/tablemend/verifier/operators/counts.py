@@ -32,6 +32,7 @@ _NO_COUNT_AFTER = frozenset(
     "more less fewer higher lower greater better worse longer shorter later earlier ahead behind "
     "above below percent million billion th st nd rd under over".split()
 )
+_ROWS = 100  # nobody counts thousands in a table of twenty rows
 _NUMBERING = frozenset(
     "number no week round episode series season stage class section group top".split()
 )
@@ -53,7 +54,7 @@ def _can_count(frame: Frame, stated: StatedNumber) -> bool:
     if amount.number.unit.symbol not in ("", *TIME_UNITS) or stated.value < 0:
         return False
     after, before = _beside(frame, stated)
-    whole = stated.value == int(stated.value)
+    whole = stated.value == int(stated.value) and stated.value < _ROWS + 5 * len(frame.rows)
     return whole and after not in _NO_COUNT_AFTER and before not in _NUMBERING
 
 
@@ -143,7 +144,8 @@ def _scopes(
     if len(free) > len(inside):
         scopes.append(free)
     if len(inside) > 1:
-        scopes.append([f for f in inside if f.first > stated.first])
+        behind = [f for f in inside if f.first > stated.first]
+        scopes += [behind, behind[:1]]
         scopes.append([f for f in inside if f.last <= stated.first])
     return {tuple(map(id, scope)): scope for scope in scopes}.values()
 

@@ -56,7 +56,7 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     quality = QUALITIES.get(sense, Quality())
     found: list[tuple[ColumnIndex, frozenset[int], tuple[str, ...]]] = []
     for heading in frame.headings:
-        if heading.first < last and first < heading.last:
+        if (heading.first < last and first < heading.last) or frame.exception(heading.first):
             continue
         rate = frame.words[max(0, heading.first - 1) : heading.first]
         if rate in (("a",), ("an",), ("per",)) and any(

@@ -162,6 +162,7 @@ def changes(slots: Slots) -> Iterator[Computed]:
             if slots.view.columns[h.column].measured
             and not slots.view.columns[h.column].temporal
             and not (h.first < last and first < h.last)  # a column "Growth"
+            and not frame.exception(h.first)
         ]
         named.sort(key=lambda h: first - h.last if h.last <= first else 100 + h.first)
         for heading in named[:1]:
