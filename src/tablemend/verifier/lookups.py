@@ -383,8 +383,10 @@ class Lookups:
         number = self._number(*cell)
         if number is None or not number.value or not amount.value:
             return "off zero"
-        ratio = abs(float(amount.value) / float(number.value))
-        ratio = max(ratio, 1 / ratio) if ratio else 1e9
+        place = self.view.source(*cell)
+        scale = float(self.grid.unit(*place).scale) if place and number.unit.scale == 1 else 1.0
+        ratios = [abs(float(amount.value) / float(number.value)) / by for by in (1.0, scale)]
+        ratio = min(max(one, 1 / one) if one else 1e9 for one in ratios)
         return (
             f"off {'1.2' if ratio < 1.2 else '2' if ratio < 2 else '10' if ratio < 10 else '1000'}"
         )
@@ -522,9 +524,10 @@ class Lookups:
 
         if self.view.turned:
             return
-        if self.grid.number == 0:
-            yield candidate(known, ["period anywhere"], ())
         clock = moment.kind == "clock"
+        bounded = clock and self.frame.words[max(0, first - 1) : first] in _AROUND
+        if self.grid.number == 0 and not bounded:
+            yield candidate(known, ["period anywhere"], ())
         kinds = ("time",) if clock else ("date", "span")
         dated = [c for c in self.view.columns if c.kind in kinds or (c.temporal and not clock)]
         named = {h.column for h in self.frame.headings}
@@ -534,7 +537,6 @@ class Lookups:
         ]
         rows = [row for entity in entities for row in entity.rows[:_MANY]]
         given = any(self._same_period((r, c.index), moment.readings) for r in rows for c in dated)
-        bounded = self.frame.words[max(0, first - 1) : first] in _AROUND
         for entity in entities:
             for column in dated[:_COLUMNS]:
                 if any(f.column == column.index for f in entity.filters):
@@ -546,7 +548,8 @@ class Lookups:
                 features = [*self._heading_features(column.index, (first, last)), *entity.features]
                 features.append("only date" if len(dated) == 1 else "several dates")
                 truth = any(outcome for outcome in outcomes)
-                if clock and not truth and (given or bounded or entity.carried):
+                by_key = "row by key" in entity.features
+                if clock and not truth and (given or bounded or not by_key):
                     continue  # "leaves at 17:10, calls at B, arrives at 18:24"
                 kept = [c for c, o in zip(cells, outcomes, strict=True) if o is truth]
                 yield candidate(truth, features, kept)

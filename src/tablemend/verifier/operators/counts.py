@@ -22,6 +22,7 @@ from tablemend.verifier.operators.slots import (
     where,
 )
 from tablemend.verifier.row_filter import RowFilter, range_set, within
+from tablemend.verifier.views import ColumnIndex
 from tablemend.verifier.vocabulary import (
     DISTINCT,
     EMPTY,
@@ -99,8 +100,11 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
         unread = _unread(frame, used, frame.clause(stated.first))
         rows = within(scope, frame.rows)
         kinds: list[tuple[str, int]] = [("rows", len(rows))]
-        if noun is not None and noun.column != slots.view.key:
-            values = {slots.view.cell(row, noun.column).casefold() for row in rows} - {""}
+        column = slots.view.columns[noun.column] if noun else None
+        if column is not None and column.adds_up and not distinct:  # "four worked overtime"
+            kinds.append(("rows with some", sum(column.ordered.of.get(row, 0) > 0 for row in rows)))
+        elif column is not None and column.index != slots.view.key:
+            values = {column.cell(row).casefold() for row in rows} - {""}
             kinds += [("different values", len(values))] if len(values) != len(rows) else []
         named = (f for f in scope if f.column == slots.view.key and not f.members)
         single = any(len(f.rows) == 1 for f in named)
@@ -117,11 +121,18 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
                     *slots.describe("of", scope, (stated.first, stated.last)),
                 ),
                 slots.cells(rows, noun.column if noun else slots.view.key),
-                number_of(number, kind.removesuffix("s")) + where(frame, scope),
+                _counted_as(kind, number, column) + where(frame, scope),
                 (stated.first, stated.last),
                 (str(number),) if (number == 1) != after.endswith("s") else (),
                 "NUM",
             )
+
+
+def _counted_as(kind: str, number: int, column: ColumnIndex | None) -> str:
+    """How a reason says what was counted."""
+    if kind == "rows with some" and column is not None:
+        return f"{number_of(number)} with some {column.header}"
+    return number_of(number, kind.removesuffix("s"))
 
 
 def _counted(slots: Slots, noun: ColumnMention, stated: StatedNumber) -> list[str]:
@@ -138,7 +149,12 @@ def _scopes(
 ) -> Iterable[Sequence[RowFilter]]:
     """What can narrow the counted rows down: the names of the clause, all, or one side's."""
     first, last = slots.frame.clause(stated.first)
-    free = [f for f in slots.conditions if not f.used & tokens]
+    amounts = {c.index for c in slots.view.columns if c.adds_up}
+    free = [
+        f
+        for f in slots.conditions
+        if not f.used & tokens and (f.rows or f.bound or f.column not in amounts)
+    ]
     inside = [f for f in free if first <= f.first and f.last <= last]
     scopes = [inside]
     if len(free) > len(inside):

@@ -289,6 +289,7 @@ def _change_amounts(
             tokens & change.used
             or stated.amount.role != "value"
             or counts_rows(slots.frame, stated)
+            or slots.frame.clause(stated.first) != slots.frame.clause(min(change.used))
         ):
             continue
         percent = stated.amount.number.percent

@@ -23,6 +23,7 @@ def together(slots: Slots) -> Iterator[Computed]:
     frame = slots.frame
     for first, last in {(0, len(frame.words)), *frame.clauses}:
         named = [f for f in slots.filters if first <= f.first and f.last <= last]
+        named = [f for f in named if "than" not in frame.words[named[0].last : f.first]]
         if len({f.column for f in named}) < 2 or len(named) > _MOST:
             continue
         rows = within(named, frame.rows)
