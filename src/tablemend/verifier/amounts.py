@@ -44,6 +44,7 @@ _PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
 _REACH = 6
 _CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
 _NEAR = 0.05
+_LATER = frozenset("later earlier apart afterwards".split())
 _BEYOND = frozenset("over under above below short ahead behind".split())
 _JUST = frozenset("just slightly barely".split())
 _HEDGING = _JUST | frozenset(
@@ -252,9 +253,10 @@ def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
 
 def is_difference(frame: Frame, stated: StatedNumber) -> bool:
     """Whether a number says by how much: "33 g less than", "lower than B by 8.4", "for $5 more"."""
-    if is_margin(frame.reading.plain, stated.amount):
-        return True
     words = frame.words
+    later = words[stated.last : stated.last + 2]
+    if is_margin(frame.reading.plain, stated.amount) or not _LATER.isdisjoint(later):
+        return True
     by = words[stated.first - 1 : stated.first] == ("by",)
     if by and not _BEYOND.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
         return True

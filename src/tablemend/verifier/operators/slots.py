@@ -105,6 +105,7 @@ class Slots:
         for f in filters:
             side = "before" if f.last <= words[0] else "behind"
             gap = range(f.last, words[0]) if side == "before" else range(words[1], f.first)
+            apart = (f.last - 1, words[0]) if side == "before" else (words[1] - 1, f.first)
             verb = " the verb" if any(place in gap for place in self.frame.verbs) else ""
             word = self.frame.words[f.first - 1] if f.first else ""
             if word in ("the", "a", "an") and f.first > 1:
@@ -121,6 +122,8 @@ class Slots:
                 found.add(f"{name} {'bounded' if f.bound else 'of no row'}")
             if self.frame.clause(f.first) != self.frame.clause(words[0]):
                 found.add(f"{name} in another clause")
+            elif any("," in self.frame.between(place, place + 1) for place in range(*apart)):
+                found.add(f"{name} across a comma")
         return sorted(found)
 
     def splits(
