@@ -49,6 +49,8 @@ _PERIOD = re.compile(
     re.I,
 )
 
+_FULL_YEAR = re.compile(r"(?:(?:fy|full[ -]year|fiscal year|year) ?'?(?:\d\d|\d{4})?|\d{4})", re.I)
+_PART_OF_YEAR = re.compile(r"(?:q[1-4]|h[12]|(?:first|second|third|fourth) quarter)\b", re.I)
 _COSTS = re.compile(
     r"\b(?:costs?|expenses?|expenditures?|tax(?:es)?|interest|depreciation|amorti[sz]ation|charges?"
     r"|loss(?:es)?|provisions?|deductions?|payments?|outflows?|purchases?|fees?|withheld)\b",
@@ -346,6 +348,9 @@ class Grid:
             return False
         if any(names_total_column(label) and not names_average(label) for label in path):
             return True
+        if _FULL_YEAR.fullmatch(path[-1]):
+            parts = sum(bool(_PART_OF_YEAR.match(own[-1])) for own in self._layout.paths)
+            return parts > 1
         return names_average(path[-1]) and averages_columns(
             (self._numbers(part.row) for part in self._layout.body[:SAMPLE]), index
         )

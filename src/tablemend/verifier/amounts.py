@@ -8,6 +8,7 @@ from decimal import Decimal
 from math import isfinite
 
 from tablemend.values.numbers import plain_digits
+from tablemend.values.units import CURRENCIES
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -45,6 +46,7 @@ _REACH = 6
 _CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
 _NEAR = 0.05
 _LATER = frozenset("later earlier apart afterwards".split())
+MONEY = frozenset(CURRENCIES.values())
 _BEYOND = frozenset("over under above below short ahead behind".split())
 _JUST = frozenset("just slightly barely".split())
 _HEDGING = _JUST | frozenset(
@@ -251,11 +253,19 @@ def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     return ColumnMention(stated.first, stated.first, found[0], 0.6) if len(found) == 1 else None
 
 
+def counts_in_its_unit(frame: Frame, column: ColumnIndex, stated: StatedNumber) -> bool:
+    """Whether an amount of money is compared with one, where the table says which columns are."""
+    money = {c.index for c in frame.view.columns if not MONEY.isdisjoint(c.units)}
+    return not stated.amount.number.unit.currency or not money or column.index in money
+
+
 def is_difference(frame: Frame, stated: StatedNumber) -> bool:
     """Whether a number says by how much: "33 g less than", "lower than B by 8.4", "for $5 more"."""
     words = frame.words
-    later = words[stated.last : stated.last + 2]
-    if is_margin(frame.reading.plain, stated.amount) or not _LATER.isdisjoint(later):
+    later, beyond = words[stated.last : stated.last + 2], words[stated.last : stated.last + 1]
+    if not _LATER.isdisjoint(later) or not _BEYOND.isdisjoint(beyond):
+        return True
+    if is_margin(frame.reading.plain, stated.amount):
         return True
     by = words[stated.first - 1 : stated.first] == ("by",)
     if by and not _BEYOND.isdisjoint(words[max(0, stated.first - 5) : stated.first]):

@@ -21,9 +21,8 @@ from tablemend.records import ClaimError
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
-from tablemend.values.units import CURRENCIES
 from tablemend.verifier.agreement import Agreement, compare
-from tablemend.verifier.amounts import counts_names, fits, holds, is_difference
+from tablemend.verifier.amounts import MONEY, counts_names, fits, holds, is_difference
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import TIME_UNITS, Frame
@@ -150,7 +149,7 @@ class Lookups:
         unit, columns = stated.amount.number.unit, self.view.columns
         wanted = UNIT_TERMS.get(unit.symbol, frozenset())
         if unit.currency:
-            money = [c for c in self._value_columns if not _MONEY.isdisjoint(columns[c].units)]
+            money = [c for c in self._value_columns if not MONEY.isdisjoint(columns[c].units)]
             return tuple(money) or self._value_columns
         found = [c for c in self._value_columns if not wanted.isdisjoint(columns[c].terms)]
         return tuple(found) or self._value_columns
@@ -237,7 +236,7 @@ class Lookups:
 
     def _in_its_unit(self, stated: StatedNumber, cells: Sequence[tuple[int, int]]) -> bool:
         """Whether all of some cells can count in a currency, or only some of them."""
-        money = {not _MONEY.isdisjoint(self.view.columns[c].units) for _, c in cells}
+        money = {not MONEY.isdisjoint(self.view.columns[c].units) for _, c in cells}
         return not stated.amount.number.unit.currency or len(money) == 1
 
     def _computations(
@@ -301,8 +300,9 @@ class Lookups:
         for outcome in outcomes:
             if cells := found[outcome]:
                 features = [*own, "col none", *entity.features]
-                cells = [] if outcome == "different" else cells[:3]
-                yield self._candidate(stated, features, outcome, cells)
+                if outcome == "different":  # it may be computed from cells
+                    outcome, cells = "near", []
+                yield self._candidate(stated, features, outcome, cells[:3])
                 return
 
     def _candidate(
@@ -316,8 +316,11 @@ class Lookups:
         truth = None if outcome == "near" else outcome == "same"
         if "other noun" in features and "counts bare" in features and "derived" not in features:
             truth = None  # "41 goals" beside a column of points
-        if truth is False and counts_names(self.frame, stated):
+        of_them = self.frame.words[stated.last : stated.last + 2] in _OF_THEM
+        if truth is False and (of_them or counts_names(self.frame, stated)):
             truth = None  # "four invoices"
+        if truth is False and not _REFERRING.isdisjoint(self.frame.words):
+            truth = None
         if truth is False and amount.number.unit.symbol in TIME_UNITS and self._is_timetable:
             truth = None  # "34 minutes", from one time to another
         features = [*features, *self._context]
@@ -527,7 +530,8 @@ class Lookups:
         clock = moment.kind == "clock"
         bounded = clock and self.frame.words[max(0, first - 1) : first] in _AROUND
         if self.grid.number == 0 and not bounded:
-            yield candidate(known, ["period anywhere"], ())
+            unlike = None if self._states_none_alike(moment.readings) else False
+            yield candidate(known or unlike, ["period anywhere"], ())
         kinds = ("time",) if clock else ("date", "span")
         dated = [c for c in self.view.columns if c.kind in kinds or (c.temporal and not clock)]
         named = {h.column for h in self.frame.headings}
@@ -563,6 +567,12 @@ class Lookups:
         if not own:
             return None
         return same_date(own, readings) or covers_date(own, readings) or covers_date(readings, own)
+
+    def _states_none_alike(self, readings: tuple[str, ...]) -> bool:
+        """Whether no table has a period of a sort: a year, a month, a day, a time."""
+        index = self.frame.linking.index
+        sorts = {_DIGIT.sub("0", own) for own in (*index.dates, *index.header_dates)}
+        return sorts.isdisjoint(_DIGIT.sub("0", reading) for reading in readings)
 
     def _known_elsewhere(self, link: MomentLink) -> bool:
         """Whether any table states the period; a weekday by the dates that fall on it."""
@@ -857,8 +867,10 @@ _EXTREME = frozenset(
     "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum "
     "minimum max min up range ranging ranged ranges reaching reach reached top as much".split()
 )
+_DIGIT = re.compile(r"[0-9]")
+_OF_THEM = {("of", "them"), ("of", "these"), ("of", "those"), ("of", "which")}
+_REFERRING = frozenset({"former", "latter"})
 _AROUND = {(word,) for word in ("before", "after", "until", "by", "around", "about", "past")}
-_MONEY = frozenset(CURRENCIES.values())
 _WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
 _SMALL = frozenset(
     "start end of was is were are had has have with for by in at on to from than the a an and as "

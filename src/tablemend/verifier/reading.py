@@ -81,7 +81,7 @@ _ORDINAL_DIGITS = re.compile(r"\d(?:st|nd|rd|th)$")
 _GROUPS = {"pair": 2, "couple": 2, "duo": 2, "trio": 3, "dozen": 12, "hat trick": 3, "twice": 2}
 _GROUP = re.compile(
     r"(?<![\w-])(?:an? )?(pair|couple|duo|trio|dozen|hat[- ]trick)(?![\w-])(?: of\b)?"
-    r"|(?<![\w-])(twice)(?! (?:as|the|that|what|more)\b)(?![\w-])"
+    r"|(?<![\w-])(twice)(?! (?:as|the|that|what|more|its|their|his|her|a|an)\b)(?![\w-])"
 )
 _ZERO = re.compile(
     r"(?<![\w-])(?:no|zero)(?= [a-z])(?! (?:other|more|less|fewer|longer|one|matter|doubt)\b)"

@@ -12,6 +12,12 @@ _NARROWING = frozenset(
 )
 _OVERALL = frozenset("average total altogether".split())
 _PARTITIVE = frozenset("of among across throughout".split())
+_PARTS = {
+    "quarters": frozenset({4}),
+    "months": frozenset({12}),
+    "seasons": frozenset({4}),
+    "halves": frozenset({2}),
+}
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 
 
@@ -64,4 +70,5 @@ def sizes(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     view = frame.view
     columns = {view.key, *(h.column for h in frame.headings if h.first == stated.last)}
     names = (len(view.columns[column].groups) for column in columns)
-    return frozenset({len(view.rows), len(view.rows) + len(view.totals), *names})
+    parts = _PARTS.get(frame.words[stated.last], frozenset())  # "all four quarters"
+    return frozenset({len(view.rows), len(view.rows) + len(view.totals), *names} | parts)

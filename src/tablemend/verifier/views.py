@@ -229,11 +229,10 @@ class View:
             fields = [c for c in grid.columns if c.index != grid.key]
             periods = [c for c in fields if moment(c.header) is not None]
             fields = periods if len(periods) > 1 else fields
-            names = [c.header for c in fields]
             self._fields = tuple(c.index for c in fields)
-            self.rows: tuple[int, ...] = tuple(range(len(names)))
-            self.totals: tuple[int, ...] = ()
-            self.names: tuple[str, ...] = tuple(names)
+            self.rows: tuple[int, ...] = tuple(n for n, c in enumerate(fields) if not c.total)
+            self.totals: tuple[int, ...] = tuple(n for n, c in enumerate(fields) if c.total)
+            self.names: tuple[str, ...] = tuple(c.header for c in fields)
             self.key = 0
         else:
             self.headers = tuple(column.header for column in grid.columns)

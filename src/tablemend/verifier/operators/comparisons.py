@@ -10,6 +10,7 @@ from tablemend.programs.execute import read_range
 from tablemend.records import ClaimError
 from tablemend.values.blanks import is_blank
 from tablemend.verifier.amounts import (
+    counts_in_its_unit,
     digits,
     fits,
     hedge_of,
@@ -91,6 +92,8 @@ def _rows_compared(
 ) -> Iterator[Computed]:
     frame, column, of = slots.frame, ordering.column, ordering.ordered.of
     amount = _difference(slots, words[0])
+    if amount and not counts_in_its_unit(frame, column, amount):
+        return
     taken = ordering.used | range_set(*words)
     taken |= range_set(amount.first, amount.last) if amount else frozenset()
     free = [f for f in slots.filters if not f.used & taken and f.column != column.index]

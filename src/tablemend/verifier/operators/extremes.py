@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tablemend.verifier.amounts import spelled, states
+from tablemend.verifier.amounts import counts_in_its_unit, is_difference, spelled, states
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.operators.orderings import Ordering, nth_rows, orderings
 from tablemend.verifier.operators.slots import Computed, Slots, name_rows
@@ -15,6 +15,7 @@ from tablemend.verifier.vocabulary import (
     opposite,
 )
 
+_GOING_ON = frozenset("then before".split())
 _OWN = frozenset("its their his her s own".split())
 
 
@@ -132,8 +133,15 @@ def _extreme_values(
 ) -> Iterator[Computed]:
     """As in "the highest attendance was 5,000"."""
     column = ordering.column
-    stated = [s for s in slots.frame.amounts if s.first >= words[1] and s.amount.role == "value"]
+    frame = slots.frame
+    stated = [s for s in frame.amounts if s.first >= words[1] and s.amount.role == "value"]
     for amount in stated[:2]:
+        if is_difference(frame, amount) or not _GOING_ON.isdisjoint(
+            frame.words[words[1] : amount.first]
+        ):
+            continue  # "peaked at 5 and then slipped to 3"
+        if not counts_in_its_unit(frame, column, amount):
+            continue
         tokens = range_set(amount.first, amount.last)
         among = [f for f in free if not f.used & tokens]
         for scope in ([], among) if among else ([],):

@@ -137,6 +137,8 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
     turned = not quality.inverse.isdisjoint(column.terms) or (
         sense in ("high", "low", "good", "bad") and column.ranking
     )
+    if sense in ("fast", "slow") and column.kind == "time":
+        turned = True
     lower = column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)
     if sense in ("good", "bad") and lower:
         turned = True

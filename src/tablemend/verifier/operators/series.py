@@ -9,6 +9,7 @@ from statistics import fmean, median
 
 from tablemend.claims.cues import Cue
 from tablemend.verifier.amounts import (
+    counts_in_its_unit,
     counts_rows,
     digits,
     fits,
@@ -84,6 +85,8 @@ def _total(
     """A number as a total of a column, over all rows and over those that are named."""
     frame, column = slots.frame, slots.view.columns[heading.column]
     if stated.amount.number.percent and not column.percent:
+        return
+    if not counts_in_its_unit(frame, column, stated):
         return
     every = frozenset(place for place, word in enumerate(frame.words) if word == "all")
     tokens = range_set(*words) | range_set(stated.first, stated.last)
