@@ -47,6 +47,7 @@ _CAME = frozenset("came stood amounted reached equal equals equalled recorded to
 _NEAR = 0.05
 _LATER = frozenset("later earlier apart afterwards".split())
 MONEY = frozenset(CURRENCIES.values())
+_GAPS = frozenset("drop difference gap lead margin reduction".split())
 _BEYOND = frozenset("over under above below short ahead behind".split())
 _JUST = frozenset("just slightly barely".split())
 _HEDGING = _JUST | frozenset(
@@ -267,6 +268,8 @@ def is_difference(frame: Frame, stated: StatedNumber) -> bool:
         return True
     if is_margin(frame.reading.plain, stated.amount):
         return True
+    if not _GAPS.isdisjoint(words[max(0, stated.first - 3) : stated.first]):
+        return True  # "a drop of 2.4"
     by = words[stated.first - 1 : stated.first] == ("by",)
     if by and not _BEYOND.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
         return True

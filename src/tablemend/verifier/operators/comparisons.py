@@ -46,6 +46,8 @@ def comparisons(slots: Slots) -> Iterator[Computed]:
         timed = cue.kind == "temporal"
         if not cue.direction or (timed and cue.sense not in ("before", "after", "early", "late")):
             continue
+        if timed and frame.words[last : last + 1] and frame.words[last][0].isdigit():
+            continue  # "after 2:29:47"
         words = (first, last)
         than = next((p for p in range(first, len(frame.words)) if frame.words[p] == "than"), None)
         if than is None:
