@@ -37,6 +37,7 @@ _DAY_READINGS = {
     for form in (day, day[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(day[:3], day))
 } | {"thur": "thursday"}
 _MONTH_READINGS = {form: f"--{number:02d}" for form, number in MONTH_NUMBERS.items()}
+_DIGIT = re.compile(r"[0-9]")
 _SHORT_MONTHS = "|".join(name[:3] for name in MONTHS)
 _YEAR_FIRST = re.compile(rf"\b(\d{{4}}),? (?:({_SHORT_MONTHS})[a-z]*|q([1-4]))\b")
 
@@ -132,6 +133,11 @@ class Index:
     def _word_at(self, place: Place, at: int) -> str:
         sequence = self._sequences[place]
         return sequence[at] if at < len(sequence) else ""
+
+    @cached_property
+    def period_sorts(self) -> frozenset[str]:
+        """The sorts of periods that the tables state."""
+        return frozenset(map(sort_of_period, (*self.dates, *self.header_dates)))
 
     def _add_headers(self, grid: Grid) -> None:
         named = [(Heading(grid.number, -1, c.index), c.header) for c in grid.columns]
@@ -286,6 +292,11 @@ def cell_words(cell: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1 << 12)
+def sort_of_period(reading: str) -> str:
+    """The form of a date, month, year or time, whichever it is: ``0000-00`` of 2020-07."""
+    return _DIGIT.sub("0", reading)
+
+
 def _periods(header: str) -> tuple[str, ...]:
     """Years, quarters, months and dates that a header states."""
     text = align(clean(header)).casefold()

@@ -26,6 +26,7 @@ from tablemend.verifier.amounts import MONEY, counts_names, fits, holds, is_diff
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import TIME_UNITS, Frame
+from tablemend.verifier.indexing import sort_of_period
 from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
@@ -540,7 +541,11 @@ class Lookups:
             one for one in self._entities((first, last), None) if one.filters or one.carried
         ]
         rows = [row for entity in entities for row in entity.rows[:_MANY]]
-        given = any(self._same_period((r, c.index), moment.readings) for r in rows for c in dated)
+        given = clock and any(
+            self._same_period((row, column.index), moment.readings)
+            for row in rows
+            for column in dated
+        )
         for entity in entities:
             for column in dated[:_COLUMNS]:
                 if any(f.column == column.index for f in entity.filters):
@@ -570,9 +575,7 @@ class Lookups:
 
     def _states_none_alike(self, readings: tuple[str, ...]) -> bool:
         """Whether no table has a period of a sort: a year, a month, a day, a time."""
-        index = self.frame.linking.index
-        sorts = {_DIGIT.sub("0", own) for own in (*index.dates, *index.header_dates)}
-        return sorts.isdisjoint(_DIGIT.sub("0", reading) for reading in readings)
+        return self.frame.linking.index.period_sorts.isdisjoint(map(sort_of_period, readings))
 
     def _known_elsewhere(self, link: MomentLink) -> bool:
         """Whether any table states the period; a weekday by the dates that fall on it."""
@@ -867,7 +870,6 @@ _EXTREME = frozenset(
     "from to between and high low highs lows highest lowest peak peaks peaking peaked maximum "
     "minimum max min up range ranging ranged ranges reaching reach reached top as much".split()
 )
-_DIGIT = re.compile(r"[0-9]")
 _OF_THEM = {("of", "them"), ("of", "these"), ("of", "those"), ("of", "which")}
 _REFERRING = frozenset({"former", "latter"})
 _AROUND = {(word,) for word in ("before", "after", "until", "by", "around", "about", "past")}
