@@ -91,12 +91,21 @@ def fits(column: ColumnIndex, value: float, stated: StatedNumber, hedge: str | N
     """:func:`holds` of a column's value, whose header may scale it ("$ thousands")."""
     if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
         return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
-    if column.scale == 1 or not value:
-        return holds(value, stated, hedge)
-    scaled = value * column.scale
-    if stated.amount.number.unit.scale != 1 or not stated.value:
-        return holds(scaled, stated, hedge)
-    return holds(scaled if column.scaled_by(stated.value) else value, stated, hedge)
+    scale = _scale_beside(column, stated)
+    return holds(value * scale if value else value, stated, hedge)
+
+
+def _scale_beside(column: ColumnIndex, stated: StatedNumber) -> float:
+    """What multiplies a column's cells beside a number.
+
+    That of its header; and where that states none, that of the number if it is nearer to the
+    cells so: "$812 million" of 812.
+    """
+    own, said = column.scale, float(stated.amount.number.unit.scale)
+    if own == 1:
+        return said if said != 1 and column.scaled_by(stated.value, said) else 1.0
+    full = said != 1 or not stated.value or column.scaled_by(stated.value, own)
+    return own if full else 1.0
 
 
 def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber) -> bool:
@@ -325,10 +334,10 @@ def counts_names(frame: Frame, stated: StatedNumber) -> bool:
 
 def spelled(column: ColumnIndex, value: float, stated: StatedNumber) -> str:
     """A column's value in the scale of a stated number: 9,530 (thousands) beside "9.2 million"."""
-    scale = float(stated.amount.number.unit.scale)
-    if scale == 1 and not (column.scale != 1 and column.scaled_by(stated.value)):
+    scale, own = float(stated.amount.number.unit.scale), _scale_beside(column, stated)
+    if scale == own == 1:
         return digits(value)
-    exact = value * column.scale / scale
+    exact = value * own / scale
     rounded = round(exact, stated.amount.number.decimals)
     return digits(rounded if abs(rounded - exact) <= _NEAR * abs(exact) else exact)
 

@@ -97,13 +97,13 @@ class ColumnIndex:
             return 1.0  # cells that say it themselves
         return float(self._view.unit(self.index).scale)
 
-    def scaled_by(self, stated: float) -> bool:
-        """Whether a number is meant in full and not in the header's thousands or millions."""
+    def scaled_by(self, stated: float, scale: float) -> bool:
+        """Whether a number is nearer to the cells in some scale (thousands) than as they stand."""
         values = [abs(value) for value, _ in self.ordered.values if value]
         if not values or not stated:
             return False
         middle = median(values)
-        return abs(log(middle * self.scale / abs(stated))) < abs(log(middle / abs(stated)))
+        return abs(log(middle * scale / abs(stated))) < abs(log(middle / abs(stated)))
 
     @cached_property
     def percent(self) -> bool:
