@@ -8,7 +8,6 @@ from decimal import Decimal
 from math import isfinite
 
 from tablemend.values.numbers import plain_digits
-from tablemend.values.units import CURRENCIES
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -46,7 +45,6 @@ _REACH = 6
 _CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
 _NEAR = 0.05
 _LATER = frozenset("later earlier apart afterwards".split())
-MONEY = frozenset(CURRENCIES.values())
 _GAPS = frozenset("drop difference gap lead margin reduction".split())
 _BEYOND = frozenset("over under above below short ahead behind".split())
 _JUST = frozenset("just slightly barely".split())
@@ -265,8 +263,8 @@ def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
 
 def counts_in_its_unit(frame: Frame, column: ColumnIndex, stated: StatedNumber) -> bool:
     """Whether an amount of money is compared with one, where the table says which columns are."""
-    money = {c.index for c in frame.view.columns if not MONEY.isdisjoint(c.units)}
-    return not stated.amount.number.unit.currency or not money or column.index in money
+    known = any(other.money for other in frame.view.columns)
+    return column.money or not known or not stated.amount.number.unit.currency
 
 
 def is_difference(frame: Frame, stated: StatedNumber) -> bool:

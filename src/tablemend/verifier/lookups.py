@@ -22,7 +22,7 @@ from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
 from tablemend.verifier.agreement import Agreement, compare
-from tablemend.verifier.amounts import MONEY, counts_names, fits, holds, is_difference
+from tablemend.verifier.amounts import counts_names, fits, holds, is_difference
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import TIME_UNITS, Frame
@@ -150,7 +150,7 @@ class Lookups:
         unit, columns = stated.amount.number.unit, self.view.columns
         wanted = UNIT_TERMS.get(unit.symbol, frozenset())
         if unit.currency:
-            money = [c for c in self._value_columns if not MONEY.isdisjoint(columns[c].units)]
+            money = [c for c in self._value_columns if columns[c].money]
             return tuple(money) or self._value_columns
         found = [c for c in self._value_columns if not wanted.isdisjoint(columns[c].terms)]
         return tuple(found) or self._value_columns
@@ -216,8 +216,6 @@ class Lookups:
             percent = operation in _RELATIVE or column.percent
             if percent != stated.amount.number.percent and operation != "ratio":
                 continue
-            if operation in ("difference", "sum") and not self._in_its_unit(stated, cells):
-                continue
             if operation == "share":
                 shares.append((value, cells))
             right = (
@@ -234,11 +232,6 @@ class Lookups:
         words = self.frame.words[max(0, stated.first - 6) : stated.last + 3]
         if shares and not seen and stated.amount.number.percent and not _SHARING.isdisjoint(words):
             yield self._candidate(stated, [*own, "derived", "no share"], "different", shares[0][1])
-
-    def _in_its_unit(self, stated: StatedNumber, cells: Sequence[tuple[int, int]]) -> bool:
-        """Whether all of some cells can count in a currency, or only some of them."""
-        money = {not MONEY.isdisjoint(self.view.columns[c].units) for _, c in cells}
-        return not stated.amount.number.unit.currency or len(money) == 1
 
     def _computations(
         self, entities: Sequence[_Entity], among: Sequence[int]

@@ -17,12 +17,13 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.numbers import quantities
 from tablemend.values.text import fold
-from tablemend.values.units import PLAIN, Unit
+from tablemend.values.units import CURRENCIES, PLAIN, Unit
 from tablemend.verifier.lexicon import header_terms
 from tablemend.verifier.measures import Measure, MeasureKind, moment, read_measure
 from tablemend.verifier.vocabulary import RANKS
 
 _NUMBERING = frozenset("number game week round episode series match test day no".split())
+_MONEY = frozenset(CURRENCIES.values())
 _BY_END = frozenset({"recent", "late", "last", "new"})
 _BY_LENGTH = frozenset({"long", "short"})
 
@@ -118,6 +119,11 @@ class ColumnIndex:
         own = [n.unit for row in self._view.rows[:1] for n in quantities(self.cell(row))]
         units = [self._view.unit(self.index), *own]
         return frozenset({unit.currency or unit.symbol for unit in units} - {""})
+
+    @cached_property
+    def money(self) -> bool:
+        """Whether it counts in a currency."""
+        return not _MONEY.isdisjoint(self.units)
 
     @property
     def adds_up(self) -> bool:
