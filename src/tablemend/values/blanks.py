@@ -6,7 +6,7 @@ import re
 
 from tablemend.values.text import clean
 
-_MARKS = re.compile(r"[-_.?\u2026'\"\s]*\Z")
+_MARKS = re.compile(r"[-_.?/\u2026\u2205'\"\s]*\Z")
 # "Na" is sodium, "Nan" a town, "N.D." a state: these count as codes are written only.
 _CODES = frozenset(
     {"NA", "na", "n.d", "N.A.", "n.a.", "n.a", "N.A", "NaN", "nan", "NAN", "<NA>", "<na>"}
@@ -17,11 +17,14 @@ _VERB = (
     "|listed|found|known|announced|included|indicated|identified|determined|published"
     "|documented|detailed|noted|described|shown|revealed|quantified|clear"
 )
+_ABSENT = (
+    "missing|unknown|undisclosed|unspecified|unavailable|unreported|undefined|undetermined|unclear"
+)
 _HOW = "explicitly|publicly|specifically|directly|currently|clearly"
 _PHRASE = re.compile(
     rf"""
-    n[ ]?/[ ]?a | null | none | nil\ value | blank | empty | missing | unknown | undisclosed
-  | unspecified | unavailable | unreported | undefined | undetermined | unclear | pending\ data
+    n[ ]?/[ ]?a | null | none | nil(\ value)? | blank | empty | pending\ data
+  | (({_NOUN})\ ((is|are|was|were)\ )?)?({_ABSENT})
   | tb[acd] | (yet\ )?to\ be\ (announced|confirmed|decided|determined)
   | n/d | (insufficient|not\ enough)\ (data|info|information)
   | none\ ({_VERB})

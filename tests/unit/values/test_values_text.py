@@ -33,7 +33,7 @@ def test_every_blank_is_one_blank(cell: str | None) -> None:
 @pytest.mark.parametrize(
     "cell",
     (
-        "0|No|no|Na|Nan|nothing else|None of the Above|Unknown Pleasures|- 5|X|+|*|ND|nil|"
+        "0|No|no|Na|Nan|nothing else|None of the Above|Unknown Pleasures|- 5|X|+|*|ND|no nil|"
         "NA (North America)|NA/EU|N/A - 12|None (2 planned)|Not approved|Missing Persons|TBC Bank"
     ).split("|"),
 )
