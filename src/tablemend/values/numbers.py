@@ -17,7 +17,7 @@ from tablemend.values.units import (
     PLAIN,
     Unit,
     read_unit,
-    same_currency,
+    same_kind,
 )
 
 _SIMPLE = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
@@ -213,12 +213,12 @@ def same_number(one: Number, other: Number, header: Unit = PLAIN) -> bool:
 
     A scale, unit, currency or percent sign that only one side states is print, not a
     difference, where the header can supply it: under "Revenue (USD million)", "$5 million" is
-    "5". Two stated units must agree, or convert exactly ("5 km" and "5000 m"); two stated
-    currencies must agree. There is no rounding: 0.5 is not 0.50001.
+    "5", and "5 euros" is not. Two units must agree, or convert exactly ("5 km" and "5000 m"); a
+    sum of money is no length. There is no rounding: 0.5 is not 0.50001.
     """
     one, other = _read_metre_as_million(one, other, header)
     other, one = _read_metre_as_million(other, one, header)
-    if not same_currency(one.unit.currency, other.unit.currency):
+    if not same_kind(one.unit, other.unit, header):
         return False
     left, right = one.value, other.value
     if header.scale != ONE:

@@ -62,6 +62,7 @@ _WORD = re.compile(r"\s*-?([%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|rs\.|[a
 _AND_WORD = re.compile(r"[ -]([a-z^0-9]+)")
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _IN_TAIL = re.compile(r"\bin ([^()\[\]]+)$|,([^(),\[\]]+)$|([%$€£¥₹])")
+_A_PIECE = re.compile(r"\bper (?!cent)\S+")
 # "K-12" is a school, no thousand.
 _HEADER_WORD = re.compile(
     r"[%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|(?![a-z]-\d)[a-z]+(?:[/^][a-z0-9]+|[23]\b)?"
@@ -108,14 +109,15 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
 def header_unit(header: str) -> Unit:
     """The unit that a column header states for its cells: ``Revenue (USD million)``, ``Growth %``.
 
-    Read in brackets, after ``in`` or a last comma; words that are no unit are passed over.
+    Read in brackets, after ``in`` or a last comma; words that are no unit are passed over, and so
+    is what the unit is counted by ("USD per day").
     """
     text = clean(header).casefold()
     places = _BRACKETED.findall(text)
     places += ["".join(found) for found in _IN_TAIL.findall(text)]
     scale, symbol, currency, metre = ONE, "", "", False
     for place in places:
-        for word in _HEADER_WORD.findall(place):
+        for word in _HEADER_WORD.findall(_A_PIECE.sub("", place)):
             if word == "m":
                 metre = True
             elif word in SCALES and (len(word) > 1 or currency or len(place.split()) == 1):
@@ -128,9 +130,22 @@ def header_unit(header: str) -> Unit:
         scale = MILLION
     elif metre and not symbol:
         symbol = "m"
-    if not symbol and re.search(r"\bpercent(age)?\b", text):
+    if not symbol and re.search(r"\bper ?cent(age)?\b", text):
         symbol = "%"
     return Unit(scale, symbol, currency)
+
+
+def same_kind(one: Unit, other: Unit, header: Unit) -> bool:
+    """Whether two numbers under one header can count the same, a bare one what the header says.
+
+    Of money two currencies must agree; money is no measure: "$5" is neither "5 %" nor "5 km".
+    """
+    one, other = (unit if unit.currency or unit.symbol else header for unit in (one, other))
+    if one.currency and other.currency:
+        return same_currency(one.currency, other.currency)
+    if one.symbol and other.symbol:
+        return True  # their factors decide
+    return not ((one.currency or one.symbol) and (other.currency or other.symbol))
 
 
 def same_currency(one: str, other: str) -> bool:
