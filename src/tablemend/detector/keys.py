@@ -13,6 +13,12 @@ from tablemend.values.cells import read_value
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit, header_unit
 
+# What is often counted in percent though its name has no such sign.
+_RATE = re.compile(
+    r"\b(?:pct|rates?|share|growth|change|margin|ratio|turnout|yield|return|inflation"
+    r"|unemployment|proportion|accuracy|efficiency|increase|decrease)\b",
+    re.IGNORECASE,
+)
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -24,6 +30,7 @@ class Gold:
         table: the table itself.
         headers: :func:`~tablemend.values.text.header_key` of each column.
         units: the unit that each header states.
+        rates: whether each column can count percent, by its name or its cells.
         key: index of the primary-key column.
         rows: the rows with at least one filled cell, top to bottom.
         filled: for each of these rows, which cells are no blanks.
@@ -33,6 +40,7 @@ class Gold:
     table: Table
     headers: tuple[str, ...]
     units: tuple[Unit, ...]
+    rates: tuple[bool, ...]
     key: int
     rows: tuple[Row, ...]
     filled: tuple[tuple[bool, ...], ...]
@@ -90,4 +98,12 @@ def prepare_gold(table: Table) -> Gold | str:
         return "the gold table has no filled row"
     filled = tuple(tuple(not is_blank(cell) for cell in row) for row in rows)
     units = tuple(header_unit(name) for name in table.columns)
-    return Gold(table, headers, units, primary_key(table), rows, filled, sum(map(sum, filled)))
+    rates = tuple(map(_is_rate, table.columns, units, zip(*rows, strict=True)))
+    cells = sum(map(sum, filled))
+    return Gold(table, headers, units, rates, primary_key(table), rows, filled, cells)
+
+
+def _is_rate(name: str, unit: Unit, cells: Sequence[Cell]) -> bool:
+    numbers = (read_value(cell).number for cell in cells)
+    stated = any(number is not None and number.percent for number in numbers)
+    return stated or unit.symbol == "%" or _RATE.search(name) is not None

@@ -15,18 +15,21 @@ from tablemend.values.units import Unit
 Edges = dict[int, list[int]]
 
 
-def compare_cells(gold: Cell, answer: Cell, unit: Unit) -> bool | Pair:
+def compare_cells(gold: Cell, answer: Cell, unit: Unit, rate: bool) -> bool | Pair:
     """Whether an answer cell says what a gold cell says, or the pair to ask similarity about.
 
     In order: two blanks are the same and a blank equals nothing else; standardised equality;
-    numbers strictly; inclusion at token borders. Numbers, dates, and texts that differ in
-    their digits or negations never reach similarity.
+    numbers strictly ("15" is "15 %" in a column of rates alone); inclusion at token
+    borders. Numbers, dates, and texts that differ in their digits or negations never reach
+    similarity.
     """
     if gold == answer:
         return True
     one, other = read_value(gold), read_value(answer)
     if one.blank or other.blank:
         return one.blank and other.blank
+    if one.number and other.number and one.number.percent != other.number.percent and not rate:
+        return False
     if equal_values(one, other, unit) or includes(one, other, unit):
         return True
     if one.number or other.number or one.dates or other.dates:
@@ -50,6 +53,7 @@ class Cells:
         gold: gold rows, cut to the shared columns.
         answer: answer rows, cut to the same columns in the same order.
         units: header unit of each shared column.
+        rates: whether each can count percent.
         key: index of the primary key among the shared columns.
         similarity: decides what :func:`compare_cells` leaves open; asked for many pairs at once.
     """
@@ -59,12 +63,14 @@ class Cells:
         gold: Sequence[Row],
         answer: Sequence[Row],
         units: Sequence[Unit],
+        rates: Sequence[bool],
         key: int,
         similarity: Similarity,
     ) -> None:
         self.gold = gold
         self.answer = answer
         self.units = units
+        self.rates = rates
         self.key = key
         self._similarity = similarity
         self._similar: dict[Pair, bool] = {}
@@ -108,9 +114,9 @@ class Cells:
         verdicts = self._verdicts.get((gold_row, answer_row))
         if verdicts is None:
             verdicts = [
-                True if column == self.key else compare_cells(one, other, unit)
-                for column, (one, other, unit) in enumerate(
-                    zip(gold, answer, self.units, strict=True)
+                True if column == self.key else compare_cells(*cells)
+                for column, cells in enumerate(
+                    zip(gold, answer, self.units, self.rates, strict=True)
                 )
             ]
             self._verdicts[gold_row, answer_row] = verdicts
@@ -185,9 +191,9 @@ def _key_verdicts(
     """Comparisons of all distinct free keys; a missing key is nothing to compare."""
     gold_keys = dict.fromkeys(cells.gold[row][cells.key] for row in gold)
     answer_keys = dict.fromkeys(cells.answer[row][cells.key] for row in answer)
-    unit = cells.units[cells.key]
+    unit, rate = cells.units[cells.key], cells.rates[cells.key]
     return {
-        (one, other): compare_cells(one, other, unit)
+        (one, other): compare_cells(one, other, unit, rate)
         for one in gold_keys
         if not read_value(one).blank
         for other in answer_keys
