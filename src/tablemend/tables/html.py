@@ -33,6 +33,7 @@ _BLOCKS = frozenset("address blockquote dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol 
 _BREAK, _BLOCK = "\x01", "\x02"
 _BROKEN = re.compile(rf"[ {_BLOCK}]*{_BREAK}[ {_BLOCK}]*")
 _EDGE = re.compile(rf"[ {_BLOCK}]*{_BLOCK}[ {_BLOCK}]*")
+_RAISED = re.compile(r"\s*(?:[-+\u2212]?\d{1,2}|[a-z])\s*", re.IGNORECASE)
 _SILENT = frozenset(("script", "style", "template"))
 
 _Hanging = dict[int, tuple[str, int]]
@@ -171,7 +172,10 @@ def _join_names(names: tuple[str, ...]) -> str:
 
 
 def _read_text(element: lxml.html.HtmlElement) -> str:
-    """The text that a browser shows for a cell; one in ``<pre>`` alone, as written, is as it is."""
+    """The text that a browser shows for a cell; one in ``<pre>`` alone, as written, is as it is.
+
+    A raised 2 is ``^2``: ``1200<sup>2</sup>`` is not 12002.
+    """
     content = list(element)
     around = (element.text or "") + "".join(child.tail or "" for child in content)
     if [child.tag for child in content] == ["pre"] and not around.strip():
@@ -191,7 +195,8 @@ def _pieces(element: lxml.html.HtmlElement) -> Iterator[str]:
         elif node.tag in _SILENT:
             walker.skip_subtree()
         else:
-            yield (_BREAK if node.tag == "br" else "") + _checked(node.text)
+            raised = node.tag == "sup" and _RAISED.fullmatch(node.text or "")
+            yield (_BREAK if node.tag == "br" else "^" if raised else "") + _checked(node.text)
 
 
 def _checked(text: str | None) -> str:

@@ -76,6 +76,7 @@ _ARGUMENTS = {
     "rowcolor": "[{",
     "specialrule": "{{{",
     "symbol": "{",
+    "textsuperscript": "{",
     "thead": "*[{",
     "toprule": "[",
 }
@@ -189,6 +190,7 @@ def _text_db() -> Any:
         "newline": "\x01",
         "num": "%(2)s",
         "textasciicircum": "^",
+        "textsuperscript": "^%s",
         "thead": "%(3)s",
         "url": "%s",
     }

@@ -32,6 +32,7 @@ _FORMATTING_TAGS = frozenset(
     "a abbr b bdi bdo big br cite code del em font i ins kbd mark p q s samp small span strike "
     "strong sub sup tt u var".split()
 )
+_RAISED = re.compile(r"<sup>(?=(?:[-+\u2212]?\d{1,2}|[a-z])</sup>)", re.IGNORECASE)
 _PLAIN = re.compile(r"[^\\`*_<\[&|\x00-\x20](?:[^\\`*_<\[&|\x00-\x1f]*[^\\`*_<\[&|\x00-\x20])?")
 _ACTIVE = re.compile(r"[\\`*_<>\[\]&|!~]")
 _REFUSED = re.compile(rf"[\x00{SURROGATES}]")
@@ -153,11 +154,11 @@ def _check_widths(columns: list[str], delimiter: list[str], rows: list[list[str]
 
 
 def _read_cell(cell: str) -> str:
-    """The text of a cell: markup gone, entities resolved, ``<br>`` a newline."""
+    """The text of a cell: markup gone, entities resolved, ``<br>`` a newline, a raised 2 ``^2``."""
     if not _MARKUP.search(cell):
         return cell
     parts = []
-    for token in _inline.parseInline(cell)[0].children or ():
+    for token in _inline.parseInline(_RAISED.sub("^", cell))[0].children or ():
         if token.type == "html_inline":
             parts.append(_read_tag(token.content))
         elif token.type in ("text", "code_inline", "image"):

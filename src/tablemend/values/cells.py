@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from tablemend.values.text import clean
 from tablemend.values.units import PLAIN, Unit
 
 _CACHED_LENGTH = 256
+_FOOTNOTE = re.compile(r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=\)))\^\w{1,2}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ def _read(cell: str) -> Value:
     text = clean(cell)
     if (number := parse_clean_number(text)) is not None:
         return Value(number.canonical(), number)
+    text = _FOOTNOTE.sub("", text)
     if dates := parse_clean_date(text):
         return Value(dates[0] if len(dates) == 1 else text.casefold(), None, dates)
     return Value(text.casefold())

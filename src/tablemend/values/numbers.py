@@ -57,7 +57,10 @@ HEDGE = re.compile(
     r"|over|more than|at least|some|estimated|est\.|no\.)(?=[ \d$€£¥₹]))[ ]?",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"\+?(?:[*†‡§¶#]|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
+_TAIL = re.compile(r"\+?(?:[*†‡§¶#]|\^\w{1,2}$|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
+_POWER_OF_TEN = re.compile(r"^10\^(?=[+-]?\d)")
+_SPACED_POWER = re.compile(r"(\d ?(?:[kc]?m|ft|mi|yd)) ([23])$", re.IGNORECASE)
+_MIXED = re.compile(r"(?<![\d.,/])(\d+)[ -](\d{1,2})/(2|4|5|8|10|16|32)(?![\d/])")
 
 _WORDS = {word: value for value, word in enumerate(ONES)}
 _WORDS |= {word: 10 * value for value, word in enumerate(TENS, 2)}
@@ -115,7 +118,8 @@ def parse_number(text: str) -> Number | None:
     ``1.234,5`` where it is unambiguous: ``1.234`` is a decimal), currencies, percent,
     parentheses for negatives, any minus sign, scales, the units of
     :data:`~tablemend.values.units.MEASURES`, exponents, ordinals, number words below a million,
-    footnote marks, and hedges ("about", "~", "over"), which are dropped.
+    whole numbers with a fraction (``1 1/2``), footnote marks, and hedges ("about", "~", "over"),
+    which are dropped.
     """
     return parse_clean_number(clean(text))
 
@@ -128,6 +132,8 @@ def parse_clean_number(text: str) -> Number | None:
         return _parse_words(text)
     if simple := _SIMPLE.match(text):  # most cells
         return Number(Decimal(text), PLAIN, len(simple[1] or ".") - 1)
+    text = _POWER_OF_TEN.sub("1e", _SPACED_POWER.sub(r"\1\2", text))
+    text = _MIXED.sub(lambda m: str(int(m[1]) + Decimal(m[2]) / int(m[3])), text)
     negative = False
     if text[0] == "(" and text[-1] == ")":
         text, negative = text[1:-1].strip(), True

@@ -16,6 +16,8 @@ _FRACTIONS = {"¼": ".25", "½": ".5", "¾": ".75"}
 _FRACTION = re.compile(r"(\d?)[ \u2009\u202f]?([¼½¾])")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_TAGGED = re.compile(r"<su([bp])>(.{1,20}?)</su\1>", re.IGNORECASE)
+_RAISED_ENDING = re.compile(r"(?<=\d)\^(?=(?:st|nd|rd|th)\b)", re.IGNORECASE)
 # Quotes, double quotes, dashes, invisible marks: NFKC does not unify these.
 _MARKS = str.maketrans(
     {
@@ -55,13 +57,20 @@ class Tokens(NamedTuple):
 
 
 def clean(text: str) -> str:
-    """One spelling for quotes, dashes, widths, spaces and emphasis marks; the case is kept."""
+    """One spelling for quotes, dashes, widths, spaces and emphasis marks; the case is kept.
+
+    What is raised stands behind a caret: ``km²`` and ``km<sup>2</sup>`` are ``km^2``.
+    """
+    if "<" in text:
+        text = _TAGGED.sub(lambda m: ("^" if m[1] in "pP" else "") + m[2], text)
     if not text.isascii():
         text = _FRACTION.sub(lambda m: (m[1] or "0") + _FRACTIONS[m[2]], text)
         text = _SUPERSCRIPT.sub(lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text)
         text = unicodedata.normalize("NFKC", text.translate(_MARKS)).translate(_MARKS)
     if "*" in text or "`" in text or "__" in text:
         text = _EMPHASIS.sub(r"\2", text)
+    if "^" in text:
+        text = _RAISED_ENDING.sub("", text)
     text = _SPACES.sub(" ", text).strip()
     if "-" in text:
         text = _DASH_BETWEEN_DIGITS.sub("-", text)

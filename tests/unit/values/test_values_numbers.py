@@ -78,7 +78,7 @@ def test_reads_numbers_in_their_usual_spellings(text: str, canonical: str) -> No
 @pytest.mark.parametrize(
     "text",
     "12 Angry Men|50 Cent|3-1|2019-2021|1,23,45|7 cities|5-6|1.2.3|B2B|Q3|5 km 300 m|1/2|usd|"
-    "10²|seven samurai||-|.|(|5 million people|1:23|March 5".split("|"),
+    "seven samurai||-|.|(|5 million people|1:23|March 5".split("|"),
 )
 def test_other_texts_are_no_numbers(text: str) -> None:
     assert parse_number(text) is None
