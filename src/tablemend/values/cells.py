@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tablemend.values.blanks import is_blank
-from tablemend.values.dates import parse_clean_date, same_date
+from tablemend.values.dates import parse_clean_date, parse_clean_time, same_date
 from tablemend.values.numbers import Number, parse_clean_number, plain_digits, same_number
 from tablemend.values.text import clean
 from tablemend.values.units import PLAIN, Unit
@@ -26,11 +26,14 @@ class Value:
             case-folded with one kind of space, quote and dash; empty for a blank.
         number: set where the whole cell is a number.
         dates: every ISO reading where the whole cell is a date.
+        times: every reading where it is a clock time, with or without a date, or a quarter of
+            no year.
     """
 
     text: str
     number: Number | None = None
     dates: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
 
     @property
     def blank(self) -> bool:
@@ -63,7 +66,7 @@ def _read(cell: str) -> Value:
     text = _FOOTNOTE.sub("", text)
     if dates := parse_clean_date(text):
         return Value(dates[0] if len(dates) == 1 else text.casefold(), None, dates)
-    return Value(text.casefold())
+    return Value(text.casefold(), times=parse_clean_time(text))
 
 
 _read_cached = lru_cache(maxsize=1 << 16)(_read)
@@ -87,7 +90,7 @@ def equal_values(one: Value, other: Value, header: Unit = PLAIN) -> bool:
         return same_number(one.number, other.number, header)
     if one.dates and other.dates:
         return same_date(one.dates, other.dates)
-    return one.text == other.text
+    return one.text == other.text or same_date(one.times, other.times)
 
 
 def year_of(value: Value) -> str | None:

@@ -26,13 +26,21 @@ _DIGIT = re.compile(r"\d")
 _WEEKDAY = re.compile(r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? (?=[\da-z])")
 _MIDNIGHT = re.compile(r"[t ]00:00(?::00(?:\.0+)?)?(?:z|\+00:00)?$")
 _ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})$")
-_YEAR_SECOND = re.compile(r"(\d{4})[-/](\d{2}|\d{4})$")
+_YEAR_SECOND = re.compile(r"(?:from )?(\d{4})(?:[-/]| to | through | until | till )(\d{2}|\d{4})$")
 _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})$")
 _DAY_FIRST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})$")
 _HAN = re.compile(r"(\d{4})年(\d{1,2})月(?:(\d{1,2})日)?$")
-_QUARTER = re.compile(r"(?:q([1-4])|(\d{4}))[ -]?,?(?:q([1-4])|(?:of )?(\d{4}))$")
-_QUARTER_WORD = re.compile(
-    r"(?:the )?(first|second|third|fourth|1st|2nd|3rd|4th) quarter,?(?: of| in)? (\d{4})$"
+_QUARTER_NAME = (
+    r"(?:the )?(?:q([1-4])|([1-4])q|quarter ([1-4])"
+    r"|(first|second|third|fourth|1st|2nd|3rd|4th) quarter)"
+)
+_QUARTER = re.compile(
+    rf"(?:(\d{{4}})[ -/]?,? ?)?{_QUARTER_NAME}(?:(?:,|[-/]| of| in)? ?(\d{{4}}))?$"
+)
+_CLOCK = re.compile(
+    r"(?:(?P<day>.*[^\W_])(?:, ?| (?:at )?|(?<=\d)t))?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::(?P<second>\d\d))?"
+    r"(?: ?(?P<half>[ap])\.?m)?$"
 )
 _NAMED = re.compile(
     rf"(?:the )?(?:(?P<first>'?\d{{1,4}})(?:st|nd|rd|th)?(?: day)?(?: of|,|\.)?[ -]?)?"
@@ -71,6 +79,31 @@ def parse_clean_date(text: str) -> tuple[str, ...]:
         text = _MIDNIGHT.sub("", text)
     readings = tuple(dict.fromkeys(_numeric(text)))
     return readings or tuple(dict.fromkeys(_named(text)))
+
+
+def parse_clean_time(text: str) -> tuple[str, ...]:
+    """Every reading of a cell that is a clock time, a date with one, or a quarter of no year.
+
+    ``14:30``, ``2021-03-04t14:30``, ``--q1``; empty where it is none, a date alone included.
+    """
+    if len(text) > 40:
+        return ()
+    text = text.casefold().strip(" .,")
+    if match := _QUARTER.match(text):
+        return tuple(filter(None, [_quarter(match, yearless=True)]))
+    match = _CLOCK.match(text)
+    if not match or not (match["minute"] or match["half"]):
+        return ()
+    hour, half = int(match["hour"]), match["half"]
+    if hour > (12 if half else 24) or int(match["minute"] or 0) > 59:
+        return ()
+    if half:
+        hour = hour % 12 + 12 * (half == "p")
+    second = match["second"] or "00"
+    clock = f"{hour:02d}:{match['minute'] or '00'}" + (f":{second}" if second != "00" else "")
+    if match["day"] is None:
+        return (clock,)
+    return tuple(f"{date}t{clock}" for date in parse_clean_date(match["day"]))
 
 
 def split_dates(text: str) -> tuple[list[tuple[str, ...]], str]:
@@ -119,8 +152,8 @@ def covers_date(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 def _coarser(coarse: str, fine: str) -> bool:
     if coarse.startswith("--"):
-        return not fine.startswith("--") and fine.endswith(coarse[1:]) and len(fine) == 10
-    return fine.startswith(coarse + "-")
+        return not fine.startswith("--") and fine[4:] == coarse[1:]
+    return fine.startswith((coarse + "-", coarse + "t"))
 
 
 def _numeric(text: str) -> Iterator[str]:
@@ -155,12 +188,8 @@ def _numeric(text: str) -> Iterator[str]:
 
 def _named(text: str) -> Iterator[str]:
     if match := _QUARTER.match(text):
-        if bool(match[1] or match[3]) and bool(match[2] or match[4]):
-            yield f"{match[2] or match[4]}-q{match[1] or match[3]}"
-        return
-    if match := _QUARTER_WORD.match(text):
-        number = _QUARTER_WORDS.get(match[1]) or int(match[1][0])
-        yield f"{match[2]}-q{number}"
+        if quarter := _quarter(match, yearless=False):
+            yield quarter
         return
     match = _NAMED.match(text)
     if not match:
@@ -177,6 +206,15 @@ def _named(text: str) -> Iterator[str]:
                     yield from _full(full_year, month, day)
     elif len(numbers) == 1:
         yield from _month_and(month, numbers[0], dashed="-" in text)
+
+
+def _quarter(match: re.Match[str], yearless: bool) -> str:
+    """``2021-q1``; ``--q1`` where no year is stated; empty for the one that is not asked for."""
+    before, *names, after = match.groups()
+    if (before and after) or bool(before or after) == yearless:
+        return ""
+    name = next(filter(None, names))
+    return f"{before or after or '-'}-q{_QUARTER_WORDS.get(name) or name[0]}"
 
 
 def _month_and(month: str, number: str, dashed: bool) -> Iterator[str]:

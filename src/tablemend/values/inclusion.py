@@ -75,6 +75,8 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
         return False
     if one.dates and other.dates:
         return covers_date(one.dates, other.dates)
+    if covers_date(one.times or one.dates, other.times or other.dates):
+        return True
     for value, beside in ((one, other), (other, one)):
         if value.number is not None:
             if beside.dates:
@@ -112,7 +114,7 @@ def _states_number(text: str, number: Number, header: Unit) -> bool:
 def _states_date(text: str, dates: tuple[str, ...]) -> bool:
     if len(text) > _WORDING:
         return False
-    stated, rest = split_dates(text)
+    stated, rest = split_dates(_BRACKETS.sub(" ", text))
     return (
         len(stated) == 1
         and same_date(stated[0], dates)
