@@ -53,8 +53,10 @@ _IN_FULL = {
     for pair in (
         "jr/junior sr/senior st/saint mt/mount ft/fort dept/department univ/university "
         "intl/international govt/government assn/association assoc/association corp/corporation "
-        "co/company inc/incorporated ltd/limited bros/brothers vs/versus v/versus "
-        "democrat/democratic approx/approximately avg/average max/maximum min/minimum"
+        "co./company inc/incorporated ltd/limited bros/brothers vs/versus v/versus "
+        "democrat/democratic approx/approximately avg/average max/maximum min/minimum "
+        "dr/doctor prof/professor rev/reverend gen/general col/colonel capt/captain lt/lieutenant "
+        "sgt/sergeant gov/governor sen/senator"
     ).split()
     for short, full in (pair.split("/"),)
 }
@@ -111,6 +113,8 @@ def lexical_similarity(one: str, other: str) -> float:
     first, second = sorted((tokens_of(one), tokens_of(other)))
     if digit_words(first) != digit_words(second):
         return 0.0
+    if _is_initialism(first.words, second.words) or _is_initialism(second.words, first.words):
+        return 0.9
     if negations(first) != negations(second) or modifiers(first) != modifiers(second):
         return 0.0
     if not first.words or not second.words:
@@ -123,8 +127,6 @@ def lexical_similarity(one: str, other: str) -> float:
         return 1.0
     if sorted(left) == sorted(right):
         return 1.0  # "Garcia, Randall J." is "Randall J. Garcia"; no last letter is a class then
-    if _is_initialism(first.words, second.words) or _is_initialism(second.words, first.words):
-        return 0.9
     if len(left) == len(right) == 1 and min(map(len, joined)) == 1:
         long = max(joined, key=len)
         if long != "yes" and (len(long) < 4 or long.endswith("minus")):

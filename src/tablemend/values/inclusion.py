@@ -8,12 +8,13 @@ accepts "permitted" for "not permitted". Here the extra words decide.
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from functools import lru_cache
+from itertools import groupby, product
 from operator import itemgetter
 
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date, split_dates
-from tablemend.values.numbers import Number, quantities, same_number
+from tablemend.values.numbers import Number, find_spelled, plain_digits, quantities, same_number
 from tablemend.values.text import Tokens, tokens_of
 from tablemend.values.units import PLAIN, Unit
 
@@ -35,6 +36,13 @@ _BOUND_MARK = re.compile(r"[<\u2264]")
 _HAS_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_ROMANS = {
+    ten + one: value
+    for value, (ten, one) in enumerate(
+        product(("", "x", "xx", "xxx"), ("", *"i ii iii iv v vi vii viii ix".split()))
+    )
+}
+_ROMAN = re.compile(r"(?<=\w )(?:(?:x{1,3})(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b(?!\.)")
 _WORDING = 500  # a number or date with wording around it is no longer than this
 
 
@@ -68,6 +76,7 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
     - the neighbours of the included words may not be :data:`MODIFIERS`, in their own
       comma- or bracket-bounded part ("Timaru" is in "Timaru, New Zealand", "Korea" not in
       "North Korea");
+    - numbers in names count the same in words, Roman and Arabic figures ("World War Two");
     - a number left over must be set off by a bracket or comma ("Falcon 9" in "Falcon 9
       (2010)", "Apollo" not in "Apollo 11").
     """
@@ -91,12 +100,25 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
         return digit_words(first) == digit_words(second)
     if _one_holds(first, second, dated) or _has_all_parts(first, second):
         return True
+    figures = _in_figures(one.text), _in_figures(other.text)
+    if figures != (one.text, other.text):
+        return includes(Value(figures[0]), Value(figures[1]))
     if ("(" in one.text or "[" in one.text) == ("(" in other.text or "[" in other.text):
         return False
     bare = [tokens_of(_BRACKETS.sub(_drop_addition, value.text)) for value in (one, other)]
     if bare == [first, second] or negations(first) != negations(second):
         return False
     return _one_holds(bare[0], bare[1], dated)
+
+
+@lru_cache(maxsize=1 << 14)
+def _in_figures(text: str) -> str:
+    """``rocky iv`` and ``rocky four`` as ``rocky 4``."""
+    if len(text) > _WORDING:
+        return text
+    for stated in reversed(find_spelled(text)):
+        text = text[: stated.start] + plain_digits(stated.number.value) + text[stated.end :]
+    return _ROMAN.sub(lambda match: str(_ROMANS[match[0]]), text)
 
 
 def _drop_addition(bracket: re.Match[str]) -> str:

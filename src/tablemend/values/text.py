@@ -40,6 +40,7 @@ _TOKEN = re.compile(
     r"""
     (?P<border>[()\[\]{},;])
   | (?P<number>(?:(?<![^\s(])-)?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)(?![^\W_])
+  | (?P<company>co(?![\w-])\.?)
   | (?P<initials>[^\W\d_](?:\.[^\W\d_]){1,7})\b\.?(?![^\W_])
   | (?P<word>[^\W_]+(?:'[^\W_]+)*(?:\+{1,2}(?![\w+])|\#(?!\w))?)
   | (?P<and>&)
@@ -93,7 +94,8 @@ def split_tokens(text: str) -> Tokens:
     """Tokens of a text of any length: folded, accents and possessive 's dropped.
 
     Numbers are written one way (``1,234`` as ``1234``, ``5.0`` as ``5``), initials lose their
-    dots (``u.s.`` as ``us``), ``&`` is ``and``; ``+``, ``#`` and the minus of a short rating
+    dots (``u.s.`` as ``us``), ``Co`` has one (``co-founder`` is
+    ``co founder``), ``&`` is ``and``; ``+``, ``#`` and the minus of a short rating
     belong to their word, so that ``A+``, ``A`` and ``A-`` stay three things.
     """
     words: list[str] = []
@@ -116,6 +118,8 @@ def _spell(match: re.Match[str]) -> str:
         return plain_number(token)
     if kind == "initials":
         return token.replace(".", "")
+    if kind == "company":
+        return "co."
     if kind == "and":
         return "and"
     return token.removesuffix("'s")
