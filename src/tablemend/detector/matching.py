@@ -8,7 +8,13 @@ from collections.abc import Iterable, Sequence
 from tablemend.detector.similarity import THRESHOLD, Pair, Similarity
 from tablemend.tables.table import Cell, Row
 from tablemend.values.cells import equal_values, read_value
-from tablemend.values.inclusion import digit_words, includes, modifiers, negations
+from tablemend.values.inclusion import (
+    digit_words,
+    includes,
+    modifiers,
+    negations,
+    without_additions,
+)
 from tablemend.values.text import tokens_of
 from tablemend.values.units import Unit
 
@@ -43,7 +49,8 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit, rate: bool) -> bool | Pa
     digits = digit_words(first), digit_words(second)
     if digits[0] != digits[1] and all(digits):
         return False
-    return (one.text, other.text) if one.text < other.text else (other.text, one.text)
+    left, right = sorted(without_additions(one.text, other.text))
+    return left, right
 
 
 class Cells:

@@ -13,7 +13,7 @@ from tablemend.values.text import clean
 from tablemend.values.units import PLAIN, Unit
 
 _CACHED_LENGTH = 256
-_FOOTNOTE = re.compile(r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=\)))\^\w{1,2}$")
+_FOOTNOTE = re.compile(r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=\))) ?\^\w{1,2}$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,9 +103,7 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
     figures = _in_figures(one.text), _in_figures(other.text)
     if figures != (one.text, other.text):
         return includes(Value(figures[0]), Value(figures[1]))
-    if ("(" in one.text or "[" in one.text) == ("(" in other.text or "[" in other.text):
-        return False
-    bare = [tokens_of(_BRACKETS.sub(_drop_addition, value.text)) for value in (one, other)]
+    bare = list(map(tokens_of, without_additions(one.text, other.text)))
     if bare == [first, second] or negations(first) != negations(second):
         return False
     return _one_holds(bare[0], bare[1], dated)
@@ -119,6 +117,13 @@ def _in_figures(text: str) -> str:
     for stated in reversed(find_spelled(text)):
         text = text[: stated.start] + plain_digits(stated.number.value) + text[stated.end :]
     return _ROMAN.sub(lambda match: str(_ROMANS[match[0]]), text)
+
+
+def without_additions(one: str, other: str) -> tuple[str, str]:
+    """Two texts, what stands in brackets left out where only one of them has any."""
+    if ("(" in one or "[" in one) == ("(" in other or "[" in other):
+        return one, other
+    return _BRACKETS.sub(_drop_addition, one).strip(), _BRACKETS.sub(_drop_addition, other).strip()
 
 
 def _drop_addition(bracket: re.Match[str]) -> str:
