@@ -82,7 +82,8 @@ def detect_in_answer(
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
     """The errors of one raw answer; see :func:`detect_in_answers`."""
-    return _detect_in_table(extract_table(text, format), gold, context, order, similarity)
+    found = extract_table(text, format, gold.columns)
+    return _detect_in_table(found, gold, context, order, similarity)
 
 
 def detect_in_answers(

@@ -174,7 +174,11 @@ def show_example(view: SampleView, answers: Sequence[ShownAnswer]) -> ShownExamp
 
 
 def show_answer(
-    system: str, shown: Shown, format: Format | None, errors: Sequence[Metric]
+    system: str,
+    shown: Shown,
+    format: Format | None,
+    errors: Sequence[Metric],
+    gold: Table | str | None,
 ) -> ShownAnswer:
     """Mark what is wrong with an answer.
 
@@ -183,13 +187,15 @@ def show_answer(
         shown: the answer and its judgement.
         format: of the table asked for; ``None`` for texts.
         errors: the task's error types.
+        gold: the right answer, where there is one.
     """
     text, findings = shown.answer.text, shown.judgement.findings
     explained = [Explained.of(finding, errors) for finding in findings]
     answer = ShownAnswer(system, shown.answer, shown.judgement, explained)
     if format is None:
         return replace(answer, words=_mark_claims(text, findings, explained))
-    read = extract_table(text, format)
+    columns = gold.columns if isinstance(gold, Table) else ()
+    read = extract_table(text, format, columns)
     if read.table is None:
         return replace(answer, unreadable=str(read.reason))
     return replace(answer, table=mark_cells(read.table, findings, explained))

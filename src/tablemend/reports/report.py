@@ -217,7 +217,13 @@ def _examples(
         show_example(
             views[context][example_id],
             [
-                show_answer(system, kinds[context][example_id], formats[system], errors)
+                show_answer(
+                    system,
+                    kinds[context][example_id],
+                    formats[system],
+                    errors,
+                    views[context][example_id].gold,
+                )
                 for system, kinds in shown.items()
                 if example_id in kinds[context]
             ],

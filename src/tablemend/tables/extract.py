@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
@@ -14,6 +14,7 @@ from tablemend.tables.latex import locate_latex
 from tablemend.tables.markdown import has_rows_without_delimiter, locate_markdown
 from tablemend.tables.read import READERS, Format
 from tablemend.tables.table import EmptyTableError, Table, TableError
+from tablemend.values.text import fold, header_key
 
 MAX_CHARACTERS = 1_000_000
 """Longest table that is read from an answer."""
@@ -24,6 +25,7 @@ MAX_TABLES = 1000
 """Of so many tables of one format in an answer the last ones are looked at."""
 
 _MARKER = re.compile(r"(?<!#)####(?!#)")
+_CODE_BLOCK = re.compile(r"```[^\n]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 _BLANK_REST = re.compile(r"[^\S\n]*+(?:\n|\Z)")
 
 
@@ -54,7 +56,9 @@ class _Candidate(NamedTuple):
     format: Format
 
 
-def extract_table(text: str, format: Format | Literal["auto"] = "auto") -> Extraction:
+def extract_table(
+    text: str, format: Format | Literal["auto"] = "auto", columns: Sequence[str] = ()
+) -> Extraction:
     """Find the table that a model's answer gives.
 
     The thinking is dropped: all up to the last ``</think>``, and all from a ``<think>`` that
@@ -63,6 +67,10 @@ def extract_table(text: str, format: Format | Literal["auto"] = "auto") -> Extra
     1. the first readable table after the last ``####`` (one inside a table is no marker);
     2. nothing, where something after that ``####`` looks like a table but cannot be read;
     3. the last readable table of the answer: earlier ones are drafts.
+
+    Where ``columns``, those asked for, are given, a table of this header wins over others in 1
+    and in 3. Tables of one header that stand next to one another are one table, unless two of
+    their rows begin alike: then one is a draft of the other.
 
     An empty JSON list or object of an empty list (:attr:`Extraction.empty`) counts where a table
     would, but gives way to a readable one; a bare ``[]`` only on a line of its own, as "[ ]" in a
@@ -83,9 +91,9 @@ def extract_table(text: str, format: Format | Literal["auto"] = "auto") -> Extra
             return Extraction(None, "the thinking never ended (no </think>)")
         return Extraction(None, "nothing follows the thinking")
     if format == "csv":
-        found = _extract_csv(answer)
+        found = _extract_csv(answer, columns)
     else:
-        found = _extract(answer, tuple(_LOCATORS) if format == "auto" else (format,))
+        found = _extract(answer, tuple(_LOCATORS) if format == "auto" else (format,), columns)
     if found.table is None and not found.empty and open_think >= 0:
         return Extraction(None, "the thinking never ended (no </think>)")
     if found.table is None:
@@ -101,18 +109,18 @@ _LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
 }
 
 
-def _extract(answer: str, formats: Sequence[Format]) -> Extraction:
+def _extract(answer: str, formats: Sequence[Format], columns: Sequence[str]) -> Extraction:
     groups = _locate(answer, formats)
     marker = _last_marker(answer, groups)
     if marker >= 0:
         after = [group for group in groups if group[0].start >= marker]
-        found, reason = _first_readable(answer, after)
+        found, reason = _choose(answer, after, columns)
         if found is not None:
             return found
         reason = reason or _missing(answer[marker:], formats)
         if reason:
             return Extraction(None, reason)
-    found, reason = _first_readable(answer, groups[::-1])
+    found, reason = _choose(answer, groups[::-1], columns)
     if found is not None:
         return found
     reason = reason or _missing(answer, formats)
@@ -154,6 +162,50 @@ def _last_marker(answer: str, groups: Sequence[Sequence[_Candidate]]) -> int:
         if match.start() >= covered:
             last = match.end()
     return last
+
+
+def _choose(
+    answer: str, groups: Sequence[Sequence[_Candidate]], columns: Sequence[str]
+) -> tuple[Extraction | None, str]:
+    """The table of the answer, from candidates in order of preference; else why there is none."""
+    found, reason = _first_readable(answer, groups)
+    if found is None or found.table is None:
+        return found, reason
+    tables = list(islice(_read_all(answer, groups), MAX_TRIES))
+    headers = [[header_key(name) for name in table.columns] for table, _ in tables]
+    wanted = [header_key(name) for name in columns]
+    first = headers.index(wanted) if wanted in headers else 0
+    parts = [tables[first]]
+    names = _names(parts[0][0])
+    for part, header in zip(tables[first + 1 :], headers[first + 1 :], strict=True):
+        if header != headers[first] or not names.isdisjoint(_names(part[0])):
+            break
+        parts.append(part)
+        names |= _names(part[0])
+    parts.sort(key=lambda part: part[1].start)
+    table, found = parts[0]
+    if len(parts) > 1:
+        rows = tuple(row for part, _ in parts for row in part.rows)
+        table = replace(table, rows=rows)
+    return replace(found, table=table, end=parts[-1][1].end), ""
+
+
+def _read_all(
+    answer: str, groups: Sequence[Sequence[_Candidate]]
+) -> Iterator[tuple[Table, Extraction]]:
+    """The tables of the groups that can be read, in the groups' order."""
+    while groups:
+        found, _ = _first_readable(answer, groups)
+        if found is None or found.table is None:
+            return
+        yield found.table, found
+        place = next(i for i, (one, *_) in enumerate(groups) if one.start <= found.start < one.end)
+        groups = groups[place + 1 :]
+
+
+def _names(table: Table) -> set[str]:
+    """How the rows of a table begin."""
+    return {fold(row[0] or "") for row in table.rows}
 
 
 def _first_readable(
@@ -201,14 +253,10 @@ def _is_answer(answer: str, start: int, end: int) -> bool:
     return not before.strip(" \t\r#")
 
 
-def _extract_csv(answer: str) -> Extraction:
-    """Read the first code block after the last ``####``, or all that follows it."""
+def _extract_csv(answer: str, columns: Sequence[str]) -> Extraction:
+    """Read the code blocks after the last ``####``, or all that follows it."""
     start = answer.rfind("####") + 4 if "####" in answer else 0
-    end = len(answer)
-    fence = answer.find("```", start)
-    if fence >= 0 and (line_end := answer.find("\n", fence)) >= 0:
-        start = line_end + 1
-        closing = answer.find("```", start)
-        end = closing if closing >= 0 else end
-    found, reason = _first_readable(answer, [[_Candidate(start, end, "csv")]])
+    blocks = [match.span(1) for match in _CODE_BLOCK.finditer(answer, start)]
+    blocks = blocks or [(start, len(answer))]
+    found, reason = _choose(answer, [[_Candidate(*span, "csv")] for span in blocks], columns)
     return found or Extraction(None, reason)

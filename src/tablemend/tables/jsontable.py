@@ -43,7 +43,8 @@ def locate_json(text: str) -> list[tuple[int, int]]:
 def read_json(text: str) -> Table:
     """Read a table from a JSON document.
 
-    Shapes: ``{name: [record, ...]}`` (the name is the title), a bare list of records,
+    Shapes: ``{name: [record, ...]}`` (the name is the title; several lists of the same columns
+    are one table, without a title), a bare list of records,
     ``{"columns": [...], "rows": [[...], ...]}`` (or ``"data"``) with an optional ``"title"``,
     which is also the shape of :meth:`Table.to_json`. Records may differ in their keys: the
     columns are the union in order of first appearance, what is missing is empty. Numbers keep
@@ -107,6 +108,10 @@ def _read_shape(value: Any) -> Table:
     for body in ("rows", "data"):
         if "columns" in value and body in value:
             return _read_split(value, body)
+    if len(value) > 1 and all(isinstance(one, list) and one for one in value.values()):
+        tables = [_read_records(one, "") for one in value.values()]
+        if len({table.columns for table in tables}) == 1:
+            return Table(tables[0].columns, tuple(row for table in tables for row in table.rows))
     if len(value) != 1:
         raise TableError(
             f"the JSON object has {len(value)} keys; expected one, the table's name, "
