@@ -78,7 +78,7 @@ def extract_table(
 
     Prose and code fences around a table are passed over. ``"auto"`` looks for Markdown, JSON,
     LaTeX and HTML; CSV, which any prose with commas resembles, only when asked for, and then it
-    is the first code block or else all that follows the marker. Runs in time linear in ``text``.
+    is in code blocks or else all that follows the marker. Runs in time linear in ``text``.
     """
     if not text.strip():
         return Extraction(None, "the answer is empty")
@@ -254,9 +254,10 @@ def _is_answer(answer: str, start: int, end: int) -> bool:
 
 
 def _extract_csv(answer: str, columns: Sequence[str]) -> Extraction:
-    """Read the code blocks after the last ``####``, or all that follows it."""
-    start = answer.rfind("####") + 4 if "####" in answer else 0
+    """Read the code blocks after the last ``####``, or all that follows it; else the last one."""
+    marker = answer.rfind("####")
+    start = marker + 4 if marker >= 0 else 0
     blocks = [match.span(1) for match in _CODE_BLOCK.finditer(answer, start)]
-    blocks = blocks or [(start, len(answer))]
+    blocks = blocks[:: 1 if marker >= 0 else -1] or [(start, len(answer))]
     found, reason = _choose(answer, [[_Candidate(*span, "csv")] for span in blocks], columns)
     return found or Extraction(None, reason)
