@@ -56,7 +56,7 @@ _IN_FULL = {
         "co./company inc/incorporated ltd/limited bros/brothers vs/versus v/versus "
         "democrat/democratic approx/approximately avg/average max/maximum min/minimum "
         "dr/doctor prof/professor rev/reverend gen/general col/colonel capt/captain lt/lieutenant "
-        "sgt/sergeant gov/governor sen/senator"
+        "sgt/sergeant natl/national gov/governor sen/senator"
     ).split()
     for short, full in (pair.split("/"),)
 }
@@ -101,7 +101,7 @@ class LexicalSimilarity:
     cannot accept synonyms.
     """
 
-    name = "lexical-2"
+    name = "lexical-3"
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Scores between 0 and 1."""

@@ -11,7 +11,7 @@ _MARKS = re.compile(r"[-_.?/\u2026\u2205'\"\s]*\Z")
 _CODES = frozenset(
     {"NA", "na", "n.d", "N.A.", "n.a.", "n.a", "N.A", "NaN", "nan", "NAN", "<NA>", "<na>"}
 )
-_NOUN = "data|info|information|value|values|record|records|entry|figure|figures|mention"
+_NOUN = "data|details|info|information|value|values|record|records|entry|figure|figures|mention"
 _VERB = (
     "available|applicable|reported|given|provided|specified|stated|mentioned|disclosed|recorded"
     "|listed|found|known|announced|included|indicated|identified|determined|published"
@@ -40,7 +40,7 @@ _PHRASE = re.compile(
 _TWICE = re.compile(r"(.+?)(?: ?[(\[](.+)[)\]]|(?: - |(?<![nN])/|; ?)(.+))")
 
 # How any of these begins: most cells are told from a blank by their first letters.
-_BEGINNING = re.compile(r"[\W_]|n|un|bl|em|mi|pe|tb|to|da|in|va|fi|re|ye", re.IGNORECASE)
+_BEGINNING = re.compile(r"[\W_]|n|un|bl|em|mi|pe|tb|to|da|de|in|va|fi|re|ye", re.IGNORECASE)
 
 
 def is_blank(cell: str | None) -> bool:

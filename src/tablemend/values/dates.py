@@ -35,11 +35,11 @@ _QUARTER_NAME = (
     r"|(first|second|third|fourth|1st|2nd|3rd|4th) quarter)"
 )
 _QUARTER = re.compile(
-    rf"(?:(\d{{4}})[ -/]?,? ?)?{_QUARTER_NAME}(?:(?:,|[-/]| of| in)? ?(\d{{4}}))?$"
+    rf"(?:(\d{{4}})[ -/]?,? ?)?{_QUARTER_NAME}(?:(?:,|[-/]| of| in)? ?(\d{{4}}|'?\d\d))?$"
 )
 _CLOCK = re.compile(
-    r"(?:(?P<day>.*[^\W_])(?:, ?| (?:at )?|(?<=\d)t))?"
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::(?P<second>\d\d))?"
+    r"(?:(?P<day>.*?[^\W_])(?:, ?| (?:at )?|(?<=\d)t))?"
+    r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?::(?P<second>\d\d))?"
     r"(?: ?(?P<half>[ap])\.?m)?$"
 )
 _NAMED = re.compile(
@@ -70,7 +70,7 @@ def parse_date(text: str) -> tuple[str, ...]:
 
 def parse_clean_date(text: str) -> tuple[str, ...]:
     """:func:`parse_date` of a text that :func:`~tablemend.values.text.clean` has made."""
-    if not 5 <= len(text) <= 40 or not _DIGIT.search(text) or text.isdigit():
+    if not 4 <= len(text) <= 40 or not _DIGIT.search(text) or text.isdigit():
         return ()
     text = text.casefold().strip(" .,").replace(" ,", ",")
     if weekday := _WEEKDAY.match(text):
@@ -214,7 +214,8 @@ def _quarter(match: re.Match[str], yearless: bool) -> str:
     if (before and after) or bool(before or after) == yearless:
         return ""
     name = next(filter(None, names))
-    return f"{before or after or '-'}-q{_QUARTER_WORDS.get(name) or name[0]}"
+    year = _years(before or after)[0] if before or after else "-"
+    return f"{year}-q{_QUARTER_WORDS.get(name) or name[0]}"
 
 
 def _month_and(month: str, number: str, dashed: bool) -> Iterator[str]:

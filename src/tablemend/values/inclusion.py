@@ -14,6 +14,7 @@ from operator import itemgetter
 
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date, split_dates
+from tablemend.values.number_words import ORDINALS
 from tablemend.values.numbers import Number, find_spelled, plain_digits, quantities, same_number
 from tablemend.values.text import Tokens, tokens_of
 from tablemend.values.units import PLAIN, Unit
@@ -36,6 +37,7 @@ _BOUND_MARK = re.compile(r"[<\u2264]")
 _HAS_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_ORDINAL = re.compile(rf"\b(?:(\d+)(?:st|nd|rd|th)|{'|'.join(ORDINALS)})\b")
 _ROMANS = {
     ten + one: value
     for value, (ten, one) in enumerate(
@@ -91,7 +93,8 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
             if beside.dates:
                 year = year_of(value)
                 return year is not None and covers_date((year,), beside.dates)
-            return _states_number(beside.text, value.number, header)
+            texts = {beside.text, _in_figures(beside.text)}
+            return any(_states_number(text, value.number, header) for text in texts)
         if value.dates and _states_date(beside.text, value.dates):
             return True
     first, second = tokens_of(one.text), tokens_of(other.text)
@@ -111,11 +114,12 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _in_figures(text: str) -> str:
-    """``rocky iv`` and ``rocky four`` as ``rocky 4``."""
+    """``rocky iv`` and ``rocky four`` as ``rocky 4``, ``third`` and ``3rd`` as ``3``."""
     if len(text) > _WORDING:
         return text
     for stated in reversed(find_spelled(text)):
         text = text[: stated.start] + plain_digits(stated.number.value) + text[stated.end :]
+    text = _ORDINAL.sub(lambda match: match[1] or str(ORDINALS.index(match[0]) + 1), text)
     return _ROMAN.sub(lambda match: str(_ROMANS[match[0]]), text)
 
 

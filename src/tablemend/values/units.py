@@ -141,6 +141,8 @@ def same_kind(one: Unit, other: Unit, header: Unit) -> bool:
     Of money two currencies must agree; money is no measure: "$5" is neither "5 %" nor "5 km".
     """
     one, other = (unit if unit.currency or unit.symbol else header for unit in (one, other))
+    if "gbp" in (one.currency, other.currency):
+        one, other = (PLAIN if unit.symbol == "lb" else unit for unit in (one, other))
     if one.currency and other.currency:
         return same_currency(one.currency, other.currency)
     if one.symbol and other.symbol:

@@ -1,8 +1,8 @@
 """Each whole answer of ``tests/data/table_answers.jsonl`` has its errors, in every format.
 
 A record: the gold table, the context, the sort that the query asks for, the tables that the answer
-holds in their order, ``errors`` (a name for each finding), ``rows`` (how many gold rows it states) and ``why`` (the class
-of the answer).
+holds in their order, ``errors`` (a name for each finding), ``rows`` (how many gold rows it states)
+and ``why`` (the class of the answer).
 """
 
 from __future__ import annotations
