@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tablemend.datasets.tablehallu.invented_names import invent_word
+from tablemend.datasets.tablehallu.invented_names import FAMILY, TOWNS
 from tablemend.tables.table import Table
 from tablemend.values.periods import MONTHS
 
@@ -94,7 +94,7 @@ def _stock(rng: Random) -> Table:
     stores = rng.random() < 0.4
     count = rng.randint(6, 12)
     names = (
-        [f"{invent_word(rng)} DC" for _ in range(count)] if stores else rng.sample(_GOODS, count)
+        [f"{town} DC" for town in rng.sample(TOWNS, count)] if stores else rng.sample(_GOODS, count)
     )
     rows = []
     for name in names:
@@ -125,7 +125,8 @@ def _thin(rows: list[dict[str, str]], title: str, rng: Random) -> Table:
 
 def _people(count: int, rng: Random) -> list[str]:
     """Different first and last names, so that the last alone says who is meant."""
-    return [f"{first} {invent_word(rng)}" for first in rng.sample(_FIRST, count)]
+    names = zip(rng.sample(_FIRST, count), rng.sample(FAMILY, count), strict=True)
+    return [f"{first} {last}" for first, last in names]
 
 
 def _months(count: int, rng: Random) -> list[str]:

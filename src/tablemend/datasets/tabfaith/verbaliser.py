@@ -17,7 +17,7 @@ from tablemend.programs.templates import TEMPLATES
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
 
-VERSION = "verbaliser-3"
+VERSION = "verbaliser-4"
 SENTENCES = (2, 5)
 _TRIES = 80
 """Draws for one sentence."""

@@ -272,12 +272,15 @@ def _kept_rows(rows: Sequence[tuple[Cell, ...]], key: int) -> list[int]:
     keep = []
     for index, row in enumerate(rows):
         entity = row[key]
-        if entity is None or _letters(entity) < 2 or len(entity) > 60 or _TOTAL.match(entity):
-            continue
-        if row not in seen:
+        if entity is not None and is_name(entity) and row not in seen:
             seen.add(row)
             keep.append(index)
     return keep
+
+
+def is_name(cell: str) -> bool:
+    """Whether a key cell can name an entity: not a total, not a number."""
+    return _letters(cell) >= 2 and len(cell) <= 60 and not _TOTAL.match(cell)
 
 
 def _mark_usable(

@@ -12,9 +12,9 @@ from tablemend.datasets.build import Opened, Record, make_by_number
 from tablemend.datasets.card import command_of, counted_parts, write_card
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.donors import Usable
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
-    Usable,
     find_tables,
     hash_tables,
     open_maker,
@@ -82,7 +82,7 @@ class RecordMaker:
         return {
             **record,
             "split": split_of(example.source_hash, self._shares),
-            "counts": sizes_of(example),
+            "counts": {**sizes_of(example), **self._maker.rows},
             "line": to_line(example.to_json()),
         }
 
@@ -128,19 +128,21 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         command_of("tablehallu.py", settings, named, ("kind", "workers", "out")),
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
-        _made_up(settings),
+        _made_up(settings, counts["counts"]),
         *counted_parts(counts, MEANS),
     ]
     return examples_card(parts, counts)
 
 
-def _made_up(settings: Synthesis) -> str:
+def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
     if settings.source == SMALL_WORLD:
         return "Everything is invented, gold rows and distractors alike."
     if settings.distractors == "real":
         return "All distractors are rows of the source tables."
+    share = 100 * counts.get("made-up rows", 0) / max(1, counts.get("distractor rows", 0))
     return (
         "Distractors are rows of the source table, near misses first; where they run out, "
-        "made-up rows follow (invented names, moved numbers, cells drawn from their columns), "
-        "which are no facts about the world."
+        "made-up rows follow (names of entities in other tables, numbers between their neighbours "
+        f"in the column), which are no facts about the world: {share:.0f} % of the distractor "
+        "rows. `benchmarks/shortcuts.py` measures whether their looks give them away."
     )

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
+from itertools import permutations
+from math import gcd, inf
 from random import Random
+from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.columns import (
     DIGITS,
+    ORDERED,
+    Column,
     Kind,
     TypedTable,
     read_date,
@@ -22,98 +28,191 @@ from tablemend.tables.table import Cell
 
 BATCH = 64
 MAX_INVENTED = 1024
+BEYOND = 0.2
+"""How far made-up numbers go beyond the observed range, as a share of it."""
+TRIES = 4
 Orders = tuple[float | None, ...]
 
 
 class Rows:
     """The rows of a table, and after them made-up rows of the same kind, as many as asked for.
 
-    A made-up row takes a real one as its pattern: a fresh name, numbers and years moved by a
-    little, every other cell drawn from its column. They are drawn in a fixed sequence from the
-    table's hash and the seed, so row number ``k`` is the same whoever asks, and when.
+    A made-up row takes a real one as its pattern: another name, numbers, years and dates between
+    their neighbours in the column, other texts of the column; categories stay. Names are given to
+    all rows of an entity alike, so that an entity of several years has several years. They are
+    drawn in a fixed sequence from the table's hash and the seed, so row number ``k`` is the same
+    whoever asks, and when.
+
+    Args:
+        typed: the table.
+        seed: of the data set.
+        names: of entities in other tables; where they run out, names are made of real words.
     """
 
-    def __init__(self, typed: TypedTable, seed: int) -> None:
+    def __init__(self, typed: TypedTable, seed: int, names: Iterator[str] = iter(())) -> None:
         self._typed = typed
         self._rng = Random(f"rows:{seed}:{typed.source_hash}")
         self.real = len(typed.table.rows)
         self.cells: list[Row] = list(typed.table.rows)
         self.orders: list[Orders] = list(zip(*typed.orders, strict=True))
-        self.forms = [forms_of(row[typed.key] or "") for row in self.cells]
-        self._names = {(row[typed.key] or "").casefold() for row in typed.table.rows}
+        entities = [row[typed.key] or "" for row in self.cells]
+        self.forms = [forms_of(name) for name in entities]
+        counts = Counter(entities)
+        self.repeated = {name for name, count in counts.items() if count > 1}
+        """Entities with several rows, the made-up ones included."""
+        self._names = {name.casefold() for name in entities}
         words = Counter(word for name in sorted(self._names) for word in set(name.split()))
         shared = {word for word, count in words.items() if count >= 3 and word.isalpha()}
         self._shared = shared | {word.capitalize() for word in shared}
-        self._latest = [
-            max((v for v in order if v is not None), default=0.0) for order in typed.orders
-        ]
-        self._columns = [
-            [cell for cell in cells if cell is not None]
-            for cells in zip(*typed.table.rows, strict=True)
-        ]
+        self._borrowed = names
+        self._turn: list[int] = []
+        self._renamed: dict[str, str] = {}
+        self._texts = {
+            index: list(dict.fromkeys(cell for cell in cells if cell is not None))
+            for index, cells in enumerate(zip(*typed.table.rows, strict=True))
+            if typed.columns[index].kind in ("name", "text")
+        }
+        self._ranges = {
+            index: Range.of(column, typed.table.column(column.name), typed.orders[index])
+            for index, column in enumerate(typed.columns)
+            if column.kind in ORDERED and column.usable and index != typed.key
+        }
+        self._pairs = list(_ordered_pairs(typed, [*self._ranges]))
 
     def reach(self, count: int) -> None:
-        """Invent rows until there are ``count`` rows in all."""
+        """Make up rows until there are ``count`` rows in all."""
         while len(self.cells) < count:
-            self._invent()
+            self._make_up()
 
-    def _invent(self) -> None:
+    def other_text(self, column: int, gold: Collection[Cell], cell: Cell, rng: Random) -> Cell:
+        """Another text of a column where it is one of the gold rows; it, where there is none."""
+        if cell not in gold or column not in self._texts:
+            return cell
+        others = [text for text in self._texts[column] if text not in gold]
+        return rng.choice(others) if others else cell
+
+    def _make_up(self) -> None:
         typed, rng = self._typed, self._rng
-        pattern = int(rng.random() * self.real)
-        cells: list[Cell] = list(typed.table.rows[pattern])
-        orders: list[float | None] = [row_order[pattern] for row_order in typed.orders]
-        for index, column in enumerate(typed.columns):
+        if not self._turn:
+            self._turn, self._renamed = list(range(self.real)), {}
+            rng.shuffle(self._turn)
+        pattern = self._turn.pop()
+        cells = list(typed.table.rows[pattern])
+        real = self.orders[pattern]
+        orders = list(real)
+        cells[typed.key] = self._rename(cells[typed.key] or "")
+        for index, texts in self._texts.items():
+            if index != typed.key and cells[index] is not None:
+                cells[index] = rng.choice(texts)
+        for index, found in self._ranges.items():
             cell, order = cells[index], orders[index]
-            if index == typed.key:
-                cells[index] = self._fresh_name(cell or "")
-            elif cell is None or not column.usable:
-                continue
-            elif order is None:
-                filled = self._columns[index]
-                cells[index] = filled[int(rng.random() * len(filled))]
-                orders[index] = _order_of(cells[index], column.kind)
-            elif column.kind == "year":
-                # Not years beyond the table's last: those would give a made-up row away.
-                year = min(order + rng.randint(-6, 6), self._latest[index])
-                cells[index], orders[index] = f"{year:.0f}", year
-            elif column.kind == "date":
-                cells[index], orders[index] = move_date(cell, order, rng)
-            else:
-                cells[index], orders[index] = move_number(cell, order, rng)
+            if cell is not None and order is not None:
+                cells[index], orders[index] = found.move(cell, order, rng)
+        for _ in self._pairs:  # what is put back may break another pair
+            for first, last in self._pairs:
+                early, late = orders[first], orders[last]
+                if early is not None and late is not None and early > late:
+                    for index in (first, last):
+                        cells[index] = typed.table.rows[pattern][index]
+                        orders[index] = real[index]
         self.cells.append(tuple(cells))
         self.orders.append(tuple(orders))
         self.forms.append(forms_of(cells[typed.key] or ""))
 
-    def _fresh_name(self, like: str) -> str:
-        while (name := invent_name(like, self._shared, self._rng)).casefold() in self._names:
-            pass
-        self._names.add(name.casefold())
-        return name
+    def _rename(self, entity: str) -> str:
+        if entity not in self._renamed:
+            name = next(self._borrowed, None) or invent_name(entity, self._shared, self._rng)
+            while name.casefold() in self._names:
+                name = next(self._borrowed, None) or invent_name(entity, self._shared, self._rng)
+            self._names.add(name.casefold())
+            if entity in self.repeated:
+                self.repeated.add(name)
+            self._renamed[entity] = name
+        return self._renamed[entity]
 
 
-def _order_of(cell: Cell, kind: Kind) -> float | None:
-    if cell is None or kind in ("category", "name", "text"):
-        return None
-    if kind == "date":
-        return read_date(cell)
-    number = read_number(cell)
-    return number[0] if number else None
+class Range(NamedTuple):
+    """The values of an ordered column.
 
+    Attributes:
+        kind: of the column.
+        values: sorted, each once.
+        low, high: ends of what may be made up.
+        step: that all whole numbers are multiples of.
+        grouped: thousands are set apart by commas.
+    """
 
-def move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
-    """A neighbouring number, written in the same way."""
-    match = DIGITS.search(cell)
-    if match is None:
+    kind: Kind
+    values: list[float]
+    low: float
+    high: float
+    step: int
+    grouped: bool
+
+    @classmethod
+    def of(cls, column: Column, cells: Iterable[Cell], orders: Orders) -> Range:
+        """That of a column.
+
+        Numbers go beyond the observed ones by a fifth of their range, but not below 0 (or 1 where
+        none is), nor above 100 %; years and dates stay inside: a later one may not have come yet.
+        """
+        values = sorted({value for value in orders if value is not None})
+        low, high = values[0], values[-1]
+        whole = [int(abs(value)) for value in values if value == int(value)]
+        step = gcd(*whole) if len(whole) == len(values) else 1
+        if column.kind == "number":
+            floor = next((bound for bound in (1.0, 0.0) if low >= bound), -inf)
+            percent = (
+                "%" in column.unit[1] or "%" in column.name or "percent" in column.name.lower()
+            )
+            ceiling = 100.0 if percent and high <= 100 else inf
+            wider = BEYOND * (high - low)
+            low, high = max(floor, low - wider), min(ceiling, high + wider)
+        grouped = any("," in cell for cell in cells if cell and read_number(cell))
+        return cls(column.kind, values, low, high, max(step, 1), grouped)
+
+    def move(self, cell: str, order: float, rng: Random) -> tuple[str, float]:
+        """A cell like this one, between its neighbours; it, where nothing fits in between."""
+        place = bisect_left(self.values, order)
+        below = self.values[place - 1] if place else self.low
+        above = self.values[place + 1] if place + 1 < len(self.values) else self.high
+        if self.kind == "date":
+            return move_date(cell, order, self.values[0], self.values[-1], rng)
+        match = DIGITS.search(cell)
+        if match is None:
+            return cell, order
+        digits = match[0].replace(",", "")
+        decimals = len(digits.partition(".")[2])
+        unit = self.step if not decimals else 10.0**-decimals
+        if not decimals and order:  # round numbers stay as round
+            unit = max(unit, 10.0 ** (len(digits) - len(digits.rstrip("0"))))
+        ends = (max(below, 0.0), above) if order >= 0 else (below, min(above, 0.0))
+        for _ in range(TRIES):
+            size = abs(round(rng.uniform(*ends) / unit) * unit)
+            text = f"{size:{',' if self.grouped and self.kind == 'number' else ''}.{decimals}f}"
+            value = float(text.replace(",", "")) * (-1 if order < 0 else 1)
+            known = len(digits) > 3 and self.kind == "number" and value in self.values
+            if self.low <= value <= self.high and not known and (value or order >= 0):
+                return f"{cell[: match.start()]}{text}{cell[match.end() :]}", value
         return cell, order
-    size, decimals = abs(order), len(match[0].partition(".")[2])
-    moved = size * (0.6 + 0.9 * rng.random()) + (0.0 if decimals else rng.randint(0, 3))
-    text = f"{moved:,.{decimals}f}" if "," in match[0] else f"{moved:.{decimals}f}"
-    value = float(text.replace(",", ""))
-    return f"{cell[: match.start()]}{text}{cell[match.end() :]}", -value if order < 0 else value
 
 
-def move_date(cell: str, order: float, rng: Random) -> tuple[str, float]:
-    """Another day of the same month: the only change that keeps any spelling of the month."""
+def _ordered_pairs(typed: TypedTable, columns: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Columns of a kind and unit of which the first never exceeds the second: from and to."""
+    for one, other in permutations(columns, 2):
+        first, last = typed.columns[one], typed.columns[other]
+        if (first.kind, first.unit) == (last.kind, last.unit):
+            rows = zip(typed.orders[one], typed.orders[other], strict=True)
+            both = [(a, b) for a, b in rows if a is not None and b is not None]
+            if len(both) > 2 and all(a <= b for a, b in both):
+                yield one, other
+
+
+def move_date(cell: str, order: float, first: float, last: float, rng: Random) -> tuple[str, float]:
+    """Another day of the same month, from the first to the last of the column.
+
+    It is the only change that keeps any spelling of the month.
+    """
     day = date.fromordinal(int(order))
     other = rng.randint(1, 28)
     pattern = rf"(?<!\d)0?{day.day}(?!\d)(?:st|nd|rd|th)?"
@@ -124,7 +223,7 @@ def move_date(cell: str, order: float, rng: Random) -> tuple[str, float]:
     text = f"{other:02d}" if cell[start] == "0" or cell[:4].isdigit() else str(other)
     written = f"{cell[:start]}{text}{cell[end:]}"
     moved = read_date(written)
-    return (written, moved) if moved is not None else (cell, order)
+    return (cell, order) if moved is None or not first <= moved <= last else (written, moved)
 
 
 def choose_distractors(
@@ -132,7 +231,7 @@ def choose_distractors(
 ) -> Iterator[tuple[int, str]]:
     """Rows out of scope, each with the name of the condition it breaks, best first.
 
-    Real rows first, then invented ones where ``invent`` is set; of each, those that break one
+    Real rows first, then made-up ones where ``invent`` is set; of each, those that break one
     condition alone before the others, among these the other rows of gold entities (the same
     entity in another year), and those close to the bound before those far from it (TableHallu,
     A.2.2). Rows with a name similar to a gold one, and rows whose scope cannot be read, are

@@ -1,37 +1,43 @@
-"""Invented names, and when two names are too much alike for one context."""
+"""Made-up names of real words (``names.yaml``), and when two names are too much alike for one context."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
 from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-_ONSETS = "b br c d dr f g gr h j k kl l m n p pr r s sk st t tr v w z".split()
-_VOWELS = "a e i o u a e o ai ea".split()
-_CODAS = ["", "l", "n", "r", "s", "m", "nd", "rt", "x", "st"]
+import yaml
+
+_LISTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text("utf-8"))
+GIVEN, FAMILY, TOWNS = (tuple(_LISTS[kind].split()) for kind in ("given", "family", "towns"))
+_PROPER = FAMILY + TOWNS
 _WORD = re.compile(r"\w+")
 
 
-def invent_word(rng: Random, syllables: int | None = None) -> str:
-    """A capitalised word of two or three syllables that means nothing."""
-    count = syllables or (2 if rng.random() < 0.7 else 3)
-    choice = rng.choice
-    parts = [choice(_ONSETS) + choice(_VOWELS) for _ in range(count)]
-    return ("".join(parts) + choice(_CODAS)).capitalize()
+def invent_word(rng: Random) -> str:
+    """The name of a family or a town."""
+    return rng.choice(_PROPER)
+
+
+def invent_person(rng: Random) -> str:
+    """A given and a family name."""
+    return f"{rng.choice(GIVEN)} {rng.choice(FAMILY)}"
 
 
 def invent_name(like: str, keep: Container[str], rng: Random) -> str:
     """A fresh name built like a real one: as many words (two new ones at most), its case,
     and the words that many names of the column share ("United", "University", "of").
     """
-    words, fresh = [], 0
+    words: list[str] = []
+    fresh = 0
     for word in like.split():
         if word in keep:
             words.append(word)
         elif fresh < 2:
-            words.append(invent_word(rng))
+            words.append(rng.choice((FAMILY if fresh else GIVEN) if len(like) < 20 else _PROPER))
             fresh += 1
     name = " ".join(words) if fresh else invent_word(rng)
     return name.lower() if like == like.lower() else name

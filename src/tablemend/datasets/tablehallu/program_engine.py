@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import Skipped
@@ -19,6 +19,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
 from tablemend.datasets.tablehallu.distractors import Rows, choose_distractors
+from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import write_query
 from tablemend.datasets.tablehallu.scope import Scopes
@@ -37,7 +38,7 @@ from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/3"
+ENGINE = "program/4"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 TOO_LONG = "longer than max_tokens"
 SENTENCES_A_PARAGRAPH = 6
@@ -46,25 +47,20 @@ TABLES_TRIED = 12
 OPEN_TABLES = 512
 
 
-class Usable(NamedTuple):
-    """A table from which examples can be cut: its place and content hash."""
-
-    place: Place
-    source_hash: str
-
-
 class OpenTable:
     """Everything about one table that its examples share."""
 
-    def __init__(self, read: SourceTable, settings: Synthesis) -> None:
+    def __init__(
+        self, read: SourceTable, settings: Synthesis, names: Iterator[str] = iter(())
+    ) -> None:
         shape = settings.shape
         self.read = read
         self.typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
         self.scopes = Scopes(self.typed, shape.min_rows, shape.max_rows)
         if not self.scopes:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
-        self.rows = Rows(self.typed, settings.seed)
-        self.speaker = Speaker(self.typed)
+        self.rows = Rows(self.typed, settings.seed, names)
+        self.speaker = Speaker(self.typed, self.rows.repeated)
 
 
 class Maker(Protocol):
@@ -72,9 +68,11 @@ class Maker(Protocol):
 
     Attributes:
         rejected: how many draws were rejected so far, by reason.
+        rows: how many distractor and made-up rows the last example has.
     """
 
     rejected: Counter[str]
+    rows: Counter[str]
 
     def make(self, number: int) -> Example | None:
         """Example ``number``; ``None`` where no valid one was drawn."""
@@ -86,6 +84,7 @@ class SmallWorld:
     def __init__(self, settings: Synthesis) -> None:
         self._seed = settings.seed
         self.rejected: Counter[str] = Counter()
+        self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> Example | None:
         """See :class:`Maker`."""
@@ -111,7 +110,9 @@ class Engine:
         self._source = source
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
+        self._donors = Donors(source, settings, usable)
         self.rejected: Counter[str] = Counter()
+        self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> Example | None:
         """See :class:`Maker`.
@@ -140,7 +141,7 @@ class Engine:
         return None
 
     def _read(self, place: Place) -> OpenTable:
-        return OpenTable(self._source.read(place), self._settings)
+        return OpenTable(self._source.read(place), self._settings, self._donors.names_for(place))
 
     def _place(self, number: int, attempt: int, rng: Random) -> Place:
         """Tables take turns in an order that is shuffled anew for every round."""
@@ -166,7 +167,7 @@ class Engine:
         if most is not None and invent and _count_rows(gold) * EXPANSION[difficulty] > most:
             raise Rejected(TOO_LONG)
         room = sum(map(_length, gold)) * (EXPANSION[difficulty] - 1)
-        distractors = _state_distractors(table, kernel, room, invent, rng)
+        distractors, self.rows = _state_distractors(table, kernel, room, invent, rng)
         if not distractors:
             raise Rejected("no row out of scope")
         composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
@@ -235,25 +236,41 @@ def _length(row: StatedRow) -> int:
 
 def _state_distractors(
     table: OpenTable, kernel: Kernel, room: int, invent: bool, rng: Random
-) -> list[StatedRow]:
+) -> tuple[list[StatedRow], Counter[str]]:
+    """The rows around the gold rows, and how many of them are made up."""
     typed, rows = table.typed, table.rows
     stated = kernel.stated()
+    gold = [typed.table.rows[row] for row in kernel.rows]
+    texts = [{cells[column] for cells in gold} for column in range(len(typed.columns))]
     # What is blank for an entity in scope is left out in its other rows too.
     hidden: dict[str | None, set[int]] = {}
-    for row, column in kernel.blanks:
-        hidden.setdefault(typed.table.rows[row][typed.key], set()).add(column)
-    found = []
+    # Distractors leave out as much: nobody can tell gold rows by their holes.
+    holes: list[set[int]] = []
+    for row, cells in zip(kernel.rows, gold, strict=True):
+        blanks = {column for blank, column in kernel.blanks if blank == row}
+        hidden.setdefault(cells[typed.key], set()).update(blanks)
+        holes.append({column for column in blanks if cells[column] is not None})
+    found, counts = [], Counter[str]()
     for number, violates in choose_distractors(rows, kernel, typed.key, invent, rng):
         cells = rows.cells[number]
-        secret = hidden.get(cells[typed.key])
-        columns = [c for c in stated if c not in secret] if secret else stated
+        is_made_up = number >= rows.real
+        if is_made_up:
+            cells = tuple(
+                rows.other_text(column, texts[column], cell, rng)
+                for column, cell in enumerate(cells)
+            )
+        name = cells[typed.key]
+        secret = hidden[name] if name in hidden else rng.choice(holes)
+        columns = [c for c in stated if c not in secret]
         # The row that no room is left for is stated all the same: what is drawn then stays.
         row_in_words = table.speaker.state(cells, columns, violates, rng)
         if room <= 0:
             break
         room -= _length(row_in_words)
         found.append(row_in_words)
-    return found
+        counts["distractor rows"] += 1
+        counts["made-up rows"] += is_made_up
+    return found, counts
 
 
 def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:
@@ -278,7 +295,10 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         if source_hash in usable:
             skipped.append(Skipped(place.where, "the same table as an earlier one"))
         else:
-            usable[source_hash] = Usable(place, source_hash)
+            typed = table.typed
+            names = [row[typed.key] or "" for row in typed.table.rows]
+            header = typed.table.columns[typed.key].lower()
+            usable[source_hash] = Usable(place, source_hash, typed.key, header, shape_of(names))
     if not usable:
         reasons = Counter(entry.reason for entry in skipped).most_common(3)
         listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)

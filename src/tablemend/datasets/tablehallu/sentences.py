@@ -6,8 +6,7 @@ The patterns and the lists of words are in ``sentences.yaml``.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -77,13 +76,17 @@ _FRAMES = {size: [_pattern(text, "{l}") for text in texts] for size, texts in FR
 
 
 class Speaker:
-    """Puts the rows of one table into words."""
+    """Puts the rows of one table into words.
 
-    def __init__(self, typed: TypedTable) -> None:
+    Args:
+        typed: the table.
+        repeated: entities with several rows.
+    """
+
+    def __init__(self, typed: TypedTable, repeated: Container[str]) -> None:
         self._names = typed.table.columns
         self._key = typed.key
-        entities = Counter(row[typed.key] for row in typed.table.rows)
-        self._repeated = {name for name, count in entities.items() if count > 1}
+        self._repeated = repeated
         self._wordings = [_wordings_of(column) for column in typed.columns]
 
     def state(

@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.datasets.tablehallu.columns import write_day
-from tablemend.datasets.tablehallu.invented_names import invent_word
+from tablemend.datasets.tablehallu.invented_names import FAMILY, GIVEN, TOWNS, invent_person
 from tablemend.tables.table import Cell, Table
 
 ROWS = 40
 ENTITIES_OF_PANEL = 11
 FIRMS = ("{} Corp", "{} Partners", "{} & Sons", "{} Ltd", "{} Union")
+
+
+_SLOTS = {"{town}": TOWNS, "{family}": FAMILY, "{given}": GIVEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Field:
     Attributes:
         name: the header.
         kind: what is drawn: ``year``, ``day`` or ``number`` from ``low`` to ``high``; one of
-            ``options`` for a ``choice``; an invented name for ``person``, ``place`` and ``firm``.
+            ``options`` for a ``choice``; a made-up one for ``person``, ``place`` and ``firm``.
         low, high, decimals, unit: of a number; the unit is written behind it.
     """
 
@@ -46,7 +49,8 @@ class SubCategory:
     Attributes:
         templates: what the query calls the entities; ``{place}`` and ``{entity}`` are filled.
         key: header of the column that names the entities.
-        names: pattern of an entity's name; ``{word}`` and ``{person}`` are filled.
+        names: pattern of an entity's name; ``{town}``, ``{family}``, ``{given}`` and ``{person}``
+            are filled.
         fields: the other columns.
         panel: the same entities return in several years.
     """
@@ -109,8 +113,8 @@ def make_table(seed: int, number: int) -> FictionalTable:
     """Table ``number`` of the pool; sub-categories take turns."""
     rng = Random(f"pool:{seed}:{number}")
     sub = SUB_CATEGORIES[number % len(SUB_CATEGORIES)]
-    topic = rng.choice(sub.templates).format(place=invent_word(rng), entity=invent_word(rng))
-    places = [invent_word(rng) for _ in range(12)]
+    topic = rng.choice(sub.templates).format(place=rng.choice(TOWNS), entity=rng.choice(FAMILY))
+    places = rng.sample(TOWNS, 12)
     rows = _panel_rows(sub, places, rng) if sub.panel else _rows(sub, places, rng)
     columns = [sub.key, *(field.name for field in sub.fields)]
     return FictionalTable(Table.of(columns, rows, topic), topic, sub.category, sub.domain)
@@ -137,14 +141,11 @@ def _entities(sub: SubCategory, count: int, rng: Random) -> list[str]:
     names: dict[str, None] = {}
     while len(names) < count:
         pattern = rng.choice(sub.names)
-        while "{word}" in pattern:
-            pattern = pattern.replace("{word}", invent_word(rng), 1)
-        names[pattern.replace("{person}", _person(rng))] = None
+        for slot, words in _SLOTS.items():
+            while slot in pattern:
+                pattern = pattern.replace(slot, rng.choice(words), 1)
+        names[pattern.replace("{person}", invent_person(rng))] = None
     return list(names)
-
-
-def _person(rng: Random) -> str:
-    return f"{invent_word(rng, 2)} {invent_word(rng)}"
 
 
 def _cell(field: Field, places: list[str], rng: Random) -> str:
@@ -160,11 +161,11 @@ def _cell(field: Field, places: list[str], rng: Random) -> str:
         case "choice":
             return rng.choice(field.options)
         case "person":
-            return _person(rng)
+            return invent_person(rng)
         case "place":
             return rng.choice(places)
         case _:
-            return rng.choice(FIRMS).format(invent_word(rng))
+            return rng.choice(FIRMS).format(rng.choice(FAMILY))
 
 
 def _number(field: Field, rng: Random) -> str:

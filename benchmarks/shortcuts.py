@@ -1,0 +1,259 @@
+"""Can a distractor be told from a gold row, or an injected error from a true claim, by its looks?
+
+    python benchmarks/shortcuts.py data=FOLDER [examples=400] [rows=6000]
+
+Trains classifiers that see neither query nor table on a data set of data_gen, tables disjoint
+between folds, and prints their AUC with its 95 % interval (resampled by table). Of tablehallu, a
+distractor row is told from a gold one by its name alone, its values alone, one of its sentences
+(words around the values, place, length) or everything; of tabfaith, a false claim from a true one
+by its names, its values and cues, its sentence or everything. 0.5 is chance; at most 0.60 is wanted.
+Needs `pip install -e '.[metrics]'`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import Field
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from tablemend.config import Section, load
+from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.tabfaith.examples import TabFaithExample
+from tablemend.errors import TablemendError
+from tablemend.records import Example, Fact
+from tablemend.script import run_script
+
+FOLDS = 5
+RESAMPLES = 200
+COMPONENTS = 10
+"""Dimensions of the n-grams for gradient boosting."""
+
+
+class Benchmark(Section):
+    """What to measure."""
+
+    data: str
+    """A folder that data_gen/tablehallu.py or data_gen/tabfaith.py has written."""
+    examples: int = Field(default=400, ge=20)
+    """Most examples, the first of all splits."""
+    rows: int = Field(default=6_000, ge=200)
+    """Most rows, sentences or claims; of more, as many are drawn."""
+
+
+class Item(NamedTuple):
+    """A row, a sentence or a claim.
+
+    Attributes:
+        table: which it is from.
+        made: a distractor, or false.
+        texts: of each kind: names, values, sentences.
+        numbers: place and sizes.
+    """
+
+    table: str
+    made: bool
+    texts: tuple[str, ...]
+    numbers: tuple[float, ...] = ()
+
+
+def rows_of(example: Example) -> Iterator[Item]:
+    """The rows of an example."""
+    rows: dict[tuple[bool, int], list[Fact]] = defaultdict(list)
+    for fact in example.facts:
+        rows[fact.violates is not None, fact.row].append(fact)
+    for (made, _), facts in rows.items():
+        name = facts[0].entity
+        values = [f"{fact.column}: {fact.value}" for fact in facts if fact.value != name]
+        sentences = {fact.adversarial[2:] for fact in facts}
+        words = " | ".join(_template(example, facts, *span) for span in sorted(sentences))
+        first = min(start for start, _ in sentences) / len(example.adversarial_context)
+        sizes = (first, float(len(sentences)), float(len(values)), float(sum(map(len, values))))
+        yield Item(example.source_hash, made, (name, " | ".join(values), words), sizes)
+
+
+def sentences_of(example: Example) -> Iterator[Item]:
+    """The sentences of an example, without names and values."""
+    sentences: dict[tuple[int, int], list[Fact]] = defaultdict(list)
+    for fact in example.facts:
+        sentences[fact.adversarial[2:]].append(fact)
+    for (start, end), facts in sentences.items():
+        words = _template(example, facts, start, end)
+        place = start / len(example.adversarial_context)
+        numbers = (place, float(end - start), float(len(facts)))
+        made = facts[0].violates is not None
+        yield Item(example.source_hash, made, (words,), numbers)
+
+
+def _template(example: Example, facts: list[Fact], start: int, end: int) -> str:
+    text, position = "", start
+    for fact in sorted(facts, key=lambda fact: fact.adversarial.start):
+        if start <= fact.adversarial.start < end:
+            text += example.adversarial_context[position : fact.adversarial.start] + "VALUE"
+            position = fact.adversarial.end
+    return (text + example.adversarial_context[position:end]).replace(facts[0].entity, "NAME")
+
+
+def claims_of(example: TabFaithExample) -> Iterator[Item]:
+    """The claims of a summary."""
+    false = {index for error in example.errors for index in error.facts}
+    for index, fact in enumerate(example.facts):
+        start, end = fact.sentence
+        named = " | ".join(p.text for p in fact.parts if p.role in ("entity", "other", "category"))
+        others = " | ".join(f"{p.role} {p.text}" for p in fact.parts if p.role not in NAMES)
+        numbers = (start / len(example.summary), float(end - start), float(len(fact.parts)))
+        texts = (named, others, example.summary[start:end])
+        yield Item(example.source_hash, index in false, texts, numbers)
+
+
+NAMES = ("entity", "other", "category", "column", "against")
+Classifier = Callable[[list[Item]], object]
+
+
+def _texts(index: int) -> Callable[[list[Item]], list[str]]:
+    return lambda items: [re.sub(r"\s+", " ", item.texts[index]) for item in items]
+
+
+def _numbers(items: list[Item]) -> np.ndarray:
+    return np.array([item.numbers for item in items], dtype=float)
+
+
+def _shape(index: int) -> Callable[[list[Item]], np.ndarray]:
+    """Length, words, shares of digits, capitals and other letters, largest number."""
+
+    def measure(items: list[Item]) -> np.ndarray:
+        found = []
+        for item in items:
+            text = item.texts[index]
+            size = max(1, len(text))
+            figures = [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\.?\d*", text)]
+            found.append(
+                (
+                    len(text),
+                    len(text.split()),
+                    sum(map(str.isdigit, text)) / size,
+                    sum(map(str.isupper, text)) / size,
+                    sum(not c.isascii() for c in text) / size,
+                    np.log1p(max(figures, default=0.0)),
+                )
+            )
+        return np.array(found, dtype=float)
+
+    return measure
+
+
+def features(views: tuple[int, ...], with_numbers: bool, dense: bool) -> FeatureUnion:
+    """Character and word n-grams of some texts, their shape, and the numbers."""
+    steps: list[tuple[str, object]] = []
+    for view in views:
+        grams: list[tuple[str, object]] = []
+        for analyzer, sizes in (("char_wb", (1, 3)), ("word", (1, 2))):
+            tfidf = TfidfVectorizer(
+                analyzer=analyzer, ngram_range=sizes, min_df=3, max_features=20_000
+            )
+            part = [FunctionTransformer(_texts(view)), tfidf]
+            if dense:
+                part.append(TruncatedSVD(COMPONENTS, random_state=0))
+            grams.append((f"{analyzer}{view}", make_pipeline(*part)))
+        shape = make_pipeline(FunctionTransformer(_shape(view)), StandardScaler())
+        steps += [*grams, (f"shape{view}", shape)]
+    if with_numbers:
+        numbers = make_pipeline(FunctionTransformer(_numbers), StandardScaler())
+        steps.append(("numbers", numbers))
+    return FeatureUnion(steps)
+
+
+def held_out_scores(
+    items: list[Item], views: tuple[int, ...], with_numbers: bool, boosting: bool
+) -> np.ndarray:
+    """Scores of every item by a classifier that has not seen its table."""
+    made = np.array([item.made for item in items])
+    tables = [item.table for item in items]
+    scores = np.zeros(len(items))
+    for train, test in GroupKFold(FOLDS, shuffle=True, random_state=0).split(items, made, tables):
+        if boosting:
+            classifier = HistGradientBoostingClassifier(max_iter=100, random_state=0)
+        else:
+            classifier = LogisticRegression(class_weight="balanced", solver="liblinear")
+        model = make_pipeline(features(views, with_numbers, dense=boosting), classifier)
+        model.fit([items[i] for i in train], made[train])
+        scores[test] = model.predict_proba([items[i] for i in test])[:, 1]
+    return scores
+
+
+def auc(items: list[Item], scores: np.ndarray) -> str:
+    """The AUC with its interval: tables are drawn with replacement."""
+    made = np.array([item.made for item in items])
+    _, place = np.unique([item.table for item in items], return_inverse=True)
+    rng = np.random.default_rng(0)
+    tables = place.max() + 1
+    draws = []
+    for _ in range(RESAMPLES):
+        weights = np.bincount(rng.integers(0, tables, tables), minlength=tables)[place]
+        draws.append(roc_auc_score(made, scores, sample_weight=weights))
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return f"{roc_auc_score(made, scores):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def read(folder: Path, most: int) -> list[Example | TabFaithExample]:
+    """The first examples of a data set.
+
+    Raises:
+        TablemendError: there is none.
+    """
+    files = [path for split in SPLITS if (path := folder / f"{split}.jsonl").exists()]
+    if not files:
+        raise TablemendError(f"data={folder}: no train.jsonl, validation.jsonl or test.jsonl")
+    lines = (line for path in files for line in path.open(encoding="utf-8"))
+    records = map(json.loads, islice(lines, most))
+    return [(TabFaithExample if "summary" in r else Example).from_json(r) for r in records]
+
+
+def main() -> None:
+    """Print the figures."""
+    settings = load(Benchmark)
+    examples = read(Path(settings.data), settings.examples)
+    whole, single = [], []
+    for example in examples:
+        if isinstance(example, Example):
+            whole += rows_of(example)
+            single += sentences_of(example)
+        else:
+            whole += claims_of(example)
+    is_tabfaith = not single
+    rng = Random(0)
+    whole, single = (rng.sample(kind, min(len(kind), settings.rows)) for kind in (whole, single))
+    views = [
+        ("names alone", whole, (0,), False),
+        ("values and cues alone" if is_tabfaith else "values alone", whole, (1,), False),
+        ("sentences", whole if is_tabfaith else single, (2,) if is_tabfaith else (0,), True),
+        ("everything", whole, (0, 1, 2), True),
+    ]
+    tables = len({item.table for item in whole})
+    made = sum(item.made for item in whole) / len(whole)
+    what = "false" if is_tabfaith else "distractors"
+    print(f"{len(examples)} examples of {tables} tables; {100 * made:.0f} % of items are {what}")
+    print("| AUC on held-out tables | items | logistic regression | gradient boosting |")
+    print("|---|---:|---|---|")
+    for name, items, used, with_numbers in views:
+        found = [auc(items, held_out_scores(items, used, with_numbers, b)) for b in (False, True)]
+        print(f"| {name} | {len(items)} | {found[0]} | {found[1]} |", flush=True)
+
+
+if __name__ == "__main__":
+    run_script(main)
