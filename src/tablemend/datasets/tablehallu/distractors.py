@@ -21,7 +21,12 @@ from tablemend.datasets.tablehallu.columns import (
     read_date,
     read_number,
 )
-from tablemend.datasets.tablehallu.invented_names import NameGuard, forms_of, invent_name
+from tablemend.datasets.tablehallu.invented_names import (
+    NameGuard,
+    forms_of,
+    invent_name,
+    invent_person,
+)
 from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.scope import Bound, Row
 from tablemend.tables.table import Cell
@@ -31,6 +36,8 @@ MAX_INVENTED = 1024
 BEYOND = 0.2
 """How far made-up numbers go beyond the observed range, as a share of it."""
 TRIES = 4
+_PERCENT = re.compile("%|percent", re.I)
+NO_NAMES: Iterator[str] = iter(())
 Orders = tuple[float | None, ...]
 
 
@@ -49,7 +56,7 @@ class Rows:
         names: of entities in other tables; where they run out, names are made of real words.
     """
 
-    def __init__(self, typed: TypedTable, seed: int, names: Iterator[str] = iter(())) -> None:
+    def __init__(self, typed: TypedTable, seed: int, names: Iterator[str] = NO_NAMES) -> None:
         self._typed = typed
         self._rng = Random(f"rows:{seed}:{typed.source_hash}")
         self.real = len(typed.table.rows)
@@ -123,7 +130,7 @@ class Rows:
         if entity not in self._renamed:
             name = next(self._borrowed, None) or invent_name(entity, self._shared, self._rng)
             while name.casefold() in self._names:
-                name = next(self._borrowed, None) or invent_name(entity, self._shared, self._rng)
+                name = next(self._borrowed, None) or invent_person(self._rng)
             self._names.add(name.casefold())
             if entity in self.repeated:
                 self.repeated.add(name)

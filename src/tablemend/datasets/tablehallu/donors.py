@@ -8,15 +8,13 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import clean_cell, is_name
+from tablemend.datasets.tablehallu.columns import MAX_ROWS, clean_cell, is_name
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, Source, pool_place
-from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
+from tablemend.datasets.tablehallu.sources import Place, Source
+from tablemend.datasets.tablehallu.topics import more_names
 
 NAMES_A_TABLE = 12
-"""Names that one table gives another: large tables are not to give most."""
-BEYOND_POOL = len(SUB_CATEGORIES) << 40
-"""Number of the first table of the pool that no example is cut from."""
+"""Names that one table gives another at first: large tables are not to give most."""
 
 
 class Usable(NamedTuple):
@@ -43,7 +41,7 @@ class Donors:
     Args:
         source: where they are.
         settings: of the data set.
-        usable: those of a user; the pool has others without end.
+        usable: those of a user; the pool has names without end.
     """
 
     def __init__(self, source: Source, settings: Synthesis, usable: Sequence[Usable]) -> None:
@@ -55,35 +53,38 @@ class Donors:
                 self._alike[kind].append(table)
 
     def _kinds(self, table: Usable) -> tuple[Hashable, ...]:
-        """What tables that give each other names share: the header, else the shape of names.
+        """What tables that give each other names share, best first.
 
-        And the split: no name of a table is to be seen in another split.
+        The split always: no name of a table is to be seen in another split.
         """
         split = split_of(table.source_hash, self._settings.shares)
-        return (split, "header", table.header), (split, "shape", table.shape)
+        return (split, "header", table.header), (split, "shape", table.shape), (split, "all")
 
     def names_for(self, place: Place) -> Iterator[str]:
         """Names for the made-up rows of a table, best first; they may end."""
         rng = Random(f"names:{self._settings.seed}:{place.where}")
         if self._settings.source == POOL:
-            kinds = len(SUB_CATEGORIES)
             while True:
-                number = BEYOND_POOL + kinds * rng.randrange(BEYOND_POOL) + place.offset % kinds
-                yield from self._names(pool_place(number), 0, rng)
-        given = {place}
+                yield from more_names(place.offset, NAMES_A_TABLE, rng)
+        given, rest = {place}, list[str]()
         for kind in self._kinds(self._tables[place]):
             tables = self._alike[kind][:]
             rng.shuffle(tables)
             for table in tables:
                 if table.place not in given:
                     given.add(table.place)
-                    yield from self._names(table.place, table.key, rng)
+                    names = self._names(table.place, table.key, rng)
+                    yield from names[:NAMES_A_TABLE]
+                    rest += names[NAMES_A_TABLE:]
+        rng.shuffle(rest)
+        yield from rest
 
     def _names(self, place: Place, key: int, rng: Random) -> list[str]:
         table = self._source.read(place).table
-        names = dict.fromkeys(clean_cell(row[key]) for row in table.rows)
-        fit = [name for name in names if name is not None and is_name(name)]
-        return rng.sample(fit, min(len(fit), NAMES_A_TABLE))
+        cells = dict.fromkeys(clean_cell(row[key]) for row in table.rows[:MAX_ROWS])
+        names = [name for name in cells if name is not None and is_name(name)]
+        rng.shuffle(names)
+        return names
 
 
 def shape_of(names: Sequence[str]) -> Hashable:

@@ -1,4 +1,4 @@
-"""Made-up names of real words (``names.yaml``), and when two names are too much alike for one context."""
+"""Made-up names of real words (``names.yaml``), and when two names are too much alike."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tablemend.datasets.build import Skipped
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
-from tablemend.datasets.tablehallu.distractors import Rows, choose_distractors
+from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors
 from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import write_query
@@ -51,7 +51,7 @@ class OpenTable:
     """Everything about one table that its examples share."""
 
     def __init__(
-        self, read: SourceTable, settings: Synthesis, names: Iterator[str] = iter(())
+        self, read: SourceTable, settings: Synthesis, names: Iterator[str] = NO_NAMES
     ) -> None:
         shape = settings.shape
         self.read = read

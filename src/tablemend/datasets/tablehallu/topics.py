@@ -120,6 +120,11 @@ def make_table(seed: int, number: int) -> FictionalTable:
     return FictionalTable(Table.of(columns, rows, topic), topic, sub.category, sub.domain)
 
 
+def more_names(number: int, count: int, rng: Random) -> list[str]:
+    """Names of other entities like those of table ``number``."""
+    return _entities(SUB_CATEGORIES[number % len(SUB_CATEGORIES)], count, rng)
+
+
 def _rows(sub: SubCategory, places: list[str], rng: Random) -> list[list[Cell]]:
     names = _entities(sub, ROWS, rng)
     return [[name, *(_cell(field, places, rng) for field in sub.fields)] for name in names]

@@ -65,7 +65,7 @@ def tables(seed: int, n: int) -> list[Table]:
 @pytest.fixture(scope="module")
 def summaries() -> list[tuple[Verbaliser, Summary]]:
     found = []
-    for number, table in enumerate(tables(8, 14)):
+    for number, table in enumerate(tables(8, 20)):
         try:
             verbaliser = Verbaliser(table)
             found.append((verbaliser, verbaliser.summarise(Random(number))))

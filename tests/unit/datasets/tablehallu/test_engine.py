@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.columns import (
     Unusable,
     clean_cell,
     read_number,
     type_table,
 )
+from tablemend.datasets.tablehallu.distractors import Rows
 from tablemend.datasets.tablehallu.invented_names import NameGuard
 from tablemend.datasets.tablehallu.program_engine import Engine, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
@@ -283,3 +285,59 @@ def test_real_tables_give_verified_examples(
         assert not found.unscored
         assert not found.findings
         assert primary_key(table) == 0
+
+
+TERMS = Table.of(
+    ["Mayor", "From", "To", "Turnout (%)", "Rank", "Party", "Deputy"],
+    [
+        [f"{given} Stone", str(year), str(year + 4), f"{99.9 - i}", str(i + 1), party, deputy]
+        for i, (given, year, party, deputy) in enumerate(
+            zip(
+                "Ada Bea Cleo Dora Edna Fay Gwen Hope Ines Joan Kate Lily".split(),
+                range(1970, 2018, 4),
+                ("Green Red " * 6).split(),
+                "Abel Bert Carl Dirk Emil Fred Gert Hans Ivan Jens Karl Lars".split(),
+                strict=True,
+            )
+        )
+    ],
+)
+
+
+def test_made_up_rows_could_be_real() -> None:
+    typed = type_table(TERMS)
+    rows = Rows(typed, 0, iter(["Ulla Berg", "Vera Dahl", "Ada Stone"]))
+    rows.reach(400)
+    assert [row[0] for row in rows.cells[12:14]] == ["Ulla Berg", "Vera Dahl"]
+    names = [row[0] for row in rows.cells]
+    assert len(set(names)) == 400
+    for cells, orders in zip(rows.cells[12:], rows.orders[12:], strict=True):
+        _, start, end, turnout, rank, *_ = orders
+        assert start and end and turnout and rank
+        assert 1970 <= start <= end <= 2018 and 88.9 - 2.3 <= turnout <= 100 and 1 <= rank <= 15
+        assert (cells[1], cells[4]) == (f"{start:.0f}", f"{rank:.0f}")
+        assert cells[6] in TERMS.column("Deputy")
+
+
+def test_names_are_borrowed_within_a_split_from_tables_of_the_same_kind(tmp_path: Path) -> None:
+    tables = [
+        Table.of(
+            ["Ship", "Year", "Length", "Crew"],
+            [[f"Ship{n}x{i}", str(1950 + i), f"{40 + i} m", str(7 * i)] for i in range(12)],
+        )
+        for n in range(6)
+    ]
+    path = write_tables(tmp_path / "ships.jsonl", SHIPS, *tables)
+    wanted = settings(f"source={path}", "n=14", "shares.train=0.5", "shares.test=0.4")
+    source = open_source(wanted)
+    usable, _ = find_tables(source, wanted)
+    split = {table.place.where: split_of(table.source_hash, wanted.shares) for table in usable}
+    homes = {
+        name: f"ships.jsonl:{n + 2}" for n, t in enumerate(tables) for name in t.column("Ship")
+    }
+    borrowed = 0
+    for example in examples(wanted):
+        for name in {fact.entity for fact in example.facts} & homes.keys():
+            assert split[homes[name]] == split[example.source]
+            borrowed += homes[name] != example.source
+    assert borrowed > 20

@@ -29,7 +29,7 @@ def pool(difficulty: str, n: int) -> Iterator[Example]:
 
 @pytest.fixture(scope="module")
 def large() -> list[Example]:
-    return [example for difficulty in DIFFICULTIES for example in pool(difficulty, 25)]
+    return [example for difficulty in DIFFICULTIES for example in pool(difficulty, 40)]
 
 
 def test_a_rationale_to_the_letter() -> None:
