@@ -6,6 +6,7 @@ Trains classifiers that see neither query nor table on the train split of a data
 with as many of either kind from each example, and prints their AUC on the other splits with its
 95 % interval (resampled by table). No table is in two splits, nor do tables of two splits borrow
 names from each other; `shares={train: 0.5, validation: 0.25, test: 0.25}` leaves enough of them.
+The figures are written into the card of the data set, too.
 Of tablehallu, a distractor row is told from a gold one by its name
 alone, its values alone, one of its sentences (words around the values, place, length) or
 everything; of tabfaith, a false claim from a true one by its names, its values and cues, its
@@ -39,9 +40,11 @@ from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.errors import TablemendError
 from tablemend.records import Example, Fact
+from tablemend.runs import write_text
 from tablemend.script import run_script
 
 RESAMPLES = 200
+HEADING = "## Looks"
 COMPONENTS = 10
 """Dimensions of the n-grams for gradient boosting."""
 
@@ -53,6 +56,8 @@ class Benchmark(Section):
     """A folder that data_gen/tablehallu.py or data_gen/tabfaith.py has written."""
     examples: int = Field(default=400, ge=20)
     """Most examples to train on, and to test on."""
+    card: bool = True
+    """Write the figures into the card of the data set, too."""
 
 
 class Item(NamedTuple):
@@ -252,15 +257,27 @@ def main() -> None:
         ("everything", train_rows, rows, (0, 1, 2), True),
     ]
     tables = [len({item.table for item in items}) for items in (train_rows, rows)]
-    print(f"trained on {tables[0]} tables, tested on {tables[1]} others")
-    print("| AUC on held-out tables | items | logistic regression | gradient boosting |")
-    print("|---|---:|---|---|")
+    lines = [
+        HEADING,
+        "",
+        f"What looks alone tell, by `benchmarks/shortcuts.py`: classifiers without query and table, "
+        f"trained on {tables[0]} tables, tested on {tables[1]} others. 0.5 is chance.",
+        "",
+        "| AUC on held-out tables | items | logistic regression | gradient boosting |",
+        "|---|---:|---|---|",
+    ]
+    print("\n".join(lines[2:]))
     for name, train, test, used, with_numbers in views:
         found = [
             auc(test, held_out_scores(train, test, used, with_numbers, boosting))
             for boosting in (False, True)
         ]
-        print(f"| {name} | {len(test)} | {found[0]} | {found[1]} |", flush=True)
+        lines.append(f"| {name} | {len(test)} | {found[0]} | {found[1]} |")
+        print(lines[-1], flush=True)
+    if settings.card:
+        card = folder / "README.md"
+        before = card.read_text("utf-8").partition(f"\n{HEADING}\n")[0]
+        write_text(card, "\n".join((before, *lines, "")))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.config import ConfigError, load
+from tablemend.config import ConfigError, load, parse
+from tablemend.datasets.tablehallu.dataset import make_dataset
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.records.claims import CLAIM_ERRORS
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +43,22 @@ def test_synthesis_takes_small_numbers_and_refuses_typos(
     monkeypatch.setattr(sys, "argv", ["synthesis.py", "steam=3"])
     with pytest.raises(ConfigError, match=r"did you mean stream\?"):
         synthesis.main()
+
+
+def test_shortcuts_prints_what_looks_tell_and_writes_it_into_the_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shares = ["shares.train=0.5", "shares.validation=0", "shares.test=0.5"]
+    wanted = parse(Synthesis, ["source=pool", "n=40", f"out={tmp_path / 'set'}", *shares])
+    make_dataset(wanted, lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["shortcuts.py", f"data={wanted.out}"])
+    shortcuts = import_module("shortcuts")
+    shortcuts.main()
+    shortcuts.main()
+    printed = capsys.readouterr().out
+    assert printed.count("| everything |") == 2
+    card = (tmp_path / "set" / "README.md").read_text("utf-8")
+    assert card.count("| everything |") == card.count("## Looks") == 1
 
 
 def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from random import Random
@@ -9,12 +10,24 @@ from typing import NamedTuple
 
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.columns import MAX_ROWS, clean_cell, is_name
+from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, Source
 from tablemend.datasets.tablehallu.topics import more_names
 
 NAMES_A_TABLE = 12
 """Names that one table gives another at first: large tables are not to give most."""
+TABLES_A_KIND = 200
+"""Tables of each kind of likeness that are looked at."""
+PERSONS = 0.12
+"""Share of names with a known given name (of a few hundred) from which on they are persons."""
+_GIVEN = frozenset(GIVEN)
+_PERSON = re.compile(
+    r"\b(?:player|athlete|rider|driver|cyclist|skater|swimmer|wrestler|boxer|golfer|coach|manager|"
+    r"actor|actress|artist|singer|author|director|candidate|representative|senator|president|"
+    r"minister|governor|mayor|member|person|contestant|officer|bishop|king|queen)\b",
+    re.I,
+)
 
 
 class Usable(NamedTuple):
@@ -24,14 +37,14 @@ class Usable(NamedTuple):
         place: where it is.
         source_hash: its content hash.
         key: index of its key column.
-        header: of the key column, in lower case.
+        headers: of all columns in lower case, that of the key column first.
         shape: of the names in it.
     """
 
     place: Place
     source_hash: str
     key: int
-    header: str
+    headers: tuple[str, ...]
     shape: Hashable
 
 
@@ -48,17 +61,25 @@ class Donors:
         self._source, self._settings = source, settings
         self._tables = {table.place: table for table in usable}
         self._alike: dict[Hashable, list[Usable]] = defaultdict(list)
+        self._frequency = Counter(name for table in usable for name in table.headers)
         for table in usable:
             for kind in self._kinds(table):
                 self._alike[kind].append(table)
 
     def _kinds(self, table: Usable) -> tuple[Hashable, ...]:
-        """What tables that give each other names share, best first.
+        """What tables that may give each other names share.
 
         The split always: no name of a table is to be seen in another split.
         """
         split = split_of(table.source_hash, self._settings.shares)
-        return (split, "header", table.header), (split, "shape", table.shape), (split, "all")
+        return (split, table.headers[0]), (split, table.shape), (split,)
+
+    def _likeness(self, one: Usable, other: Usable) -> float:
+        """How much speaks for entities of one kind: looks, then headers, rare ones most."""
+        shared = {*one.headers} & {*other.headers}
+        same_key = one.headers[0] == other.headers[0]
+        same_looks = one.shape == other.shape
+        return same_looks + same_key + sum(2 / self._frequency[name] for name in shared)
 
     def names_for(self, place: Place) -> Iterator[str]:
         """Names for the made-up rows of a table, best first; they may end."""
@@ -66,16 +87,17 @@ class Donors:
         if self._settings.source == POOL:
             while True:
                 yield from more_names(place.offset, NAMES_A_TABLE, rng)
-        given, rest = {place}, list[str]()
-        for kind in self._kinds(self._tables[place]):
-            tables = self._alike[kind][:]
-            rng.shuffle(tables)
-            for table in tables:
-                if table.place not in given:
-                    given.add(table.place)
-                    names = self._names(table.place, table.key, rng)
-                    yield from names[:NAMES_A_TABLE]
-                    rest += names[NAMES_A_TABLE:]
+        own = self._tables[place]
+        found: dict[Place, Usable] = {}
+        for kind in self._kinds(own):
+            tables = self._alike[kind]
+            drawn = rng.sample(tables, min(len(tables), TABLES_A_KIND))
+            found.update((table.place, table) for table in drawn if table is not own)
+        rest: list[str] = []
+        for table in sorted(found.values(), key=lambda table: -self._likeness(own, table)):
+            names = self._names(table.place, table.key, rng)
+            yield from names[:NAMES_A_TABLE]
+            rest += names[NAMES_A_TABLE:]
         rng.shuffle(rest)
         yield from rest
 
@@ -87,15 +109,14 @@ class Donors:
         return names
 
 
-def shape_of(names: Sequence[str]) -> Hashable:
-    """What most names look like: words, digits, brackets, capitals."""
+def shape_of(header: str, names: Sequence[str]) -> Hashable:
+    """What most names look like: those of persons, or how many words, digits and brackets."""
+    words = [name.split() for name in names]
+    persons = sum(len(name) > 1 and name[0] in _GIVEN for name in words)
+    if _PERSON.search(header) or persons >= PERSONS * len(names):
+        return "persons"
     shapes = Counter(
-        (
-            min(len(name.split()), 3),
-            any(map(str.isdigit, name)),
-            "(" in name,
-            name[:1].isupper(),
-        )
+        (min(len(name.split()), 3), any(map(str.isdigit, name)), "(" in name, name[:1].isupper())
         for name in names
     )
     return shapes.most_common(1)[0][0]

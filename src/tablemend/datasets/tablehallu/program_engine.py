@@ -297,8 +297,11 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         else:
             typed = table.typed
             names = [row[typed.key] or "" for row in typed.table.rows]
-            header = typed.table.columns[typed.key].lower()
-            usable[source_hash] = Usable(place, source_hash, typed.key, header, shape_of(names))
+            key, columns = typed.key, map(str.lower, typed.table.columns)
+            headers = tuple(dict.fromkeys((typed.table.columns[key].lower(), *columns)))
+            usable[source_hash] = Usable(
+                place, source_hash, key, headers, shape_of(headers[0], names)
+            )
     if not usable:
         reasons = Counter(entry.reason for entry in skipped).most_common(3)
         listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)
