@@ -260,7 +260,7 @@ def main() -> None:
     lines = [
         HEADING,
         "",
-        f"What looks alone tell, by `benchmarks/shortcuts.py`: classifiers without query and table, "
+        "What looks alone tell (`benchmarks/shortcuts.py`): classifiers without query and table, "
         f"trained on {tables[0]} tables, tested on {tables[1]} others. 0.5 is chance.",
         "",
         "| AUC on held-out tables | items | logistic regression | gradient boosting |",

@@ -49,14 +49,13 @@ def test_shortcuts_prints_what_looks_tell_and_writes_it_into_the_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shares = ["shares.train=0.5", "shares.validation=0", "shares.test=0.5"]
-    wanted = parse(Synthesis, ["source=pool", "n=40", f"out={tmp_path / 'set'}", *shares])
+    wanted = parse(Synthesis, ["source=pool", "n=30", f"out={tmp_path / 'set'}", *shares])
     make_dataset(wanted, lambda _: None)
-    monkeypatch.setattr(sys, "argv", ["shortcuts.py", f"data={wanted.out}"])
+    monkeypatch.setattr(sys, "argv", ["shortcuts.py", f"data={wanted.out}", "examples=20"])
     shortcuts = import_module("shortcuts")
     shortcuts.main()
-    shortcuts.main()
     printed = capsys.readouterr().out
-    assert printed.count("| everything |") == 2
+    assert printed.count("| everything |") == 1
     card = (tmp_path / "set" / "README.md").read_text("utf-8")
     assert card.count("| everything |") == card.count("## Looks") == 1
 
