@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import permutations
 from math import gcd, inf
@@ -74,11 +74,12 @@ class Rows:
         self._borrowed = names
         self._turn: list[int] = []
         self._renamed: dict[str, str] = {}
-        self._texts = {
+        self.texts = {
             index: list(dict.fromkeys(cell for cell in cells if cell is not None))
             for index, cells in enumerate(zip(*typed.table.rows, strict=True))
-            if typed.columns[index].kind in ("name", "text")
+            if typed.columns[index].kind in ("name", "text") and index != typed.key
         }
+        """Columns of texts beside the key, and what stands in them."""
         self._ranges = {
             index: Range.of(column, typed.table.column(column.name), typed.orders[index])
             for index, column in enumerate(typed.columns)
@@ -91,12 +92,10 @@ class Rows:
         while len(self.cells) < count:
             self._make_up()
 
-    def other_text(self, column: int, gold: Collection[Cell], cell: Cell, rng: Random) -> Cell:
-        """Another text of a column where it is one of the gold rows; it, where there is none."""
-        if cell not in gold or column not in self._texts:
-            return cell
-        others = [text for text in self._texts[column] if text not in gold]
-        return rng.choice(others) if others else cell
+    def with_other_text(self, cells: Row, column: int, used: Container[Cell], rng: Random) -> Row:
+        """A row with a text of the column that the gold rows do not use, where there is one."""
+        others = [text for text in self.texts[column] if text not in used]
+        return (*cells[:column], rng.choice(others), *cells[column + 1 :]) if others else cells
 
     def _make_up(self) -> None:
         typed, rng = self._typed, self._rng
@@ -108,8 +107,8 @@ class Rows:
         real = self.orders[pattern]
         orders = list(real)
         cells[typed.key] = self._rename(cells[typed.key] or "")
-        for index, texts in self._texts.items():
-            if index != typed.key and cells[index] is not None:
+        for index, texts in self.texts.items():
+            if cells[index] is not None:
                 cells[index] = rng.choice(texts)
         for index, found in self._ranges.items():
             cell, order = cells[index], orders[index]

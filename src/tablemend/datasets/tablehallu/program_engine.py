@@ -241,7 +241,7 @@ def _state_distractors(
     typed, rows = table.typed, table.rows
     stated = kernel.stated()
     gold = [typed.table.rows[row] for row in kernel.rows]
-    texts = [{cells[column] for cells in gold} for column in range(len(typed.columns))]
+    texts = [(c, {cells[c] for cells in gold}) for c in stated if c in rows.texts]
     # What is blank for an entity in scope is left out in its other rows too.
     hidden: dict[str | None, set[int]] = {}
     # Distractors leave out as much: nobody can tell gold rows by their holes.
@@ -255,10 +255,9 @@ def _state_distractors(
         cells = rows.cells[number]
         is_made_up = number >= rows.real
         if is_made_up:
-            cells = tuple(
-                rows.other_text(column, texts[column], cell, rng)
-                for column, cell in enumerate(cells)
-            )
+            for column, used in texts:
+                if cells[column] in used:
+                    cells = rows.with_other_text(cells, column, used, rng)
         name = cells[typed.key]
         secret = hidden[name] if name in hidden else rng.choice(holes)
         columns = [c for c in stated if c not in secret]
