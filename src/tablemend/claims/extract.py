@@ -22,7 +22,7 @@ from tablemend.values.places import Places
 from tablemend.values.sentences import Span
 from tablemend.values.text import align
 
-VERSION = "program/2"
+VERSION = "program/3"
 
 _TIMES = frozenset(
     "weekday month season clock quarter half period fiscal decade century before after first last "
@@ -30,6 +30,9 @@ _TIMES = frozenset(
 )
 _COMPARED = frozenset({"superlative", "rank", "comparative", "change"})
 _ALONE = frozenset({"all", "both", "none", "neither", "only", "most", "half"})
+_RANKING = frozenset({"superlative", "rank", "comparative"})
+_OF_ALL = re.compile(r"\b(?:of|among|amongst|than|across)\s+(?:the\s+)?\Z")
+_SENTENCE_END = re.compile(r"[.!?;]\s")
 _COUNTED = frozenset({"times", "only", "multi_double"})
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
 _YEAR_BEFORE = re.compile(
@@ -130,7 +133,11 @@ def _foci(plain: str, dates: list[Span], numbers: list[Span], cues: Sequence[Cue
     """Amounts, dates and cue words, in order; what overlaps is one."""
     dates = [*dates, *(Span(*match.span()) for match in _WRITTEN_DATE.finditer(plain))]
     found = [(_Focus(*date, "temporal"), 0) for date in dates]
-    found += [(_Focus(*cue[3:5], kind), 1) for cue in cues if (kind := _cue_kind(plain, cue))]
+    found += [
+        (_Focus(*cue[3:5], kind), 1)
+        for place, cue in enumerate(cues)
+        if (kind := _cue_kind(plain, cue)) and not _is_compared_with(plain, cues, place)
+    ]
     found += [(_Focus(*number, _number_kind(plain, *number)), 2) for number in numbers]
     joined: list[tuple[_Focus, int]] = []
     for focus, rank in sorted(found, key=lambda one: (one[0].start, one[1])):
@@ -214,6 +221,27 @@ def _cue_kind(plain: str, cue: Cue) -> ClaimKind | None:
         is_group = cue.sense == "number" and cue.number is not None  # "a pair of"
         return "numeric" if cue.sense in _COUNTED or is_group else None
     return "temporal" if cue.kind == "temporal" and cue.sense in _TIMES else None
+
+
+def _is_compared_with(plain: str, cues: Sequence[Cue], place: int) -> bool:
+    """Whether a quantifier only says with whom is compared: "of all regions", "no other region"."""
+    cue = cues[place]
+    if cue.kind != "quantifier" or cue.sense not in ("all", "none"):
+        return False
+    near = [
+        other
+        for other in cues[max(0, place - 2) : place + 3]
+        if not _SENTENCE_END.search(plain, min(cue.end, other.end), max(cue.start, other.start))
+    ]
+    if cue.sense == "all":
+        after = _OF_ALL.search(plain, max(0, cue.start - 8), cue.start)
+        return bool(after) and any(other.kind in _RANKING for other in near)
+    following = [(other.kind, other.sense) for other in near if other.start > cue.start]
+    return following[:1] == [("comparative", "equal")] or (
+        len(following) > 1
+        and following[0][0] == "comparative"
+        and following[1] == ("comparative", "compare")
+    )
 
 
 def _number_kind(plain: str, start: int, end: int) -> ClaimKind:
