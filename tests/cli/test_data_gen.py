@@ -26,6 +26,8 @@ from tablemend.tables.csvtable import write_csv
 from tablemend.tasks.sources import read_examples
 
 ROOT = Path(__file__).parents[2]
+HALVES = ("shares.train=0.5", "shares.validation=0", "shares.test=0.5")
+ALONE = ("shares.train=1", "shares.validation=0", "shares.test=0")
 
 
 def settings(out: Path, *tokens: str) -> Synthesis:
@@ -134,7 +136,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     rows = "".join(f"Ship {name},{i},{i * i},{3 * i}\n" for i, name in enumerate("abcdefghij"))
     table = tmp_path / "ships.csv"
     table.write_text("Ship,Guns,Crew,Sails\n" + rows)
-    tokens = (f"source={table}", "n=4")
+    tokens = (f"source={table}", "n=4", *ALONE)
 
     def stop(engine: Engine, number: int) -> Example | None:
         raise KeyboardInterrupt
@@ -216,7 +218,7 @@ def test_tables_of_ones_own_make_splits_that_the_recipes_read(tmp_path: Path) ->
     out = tmp_path / "out"
     recipe = parse(
         Synthesis,
-        ["recipe=tablehallu-data", f"source={tables}", "n=24", "workers=1", f"out={out}"],
+        ["recipe=tablehallu-data", f"source={tables}", "n=24", "workers=1", f"out={out}", *HALVES],
     )
     counts = make_dataset(recipe, lambda _: None)["splits"]
     tokens = [f"data.{split}.source={out}" for split in ("train", "test")]
@@ -225,13 +227,21 @@ def test_tables_of_ones_own_make_splits_that_the_recipes_read(tmp_path: Path) ->
     assert len(read_examples(data.test)) == counts["test"] > 0
 
 
-def test_a_split_without_a_table_is_named(tmp_path: Path) -> None:
-    (tmp_path / "one.csv").write_text(write_csv(make_table(5, 0).table))
-    done = run(f"source={tmp_path / 'one.csv'}", "n=3", f"out={tmp_path / 'out'}")
+def test_a_source_without_a_table_for_a_split_is_refused(tmp_path: Path) -> None:
+    tables, tokens = tmp_path / "tables", ("n=3", f"out={tmp_path / 'out'}")
+    tables.mkdir()
+    (tables / "one.csv").write_text(write_csv(make_table(5, 0).table))
+    for number in range(12):
+        (tables / f"narrow{number}.csv").write_text("a\n1\n")
+    done = run(f"source={tables}", *tokens)
+    assert done.returncode == 2 and not (tmp_path / "out").exists()
+    reason = done.stderr.splitlines()[-1]
+    assert "1 in all" in reason and "give 55 or more" in reason
+    assert "skipped: 12 x only one column" in reason
+    done = run(f"source={tables}", *tokens, *ALONE)
     assert done.returncode == 0, done.stderr
-    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
-    assert len(notes) == 2
-    assert all("give more tables, or other shares" in note for note in notes)
+    named = [line for line in done.stdout.splitlines() if line.endswith(".csv: only one column")]
+    assert len(named) == 10 and "and 2 more skipped tables in" in done.stdout
 
 
 def test_what_the_hub_gave_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,6 +251,7 @@ def test_what_the_hub_gave_is_recorded(tmp_path: Path, monkeypatch: pytest.Monke
         rows.append({"header": list(table.columns), "rows": [list(row) for row in table.rows]})
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: datasets.Dataset.from_list(rows))
     chosen = ("source=hub:owner/tables", "dataset_config=large", "dataset_revision=abc123", "n=4")
+    chosen += ALONE
     written = make(tmp_path / "out", *chosen)
     noted = json.loads(written["settings.json"])
     assert (noted["dataset_config"], noted["dataset_revision"]) == ("large", "abc123")

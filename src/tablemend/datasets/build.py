@@ -11,14 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
+from itertools import islice
+from math import ceil, log, log1p
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from tablemend.datasets.splits import SPLITS, Shares, Split
+from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
 from tablemend.errors import TablemendError
 from tablemend.runs import (
     MOVE_AWAY,
     Store,
+    read_jsonl,
     read_object,
     refuse_other,
     replace_file,
@@ -33,6 +37,8 @@ SKIPPED = "skipped.jsonl"
 MADE = "examples.store"
 """What came of each number, until the data set is finished; no suffix that ``datasets`` reads."""
 
+NAMED = 10
+"""Skipped tables that are named in the terminal."""
 _TABLES = "tables"
 T = TypeVar("T")
 Record = dict[str, Any]
@@ -52,15 +58,43 @@ class Opened(NamedTuple):
 
     Attributes:
         tables: what examples are made from, as their maker takes it.
-        digest: hash of those of a user.
-        usable: how many those are.
+        hashes: content hashes of those of a user.
         skipped: the others.
     """
 
     tables: Any
-    digest: str
-    usable: int
+    hashes: Sequence[str]
     skipped: Sequence[Skipped]
+
+
+def refuse_empty_splits(source: str, opened: Opened, shares: Shares) -> None:
+    """Refuse tables that leave a split without one.
+
+    Args:
+        source: where the tables are, for the message.
+        opened: the tables.
+        shares: of the splits; one of 0 is not asked for.
+
+    Raises:
+        TablemendError: with the number of tables that leave none empty 99 times in 100.
+    """
+    found = Counter(split_of(source_hash, shares) for source_hash in opened.hashes)
+    wanted = {split: share for split, share in shares.model_dump().items() if share}
+    if not (empty := [split for split in wanted if not found[split]]):
+        return
+    enough = ceil(log(0.01 / len(wanted)) / log1p(-min(wanted.values())))
+    whole = sum(share for split, share in wanted.items() if found[split])
+    *first, last = [split for split in wanted if found[split]]
+    given = {split: round(wanted[split] / whole, 2) for split in first}
+    given = {**dict.fromkeys(empty, 0), **given, last: round(1 - sum(given.values()), 2)}
+    others = " ".join(f"shares.{split}={share:g}" for split, share in given.items())
+    skipped = ranked(Counter(entry.reason for entry in opened.skipped), 3)
+    raise TablemendError(
+        f"{source}: none of the usable tables, {found.total()} in all, falls into "
+        f"{' or '.join(empty)}, as its content decides: give {enough} or more, or set {others}"
+        + "; skipped: " * bool(skipped)
+        + ", ".join(f"{n} x {reason}" for reason, n in skipped.items())
+    )
 
 
 def make_by_number(
@@ -93,7 +127,7 @@ def make_by_number(
 
     def make_files(store: Store) -> dict[str, Any]:
         source = open_source()
-        _note_tables(store, source.digest)
+        _note_tables(store, sha256("".join(source.hashes).encode()).hexdigest()[:16])
         missing = [number for number in range(total) if number not in store]
         progress(total - len(missing))
         for record in make(source.tables, missing):
@@ -138,7 +172,7 @@ def _join(out: Path, store: Store, total: int, source: Opened) -> dict[str, Any]
         "counts": ranked(counts),
         "dropped": ranked(dropped),
         "notes": ranked(notes),
-        "tables": {"usable": source.usable, "skipped": skipped.total()},
+        "tables": {"usable": len(source.hashes), "skipped": skipped.total()},
         "skipped": ranked(skipped),
     }
 
@@ -150,11 +184,16 @@ def describe(counts: Mapping[str, Any], out: str, shares: Shares) -> Iterator[st
     yield f"{examples['made']} of {examples['asked']} examples in {out} ({splits})"
     for split, share in shares.model_dump().items():
         if share and split not in counts["splits"]:
-            yield f"note: no table fell into {split}: give more tables, or other shares"
+            yield f"note: no example fell into {split}: raise n, or set other shares"
     if tables["usable"]:
         yield f"source tables: {tables['usable']} usable, {tables['skipped']} skipped"
     for title, what in (("skipped", "table"), ("dropped", "example"), ("notes", "drawn anew")):
         yield from (f"  {title}, {what}: {n} x {reason}" for reason, n in counts[title].items())
+    if skipped := tables["skipped"]:
+        path = Path(out) / SKIPPED
+        yield from (f"  {one['where']}: {one['reason']}" for one in islice(read_jsonl(path), NAMED))
+        if skipped > NAMED:
+            yield f"  and {skipped - NAMED} more skipped tables in {path}"
 
 
 def ranked(counter: Mapping[str, int], most: int | None = None) -> dict[str, int]:

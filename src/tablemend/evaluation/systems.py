@@ -18,6 +18,7 @@ from tablemend.mitigations.mitigation import MITIGATIONS, Mitigation
 from tablemend.recipe.evaluation import Thinking
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import MOVE_AWAY, Run, hash_text
+from tablemend.tasks.sources import refuse_engines
 from tablemend.tasks.task import Sample, Task
 
 STAGE = "generate"
@@ -60,8 +61,10 @@ def read_test(config: Comparison) -> list[Sample]:
     """The samples that every system answers.
 
     Raises:
-        TablemendError: fewer than ``evaluation.n``; see also :meth:`Task.samples`.
+        TablemendError: fewer than ``evaluation.n``, or examples by another version of the engine
+            than the training's; see also :meth:`Task.samples`.
     """
+    refuse_engines(*config.data.training_sources, config.data.test)
     examples, n = config.task_of().samples(config.data.test), config.evaluation.n
     if n is not None and len(examples) < n:
         raise TablemendError(

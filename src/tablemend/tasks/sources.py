@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +18,8 @@ from tablemend.values.foreign import load_json
 
 MAKES = "python data_gen/tablehallu.py"
 Item = TypeVar("Item")
+_VERSION = re.compile(r"(?<=[-/])\d+(?=\+|$)")
+_ENGINE = re.compile(rb'"engine": ?"([^"]*)"')
 
 
 def read_examples(source: Source) -> list[Example]:
@@ -139,18 +143,55 @@ def _take(items: Iterator[Item], source: Source, what: str) -> list[Item]:
 
 
 def check_local(*sources: Source | None, command: str = MAKES) -> None:
-    """Refuse sources on this machine that are not there; nothing is read.
+    """Refuse sources on this machine that are not there, or of two versions of one engine.
 
     Args:
         sources: where data should be.
         command: what makes it, for messages.
 
     Raises:
-        TablemendError: see :func:`read_examples`.
+        TablemendError: see :func:`read_examples` and :func:`refuse_engines`.
     """
     for source in sources:
         if source and source.source != SMALL_WORLD and not source.source.startswith(HUB):
             _file(Path(source.source), source.split, command)
+    refuse_engines(*sources)
+
+
+def refuse_engines(*sources: Source | None) -> None:
+    """Refuse examples by two versions of one engine, to be trained on and measured with together.
+
+    Args:
+        sources: where examples are; what is not on this machine is passed over.
+
+    Raises:
+        TablemendError: naming both.
+    """
+    found: dict[str, dict[str, Path]] = {}
+    for source in sources:
+        if not source or source.source == SMALL_WORLD or source.source.startswith(HUB):
+            continue
+        with suppress(TablemendError):
+            path = _file(Path(source.source), source.split)
+            for engine in sorted(_engines(path)):
+                found.setdefault(_VERSION.sub("#", engine), {})[engine] = path
+    for versions in found.values():
+        if len(versions) > 1:
+            listing = " and ".join(f"{engine} ({path})" for engine, path in versions.items())
+            raise TablemendError(
+                f"examples by two versions of one engine, {listing}: they are not trained on and "
+                "measured with together; make the older set anew, or use each alone"
+            )
+
+
+def _engines(path: Path) -> set[str]:
+    """What the records of a file say that they were made by; of Parquet, the first record."""
+    if path.suffix != ".jsonl":
+        return {str(next(_parquet_records(path), {}).get("engine"))}
+    with path.open("rb") as file:  # not parsed: this comes before every training
+        return {
+            match[1].decode(errors="replace") for line in file if (match := _ENGINE.search(line))
+        }
 
 
 def _records(source: Source, command: str = MAKES) -> tuple[Iterator[dict[str, Any]], str]:

@@ -19,7 +19,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.sources import check_local, read_examples
 from tablemend.training.data import (
     build_rows,
     render,
@@ -115,6 +115,31 @@ def folder(tmp_path: Path) -> Path:
 
 def _read(**fields: Any) -> list[Example]:
     return read_examples(Source(**fields))
+
+
+@pytest.mark.parametrize(
+    ("engines", "refused"),
+    [
+        (("program/4", "program/4"), ""),
+        (("program/3", "program/3"), ""),
+        (("program/4", "llm/1"), ""),
+        (("program/3", "program/4"), r"program/3 .*0.jsonl.* program/4 .*1.jsonl"),
+        (("verbaliser-4+injection-2", "verbaliser-4+injection-3"), "two versions"),
+        (("openai:m-1, general/2", "openai:m-2, general/2"), ""),
+    ],
+)
+def test_two_versions_of_an_engine_are_refused_together(
+    tmp_path: Path, engines: tuple[str, str], refused: str
+) -> None:
+    sources = [Source(source=f"{tmp_path}/{place}.jsonl") for place in (0, 1)]
+    for engine, source in zip(engines, sources, strict=True):
+        Path(source.source).write_text(f'{{"a": 1}}\n{{"id": "x", "engine": "{engine}"}}\n')
+        check_local(source)
+    check_local(None, Source(source="small-world", n=1))
+    if not refused:
+        return check_local(*sources)
+    with pytest.raises(TablemendError, match=refused):
+        check_local(*sources)
 
 
 @pytest.mark.parametrize(

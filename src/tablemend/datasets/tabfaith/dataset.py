@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +62,10 @@ def _open_sources(settings: TabFaith) -> build.Opened:
         opened[domain] = tables
         skipped += left_out
         hashes += (tables[number].table.content_hash() for number in range(tables.count or 0))
-    digest = sha256("".join(hashes).encode()).hexdigest()[:16]
-    return build.Opened(opened, digest, len(hashes), skipped)
+    found = build.Opened(opened, hashes, skipped)
+    if all(opened[domain].count for domain in DOMAINS if settings.sizes.of(domain)):
+        build.refuse_empty_splits("sources", found, settings.shares)
+    return found
 
 
 def _card(settings: TabFaith, engine: str, counts: dict[str, Any]) -> str:

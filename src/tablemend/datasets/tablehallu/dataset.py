@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.config import SMALL_WORLD
-from tablemend.datasets.build import Opened, Record, make_by_number
+from tablemend.datasets.build import Opened, Record, make_by_number, refuse_empty_splits
 from tablemend.datasets.card import command_of, counted_parts, write_card
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
@@ -16,7 +16,6 @@ from tablemend.datasets.tablehallu.donors import Usable
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
     find_tables,
-    hash_tables,
     open_maker,
 )
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
@@ -43,9 +42,12 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
 
     def open_tables() -> Opened:
         if settings.source == SMALL_WORLD:
-            return Opened([], hash_tables([]), 0, ())
+            return Opened([], (), ())
         usable, skipped = find_tables(open_source(settings), settings)
-        return Opened(usable, hash_tables(usable), len(usable), skipped)
+        opened = Opened(usable, [table.source_hash for table in usable], skipped)
+        if settings.source != POOL:
+            refuse_empty_splits(f"source={settings.source}", opened, settings.shares)
+        return opened
 
     def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
         return map_in_workers(RecordMaker, (settings, usable), numbers, settings.workers)

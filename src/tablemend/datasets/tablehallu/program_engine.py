@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from hashlib import sha256
 from random import Random
 from typing import Protocol
 
@@ -309,11 +308,6 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
             "smaller shape.min_columns or shape.min_rows may help"
         )
     return list(usable.values()), skipped
-
-
-def hash_tables(usable: Iterable[Usable]) -> str:
-    """Hash of the tables that examples are cut from."""
-    return sha256("".join(table.source_hash for table in usable).encode()).hexdigest()[:16]
 
 
 def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:
