@@ -79,14 +79,14 @@ def refuse_empty_splits(source: str, opened: Opened, shares: Shares) -> None:
         TablemendError: with the number of tables that leave none empty 99 times in 100.
     """
     found = Counter(split_of(source_hash, shares) for source_hash in opened.hashes)
-    wanted = {split: share for split, share in shares.model_dump().items() if share}
+    wanted = {split: share for split in SPLITS if (share := getattr(shares, split))}
     if not (empty := [split for split in wanted if not found[split]]):
         return
     enough = ceil(log(0.01 / len(wanted)) / log1p(-min(wanted.values())))
     whole = sum(share for split, share in wanted.items() if found[split])
     *first, last = [split for split in wanted if found[split]]
     given = {split: round(wanted[split] / whole, 2) for split in first}
-    given = {**dict.fromkeys(empty, 0), **given, last: round(1 - sum(given.values()), 2)}
+    given = {**dict.fromkeys(empty, 0.0), **given, last: round(1 - sum(given.values()), 2)}
     others = " ".join(f"shares.{split}={share:g}" for split, share in given.items())
     skipped = ranked(Counter(entry.reason for entry in opened.skipped), 3)
     raise TablemendError(
