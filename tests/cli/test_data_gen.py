@@ -17,6 +17,7 @@ from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.program_engine import Engine
 from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.statistics_plot import FILE
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
@@ -50,6 +51,9 @@ def test_datasets_loads_it_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     out = tmp_path / "out"
     files = make(out, "difficulty=mixed")
     assert {"README.md", "counts.json", "skipped.jsonl"} <= files.keys()
+    assert f"({FILE})" in files["README.md"].decode()
+    (out / FILE).unlink()  # as where matplotlib came later
+    assert make(out, "difficulty=mixed") == files
     loaded = load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
     records = [record for split in loaded for record in loaded[split]]
     assert len(records) == json.loads(files["counts.json"])["examples"]["made"] == 40

@@ -20,6 +20,11 @@ from tablemend.datasets.tablehallu.program_engine import (
 )
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
+from tablemend.datasets.tablehallu.statistics_plot import (
+    CARD_PART,
+    distributions_of,
+    draw_statistics,
+)
 from tablemend.records import Example
 from tablemend.runs import to_line
 from tablemend.workers import map_in_workers
@@ -52,7 +57,7 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
         return map_in_workers(RecordMaker, (settings, usable), numbers, settings.workers)
 
-    return make_by_number(
+    counts = make_by_number(
         Path(settings.out),
         {"engine_version": engine, **noted},
         settings.n,
@@ -61,6 +66,8 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
         lambda counts: _card(settings, engine, counts),
         progress,
     )
+    draw_statistics(Path(settings.out), counts["counts"])
+    return counts
 
 
 class RecordMaker:
@@ -98,7 +105,7 @@ def sizes_of(example: Example) -> dict[str, int]:
         "columns": len(example.gold_table.columns),
         "facts": len(example.facts),
         f"difficulty {example.difficulty}": 1,
-        f"domain {example.domain}": 1,
+        **distributions_of(example),
     }
 
 
@@ -131,6 +138,7 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         _made_up(settings, counts["counts"]),
+        CARD_PART,
         *counted_parts(counts, MEANS),
     ]
     return examples_card(parts, counts)

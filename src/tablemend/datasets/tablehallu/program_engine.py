@@ -37,7 +37,7 @@ from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/4"
+ENGINE = "program/5"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 TOO_LONG = "longer than max_tokens"
 SENTENCES_A_PARAGRAPH = 6

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from tablemend.config import HUB
+from tablemend.datasets.tablehallu.domains import domain_of
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError, install
@@ -25,7 +26,6 @@ HEADER_FIELDS = ("header", "headers", "columns", "column_names", "table_column_n
 BODY_FIELDS = ("rows", "data", "contents", "table_content_values", "cells")
 TABLE_FIELDS = ("table", "table_array", "gt_table", "data", "gold_table")
 TITLE_FIELDS = ("title", "table_page_title", "caption", "table_caption", "name")
-REAL = "Real tables"
 _REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
 Finder = Callable[[Any], Table]
 Reader = Callable[[str], Table]
@@ -121,7 +121,7 @@ class FileSource:
     Args:
         root: what places are named from.
         files: in their order.
-        domain: of the tables.
+        name: of the source.
         find: takes the table out of a JSON record.
         readers: of the other files, by ending.
     """
@@ -130,11 +130,11 @@ class FileSource:
         self,
         root: Path,
         files: Sequence[Path],
-        domain: str,
+        name: str,
         find: Finder,
         readers: Mapping[str, Reader],
     ) -> None:
-        self._root, self._files, self._domain = root, files, _readable(domain)
+        self._root, self._files, self._name = root, files, _readable(name)
         self._find, self._readers = find, readers
 
     def places(self) -> Iterator[Place]:
@@ -174,7 +174,7 @@ class FileSource:
         else:
             table = self._find(_parse(data))
             title = table.title
-        return real_table(table, title, self._domain, place.where)
+        return real_table(table, title, self._name, place.where)
 
 
 class DatasetSource:
@@ -232,8 +232,14 @@ def pool_place(number: int) -> Place:
     return Place(f"{POOL}:{number}", 0, number)
 
 
-def real_table(table: Table, title: str, domain: str, where: str) -> SourceTable:
-    """A real table with what its title says of it.
+def real_table(table: Table, title: str, name: str, where: str) -> SourceTable:
+    """A real table with what its title and header say of it.
+
+    Args:
+        table: as read.
+        title: of the table; may be empty.
+        name: of the source, the topic of a table without a title.
+        where: its place.
 
     Raises:
         TableError: text that no file can hold.
@@ -241,7 +247,8 @@ def real_table(table: Table, title: str, domain: str, where: str) -> SourceTable
     refuse_characters(Table(table.columns, table.rows, title), _REFUSED, "UTF-8", title=True)
     title = " ".join(title.replace('"', "").split())
     subject = f"the entries for {title}" if title else "the entries"
-    return SourceTable(table, title or domain, REAL, domain, subject, where)
+    category, domain = domain_of(title, table.columns)
+    return SourceTable(table, title or name, category, domain, subject, where)
 
 
 def _readable(name: str) -> str:

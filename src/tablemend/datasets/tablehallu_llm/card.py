@@ -9,6 +9,7 @@ from typing import Any
 from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
 from tablemend.datasets.tablehallu.dataset import MEANS, examples_card
+from tablemend.datasets.tablehallu.statistics_plot import CARD_PART
 from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, sum_of
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
 
@@ -40,6 +41,7 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
         "every answer of a model on its way: stage, attempt, prompt and version, model, tokens, "
         "finish reason and verdict."
     )
+    yield CARD_PART
     yield "## Rows"
     yield table_of("rows | number", {name.replace("_", " "): n for name, n in examples.items()})
     yield "## Models and prompts"

@@ -18,6 +18,7 @@ from tqdm import tqdm
 from tablemend.datasets.build import COUNTS, SETTINGS, refuse_other_files, split_files
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.dataset import sizes_of
+from tablemend.datasets.tablehallu.statistics_plot import FILE, draw_statistics
 from tablemend.datasets.tablehallu_llm.card import card_of
 from tablemend.datasets.tablehallu_llm.counts import Counts, cost_of, estimate, has_failed
 from tablemend.datasets.tablehallu_llm.duplicates import Kernels
@@ -163,7 +164,8 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
         TablemendError: no row has an example.
     """
     out = Path(settings.out)
-    (out / COUNTS).unlink(missing_ok=True)  # from here to its return the data set is unfinished
+    for name in (COUNTS, FILE):  # from here to its return the data set is unfinished
+        (out / name).unlink(missing_ok=True)
     counts, kernels = Counts(), Kernels()
     rejected: list[dict[str, Any]] = []
     with split_files(out) as write:
@@ -195,6 +197,7 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
             f"({reasons})"
         )
     write_text(out / "README.md", card_of(settings, found))
+    draw_statistics(out, found["sizes"])
     write_json(out / SETTINGS, store.settings)
     write_json(out / COUNTS, found)
     return found

@@ -11,6 +11,7 @@ import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
+from tablemend.datasets.tablehallu.domains import UNKNOWN, domain_of
 from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import find_table, open_source
@@ -118,6 +119,22 @@ def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
         open_maker(settings(f"source={tmp_path}"))
 
 
+@pytest.mark.parametrize(
+    ("title", "columns", "domain"),
+    [
+        ("Electoral district of Hammond", ("Party", "Candidate", "Votes"), "History & Politics"),
+        ("", ("Year", "Film", "Role", "Notes"), "Arts & Entertainment"),
+        ("1930 Rome Grand Prix", ("No", "Drivers", "Engine"), "Sports & Leisure"),
+        ("Mudanjiang", ("Name", "Hanzi"), UNKNOWN),
+        ("", ("Film", "River"), UNKNOWN),  # two domains have as many words
+    ],
+)
+def test_words_of_title_and_header_give_the_domain(
+    title: str, columns: tuple[str, ...], domain: str
+) -> None:
+    assert domain_of(title, columns)[1] == domain
+
+
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The calls to a ``load_dataset`` that gives a small local data set."""
@@ -149,7 +166,7 @@ def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
     assert find_tables(source, wanted)[1] == [Skipped("owner/ships:2", "only one column")]
     made = list(examples(wanted))
     assert len(made) == 4
-    assert {(e.source, e.domain) for e in made} == {("owner/ships:1", "ships")}
+    assert {(e.source, e.domain) for e in made} == {("owner/ships:1", "Technology & Business")}
 
 
 def test_a_data_set_that_does_not_load_is_refused_in_one_line(hub: list[tuple[Any, ...]]) -> None:
