@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Literal
 
+from tablemend.datasets.tablehallu.formulas import Formula, find_formulas
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
@@ -30,9 +31,11 @@ MAX_CELL = 80
 _FOOTNOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|[ivx]{1,4}|(?:note|nb|fn)\s?\d{1,2})\]", re.I)
 _DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
 DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_SPACED_SIGN = re.compile(r"(?<=^[-+\u2212\u2013]) (?=[\d.,]+$)")
 _CODE = re.compile(r"0\d")
 _SIGNS = "()+-\u2212\u2013 "
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
+_TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day)\b", re.I)
 _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
@@ -55,7 +58,7 @@ class Column:
         name: the header.
         kind: what its cells are.
         unit: currency and unit around its numbers, as ``(prefix, suffix)``.
-        serial: the numbers are consecutive, so that a missing one can be guessed.
+        serial: the values are evenly spaced, so that a missing one can be guessed.
         usable: fit for a gold table.
     """
 
@@ -76,8 +79,9 @@ class TypedTable:
         key: index of the column that names the entities.
         orders: for each column the sortable value of every cell; ``None`` where it has none.
         source_hash: content hash of the table *before* cleaning.
-        sums: sets of columns of which one is the sum of the others: any one can be worked out
-            from the rest.
+        formulas: columns that can be worked out from others.
+        telling: columns that tell the rows of one entity apart, the time first; none where every
+            entity has one row.
     """
 
     table: Table
@@ -85,14 +89,15 @@ class TypedTable:
     key: int
     orders: tuple[tuple[float | None, ...], ...]
     source_hash: str
-    sums: tuple[frozenset[int], ...]
+    formulas: tuple[Formula, ...]
+    telling: tuple[int, ...]
 
 
 def clean_cell(cell: Cell) -> Cell:
     """Collapse white space and drop footnote marks; blanks become ``None``."""
     if cell is None:
         return None
-    text = " ".join(cell.split())
+    text = _SPACED_SIGN.sub("", " ".join(cell.split()))
     if "[" in text:
         text = _FOOTNOTE.sub("", text).strip()
     text = _DAGGERS.sub("", text)
@@ -135,9 +140,10 @@ def type_table(
 ) -> TypedTable:
     """Clean a table, type its columns and choose its key, unless that is given.
 
-    Rows that sum up others, rows without an entity and exact repetitions are left out: the
-    context says only what the rest says, so nothing becomes wrong. Only the first
-    :data:`MAX_ROWS` rows are used.
+    Rows that sum up others, repeat the header or head a section, rows without an entity, exact
+    repetitions and rows that nothing tells from others of their entity are left out: the context
+    says only what the rest says, so nothing becomes wrong. Only the first :data:`MAX_ROWS` rows
+    are used.
 
     Raises:
         Unusable: with the reason.
@@ -153,23 +159,41 @@ def type_table(
     headers = [name or "" for name in names]
     if duplicates or len({name.casefold() for name in headers}) < len(headers):
         raise Unusable("duplicate column names")
-    if len(table.rows) < min_rows:
-        raise Unusable("too few rows")
     rows = [tuple(map(clean_cell, row)) for row in table.rows[:MAX_ROWS]]
+    rows = [row for row in rows if not _is_heading(headers, row)]
+    if len(rows) < min_rows:
+        raise Unusable("too few rows")
     columns, orders = type_columns(headers, rows)
     key = _choose_key(columns, rows) if key is None else key
     keep = _kept_rows(rows, key)
+    columns = _mark_usable(columns, [rows[index] for index in keep], key)
+    telling = _find_telling(columns, [rows[index] for index in keep], key)
+    keep = _told_apart(rows, keep, key, telling)
     if len(keep) < min_rows:
         raise Unusable("too few rows that name an entity")
     if len(keep) < len(rows):
         rows = [rows[index] for index in keep]
         orders = [tuple(order[index] for index in keep) for order in orders]
-    columns = _mark_usable(columns, rows, key)
+        columns = _mark_usable(columns, rows, key)
     if sum(column.usable for column in columns) < min_columns:
         raise Unusable("too few usable columns")
     clean = Table(tuple(headers), tuple(rows), clean_cell(table.title) or "")
-    sums = _find_sums(columns, orders)
-    return TypedTable(clean, tuple(columns), key, tuple(orders), table.content_hash(), sums)
+    formulas = find_formulas(
+        [i for i, column in enumerate(columns) if column.kind in ("number", "year")],
+        [i for i, column in enumerate(columns) if column.kind == "date"],
+        orders,
+        [max(map(_decimals, cells)) for cells in zip(*rows, strict=True)],
+    )
+    repeated = len({row[key] for row in rows}) < len(rows)
+    return TypedTable(
+        clean,
+        tuple(columns),
+        key,
+        tuple(orders),
+        table.content_hash(),
+        formulas,
+        telling if repeated else (),
+    )
 
 
 def type_columns(
@@ -195,12 +219,20 @@ def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[floa
     if len(found) >= enough:
         prefixes = {prefix for _, prefix, _ in found if prefix}
         suffixes = {suffix for _, _, suffix in found}
-        if len(prefixes) <= 1 and len(suffixes) == 1:
+        # "(18)" is below zero among amounts, and something else among whole numbers
+        is_amount = any(prefixes | suffixes) or any("," in cell or "." in cell for cell in filled)
+        is_plain = is_amount or not any("(" in cell for cell in filled)
+        if len(prefixes) <= 1 and len(suffixes) == 1 and is_plain:
             order = tuple(None if number is None else number[0] for number in numbers)
             return _number_column(name, filled, order, prefixes, suffixes), order
     dates = tuple(None if cell is None else read_date(cell) for cell in cells)
     if sum(value is not None for value in dates) >= enough:
-        return Column(name, "date"), dates
+        return Column(name, "date", serial=_is_even(dates)), dates
+    if (
+        sum(any(map(str.isalpha, cell)) and bool(read_value(cell).dates) for cell in filled)
+        >= enough
+    ):
+        return Column(name, "date", serial=True), nothing  # of no year: "25 October"
     return Column(name, _text_kind(filled)), nothing
 
 
@@ -212,11 +244,20 @@ def _number_column(
     suffixes: set[str],
 ) -> Column:
     if all(len(cell) == 4 and cell.isdigit() and "1500" <= cell <= "2100" for cell in filled):
-        return Column(name, "year")
+        return Column(name, "year", serial=_is_even(order))
+    unit = next(iter(prefixes), ""), next(iter(suffixes))
+    return Column(name, "number", unit, serial=_is_even(order))
+
+
+def _is_even(order: Sequence[float | None]) -> bool:
     values = sorted(value for value in order if value is not None)
     steps = {after - before for before, after in pairwise(values)}
-    serial = len(values) > 2 and steps == {1.0}
-    return Column(name, "number", (next(iter(prefixes), ""), next(iter(suffixes))), serial)
+    return len(values) > 2 and len(steps) == 1 and 0.0 not in steps
+
+
+def _decimals(cell: Cell) -> int:
+    match = DIGITS.search(cell or "")
+    return len(match[0].partition(".")[2]) if match else 0
 
 
 def _text_kind(filled: list[str]) -> Kind:
@@ -267,6 +308,60 @@ def _are_names(cells: Sequence[str]) -> bool:
     return names >= 0.9 * len(cells)
 
 
+def _is_heading(headers: Sequence[str], row: tuple[Cell, ...]) -> bool:
+    """Whether a row repeats the header or heads a section: one text alone, or in every cell."""
+    filled = [(name, cell) for name, cell in zip(headers, row, strict=True) if cell is not None]
+    if len({cell for _, cell in filled}) < 2:
+        return True
+    same = sum(cell.casefold() == name.casefold() for name, cell in filled)
+    within = sum(words_of(cell) in words_of(name) for name, cell in filled)
+    return same > 1 or 2 * within >= max(4, len(filled))
+
+
+def _find_telling(
+    columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
+) -> tuple[int, ...]:
+    """Up to two columns that tell rows of one entity apart, first one of times if there is any."""
+    counts = Counter(row[key] for row in rows)
+    repeated = [row for row in rows if counts[row[key]] > 1]
+    times = {
+        index
+        for index, column in enumerate(columns)
+        if column.kind in ("year", "date") or _TIME.search(column.name)
+    }
+    usable = [
+        index
+        for index, column in enumerate(columns)
+        if column.usable and index != key and (column.kind != "number" or index in times)
+    ]
+
+    def told(some: tuple[int, ...]) -> int:
+        return len({tuple(row[i] for i in (key, *some)) for row in repeated})
+
+    def worth(index: int) -> tuple[bool, int]:
+        return index in times and not telling, told((*telling, index))
+
+    telling: tuple[int, ...] = ()
+    while usable and len(telling) < 2 and told(telling) < len(repeated):
+        telling += (max(usable, key=worth),)
+        usable.remove(telling[-1])
+    return telling
+
+
+def _told_apart(
+    rows: Sequence[tuple[Cell, ...]], keep: Sequence[int], key: int, telling: Sequence[int]
+) -> list[int]:
+    """Rows of entities with one row, and those that the telling columns name."""
+    entities = Counter(rows[index][key] for index in keep)
+    named = Counter(tuple(rows[index][i] for i in (key, *telling)) for index in keep)
+    return [
+        index
+        for index in keep
+        if entities[rows[index][key]] == 1
+        or (None not in (own := tuple(rows[index][i] for i in (key, *telling))) and named[own] == 1)
+    ]
+
+
 def _kept_rows(rows: Sequence[tuple[Cell, ...]], key: int) -> list[int]:
     seen: set[tuple[Cell, ...]] = set()
     keep = []
@@ -304,26 +399,6 @@ def _mark_usable(
         seen.add(cells)
         marked.append(replace(column, usable=column.usable and usable))
     return marked
-
-
-def _find_sums(
-    columns: Sequence[Column], orders: Sequence[tuple[float | None, ...]]
-) -> tuple[frozenset[int], ...]:
-    """Every ``a + b = total`` and ``a + b + c = total`` that holds in all complete rows."""
-    numbers = [
-        index
-        for index, column in enumerate(columns)
-        if column.kind == "number" and sum(bool(value) for value in orders[index]) > 1
-    ][:10]
-    complete = [row for row in zip(*orders, strict=True) if None not in [row[i] for i in numbers]]
-    rows = [[value or 0.0 for value in row] for row in complete]
-    found: set[frozenset[int]] = set()
-    for total in numbers if len(rows) >= 3 else ():
-        others = [index for index in numbers if index != total]
-        for parts in (*combinations(others, 2), *combinations(others, 3)):
-            if all(abs(sum(row[part] for part in parts) - row[total]) < 0.06 for row in rows):
-                found.add(frozenset((total, *parts)))
-    return tuple(found)
 
 
 def words_of(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import permutations
 from math import gcd, inf
@@ -21,11 +21,13 @@ from tablemend.datasets.tablehallu.columns import (
     read_date,
     read_number,
 )
+from tablemend.datasets.tablehallu.formulas import Formula
 from tablemend.datasets.tablehallu.invented_names import (
     NameGuard,
     forms_of,
     invent_name,
     invent_person,
+    is_like,
 )
 from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.scope import Bound, Row
@@ -36,9 +38,15 @@ MAX_INVENTED = 1024
 BEYOND = 0.2
 """How far made-up numbers go beyond the observed range, as a share of it."""
 TRIES = 4
-_PERCENT = re.compile("%|percent", re.I)
+_MINUS = "-\u2212\u2013"
+_WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.I)
 NO_NAMES: Iterator[str] = iter(())
 Orders = tuple[float | None, ...]
+
+
+def no_texts(_: str) -> Iterable[str]:
+    """Of no other table."""
+    return ()
 
 
 class Rows:
@@ -54,9 +62,16 @@ class Rows:
         typed: the table.
         seed: of the data set.
         names: of entities in other tables; where they run out, names are made of real words.
+        texts: gives those of columns in other tables, by their header in lower case.
     """
 
-    def __init__(self, typed: TypedTable, seed: int, names: Iterator[str] = NO_NAMES) -> None:
+    def __init__(
+        self,
+        typed: TypedTable,
+        seed: int,
+        names: Iterator[str] = NO_NAMES,
+        texts: Callable[[str], Iterable[str]] = no_texts,
+    ) -> None:
         self._typed = typed
         self._rng = Random(f"rows:{seed}:{typed.source_hash}")
         self.real = len(typed.table.rows)
@@ -74,23 +89,40 @@ class Rows:
         self._borrowed = names
         self._turn: list[int] = []
         self._renamed: dict[str, str] = {}
-        self.texts = {
-            index: list(dict.fromkeys(cell for cell in cells if cell is not None))
-            for index, cells in enumerate(zip(*typed.table.rows, strict=True))
-            if typed.columns[index].kind in ("name", "text") and index != typed.key
-        }
-        """Columns of texts beside the key, and what stands in them."""
-        self._ranges = {
-            index: Range.of(column, typed.table.column(column.name), typed.orders[index])
+        columns = list(zip(*typed.table.rows, strict=True))
+        ordered = [
+            index
             for index, column in enumerate(typed.columns)
-            if column.kind in ORDERED and column.usable and index != typed.key
+            if column.kind in ORDERED and column.usable and any(typed.orders[index])
+        ]
+        self._ranges = {
+            index: Range.of(typed.columns[index], columns[index], typed.orders[index])
+            for index in ordered
+            if index not in typed.telling  # rows of an entity stay apart
         }
-        self._pairs = list(_ordered_pairs(typed, [*self._ranges]))
+        self.texts = {
+            index: list(dict.fromkeys((*filter(None, cells), *texts(column.name.lower()))))
+            for index, (column, cells) in enumerate(zip(typed.columns, columns, strict=True))
+            if index not in (typed.key, *self._ranges, *typed.telling)
+            and column.kind in ("name", "text", "date")
+        }
+        """Columns of texts beside the key, and what can stand in them."""
+        self._formulas = _in_order(typed.formulas, self._ranges)
+        self._pairs = list(_ordered_pairs(typed, ordered))
+        linked = {c for formula in self._formulas for c in (formula.total, *formula.parts)}
+        self._linked = linked.union(*self._pairs).intersection(self._ranges)
 
     def reach(self, count: int) -> None:
         """Make up rows until there are ``count`` rows in all."""
         while len(self.cells) < count:
             self._make_up()
+
+    def resembling(self, column: int, values: Iterable[str]) -> set[str]:
+        """Categories that could be taken for some of the values: "Hard (i)" for "Hard"."""
+        found = {cell for cells in self.cells[: self.real] if (cell := cells[column])}
+        return {
+            cell for cell in found.difference(values) if any(is_like(cell, one) for one in values)
+        }
 
     def with_other_text(self, cells: Row, column: int, used: Container[Cell], rng: Random) -> Row:
         """A row with a text of the column that the gold rows do not use, where there is one."""
@@ -110,20 +142,46 @@ class Rows:
         for index, texts in self.texts.items():
             if cells[index] is not None:
                 cells[index] = rng.choice(texts)
-        for index, found in self._ranges.items():
-            cell, order = cells[index], orders[index]
-            if cell is not None and order is not None:
-                cells[index], orders[index] = found.move(cell, order, rng)
-        for _ in self._pairs:  # what is put back may break another pair
-            for first, last in self._pairs:
-                early, late = orders[first], orders[last]
-                if early is not None and late is not None and early > late:
-                    for index in (first, last):
-                        cells[index] = typed.table.rows[pattern][index]
-                        orders[index] = real[index]
+        for index in self._ranges:
+            if index not in self._linked:
+                self._move(cells, orders, index)
+        self._move_linked(cells, orders)
         self.cells.append(tuple(cells))
         self.orders.append(tuple(orders))
         self.forms.append(forms_of(cells[typed.key] or ""))
+
+    def _move(self, cells: list[Cell], orders: list[float | None], index: int) -> None:
+        cell, order = cells[index], orders[index]
+        if cell is not None and order is not None:
+            cells[index], orders[index] = self._ranges[index].move(cell, order, self._rng)
+
+    def _move_linked(self, cells: list[Cell], orders: list[float | None]) -> None:
+        """Move the columns that depend on each other together, or leave them as they are."""
+        typed, totals = self._typed, {formula.total: formula for formula in self._formulas}
+        real = {index: (cells[index], orders[index]) for index in sorted(self._linked)}
+        for _ in range(TRIES if real else 0):
+            for index in real:
+                if index not in totals:
+                    self._move(cells, orders, index)
+            for index, formula in totals.items():
+                value, cell = formula.value(orders), cells[index]
+                match = DIGITS.search(cell or "")
+                if cell is not None and match is not None and value is not None:
+                    decimals = len(match[0].partition(".")[2])
+                    moved = self._ranges[index].write(cell, match, decimals, value)
+                    cells[index], orders[index] = moved or (None, None)
+            written = all(cells[index] or not cell for index, (cell, _) in real.items())
+            if (
+                written
+                and all(formula.holds(orders) for formula in typed.formulas)
+                and all(
+                    (a := orders[first]) is None or (b := orders[last]) is None or a <= b
+                    for first, last in self._pairs
+                )
+            ):
+                return
+            for index, (cell, order) in real.items():
+                cells[index], orders[index] = cell, order
 
     def _rename(self, entity: str) -> str:
         if entity not in self._renamed:
@@ -146,6 +204,7 @@ class Range(NamedTuple):
         low, high: ends of what may be made up.
         step: that all whole numbers are multiples of.
         grouped: thousands are set apart by commas.
+        signs: that stand before positive and negative numbers.
     """
 
     kind: Kind
@@ -154,6 +213,7 @@ class Range(NamedTuple):
     high: float
     step: int
     grouped: bool
+    signs: tuple[str, str]
 
     @classmethod
     def of(cls, column: Column, cells: Iterable[Cell], orders: Orders) -> Range:
@@ -174,19 +234,22 @@ class Range(NamedTuple):
             ceiling = 100.0 if percent and high <= 100 else inf
             wider = BEYOND * (high - low)
             low, high = max(floor, low - wider), min(ceiling, high + wider)
-        grouped = any("," in cell for cell in cells if cell and read_number(cell))
-        return cls(column.kind, values, low, high, max(step, 1), grouped)
+        numbers = [cell for cell in cells if cell and read_number(cell)]
+        grouped = any("," in cell for cell in numbers)
+        signs = (
+            "+" if any("+" in cell for cell in numbers) else "",
+            next((sign for sign in _MINUS if any(sign in cell for cell in numbers)), "-"),
+        )
+        return cls(column.kind, values, low, high, max(step, 1), grouped, signs)
 
     def move(self, cell: str, order: float, rng: Random) -> tuple[str, float]:
         """A cell like this one, between its neighbours; it, where nothing fits in between."""
+        match = DIGITS.search(cell)
+        if self.kind == "date" or match is None:
+            return move_date(cell, order, self.values, rng)
         place = bisect_left(self.values, order)
         below = self.values[place - 1] if place else self.low
         above = self.values[place + 1] if place + 1 < len(self.values) else self.high
-        if self.kind == "date":
-            return move_date(cell, order, self.values[0], self.values[-1], rng)
-        match = DIGITS.search(cell)
-        if match is None:
-            return cell, order
         digits = match[0].replace(",", "")
         decimals = len(digits.partition(".")[2])
         unit = self.step if not decimals else 10.0**-decimals
@@ -194,13 +257,47 @@ class Range(NamedTuple):
             unit = max(unit, 10.0 ** (len(digits) - len(digits.rstrip("0"))))
         ends = (max(below, 0.0), above) if order >= 0 else (below, min(above, 0.0))
         for _ in range(TRIES):
-            size = abs(round(rng.uniform(*ends) / unit) * unit)
-            text = f"{size:{',' if self.grouped and self.kind == 'number' else ''}.{decimals}f}"
-            value = float(text.replace(",", "")) * (-1 if order < 0 else 1)
+            value = round(rng.uniform(*ends) / unit) * unit
             known = len(digits) > 3 and self.kind == "number" and value in self.values
-            if self.low <= value <= self.high and not known and (value or order >= 0):
-                return f"{cell[: match.start()]}{text}{cell[match.end() :]}", value
+            if (
+                not known
+                and (value or order >= 0)
+                and (written := self.write(cell, match, decimals, value))
+            ):
+                return written
         return cell, order
+
+    def write(
+        self, cell: str, match: re.Match[str], decimals: int, value: float
+    ) -> tuple[str, float] | None:
+        """A number in the form of a cell, and it as written; ``None`` where it may not stand."""
+        text = f"{abs(value):{',' if self.grouped and self.kind == 'number' else ''}.{decimals}f}"
+        before, after = cell[: match.start()], cell[match.end() :]
+        value = float(text.replace(",", "")) * (-1 if value < 0 else 1)
+        was = read_number(cell)
+        if was is not None and (value < 0) != (was[0] < 0):
+            before = before.rstrip(f"+{_MINUS}") + (self.signs[value < 0] if value else "")
+            if "(" in before:
+                return None
+        return (before + text + after, value) if self.low <= value <= self.high else None
+
+
+def _in_order(formulas: Iterable[Formula], columns: Container[int]) -> list[Formula]:
+    """One formula at most for a column, none before those of its parts, none in a circle."""
+    found: dict[int, Formula] = {}
+
+    def origins(column: int) -> set[int]:
+        parts = found[column].parts if column in found else ()
+        return {column}.union(*map(origins, parts))
+
+    for one in formulas:
+        if (
+            one.total in columns
+            and one.total not in found
+            and one.total not in set().union(*map(origins, one.parts))
+        ):
+            found[one.total] = one
+    return sorted(found.values(), key=lambda one: len(origins(one.total)))
 
 
 def _ordered_pairs(typed: TypedTable, columns: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -214,22 +311,25 @@ def _ordered_pairs(typed: TypedTable, columns: Sequence[int]) -> Iterator[tuple[
                 yield one, other
 
 
-def move_date(cell: str, order: float, first: float, last: float, rng: Random) -> tuple[str, float]:
-    """Another day of the same month, from the first to the last of the column.
+def move_date(cell: str, order: float, values: Sequence[float], rng: Random) -> tuple[str, float]:
+    """Another day of the same month, in any year of the column, between its first and its last.
 
-    It is the only change that keeps any spelling of the month.
+    No other change keeps any spelling of the month.
     """
     day = date.fromordinal(int(order))
-    other = rng.randint(1, 28)
     pattern = rf"(?<!\d)0?{day.day}(?!\d)(?:st|nd|rd|th)?"
     places = [match.span() for match in re.finditer(pattern, cell)]
-    if not places:
+    if not places or _WEEKDAY.search(cell):
         return cell, order
     start, end = places[-1] if cell[:4].isdigit() else places[0]
-    text = f"{other:02d}" if cell[start] == "0" or cell[:4].isdigit() else str(other)
-    written = f"{cell[:start]}{text}{cell[end:]}"
-    moved = read_date(written)
-    return (cell, order) if moved is None or not first <= moved <= last else (written, moved)
+    for _ in range(TRIES):
+        other, year = rng.randint(1, 28), date.fromordinal(int(rng.choice(values))).year
+        text = f"{other:02d}" if cell[start] == "0" or cell[:4].isdigit() else str(other)
+        written = f"{cell[:start]}{text}{cell[end:]}".replace(str(day.year), str(year))
+        moved = read_date(written)
+        if moved is not None and moved not in values and values[0] <= moved <= values[-1]:
+            return written, moved
+    return cell, order
 
 
 def choose_distractors(
@@ -265,6 +365,11 @@ def _ranked(
 ) -> list[tuple[int, str]]:
     found = []
     entities = {rows.cells[row][key] for row in gold}
+    unclear = [
+        (bound.column, rows.resembling(bound.column, bound.values))
+        for bound in bounds
+        if bound.values
+    ]
     random = rng.random
     for number in numbers:
         cells, orders = rows.cells[number], rows.orders[number]
@@ -278,7 +383,7 @@ def _ranked(
                 count += 1
                 if miss > furthest:
                     furthest, broken = miss, bound
-        if broken is None or number in gold:
+        if broken is None or number in gold or any(cells[c] in alike for c, alike in unclear):
             continue
         if guard.is_similar(cells[key] or "", rows.forms[number]):
             continue

@@ -1,10 +1,10 @@
-"""Names for made-up rows: those of the entities of other tables, of the same kind."""
+"""Names and texts for made-up rows: those of other tables, of the same kind."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ from tablemend.datasets.tablehallu.topics import more_names
 
 NAMES_A_TABLE = 12
 """Names that one table gives another at first: large tables are not to give most."""
+TEXT_TABLES = 3
+"""Tables that give a column texts."""
 TABLES_A_KIND = 200
 """Tables of each kind of likeness that are looked at."""
 PERSONS = 0.12
@@ -49,7 +51,7 @@ class Usable(NamedTuple):
 
 
 class Donors:
-    """The other tables of a source, as givers of names.
+    """The other tables of a source, as givers of names and texts.
 
     Args:
         source: where they are.
@@ -65,13 +67,18 @@ class Donors:
         for table in usable:
             for kind in self._kinds(table):
                 self._alike[kind].append(table)
+            for name in table.headers:
+                self._alike[self._split(table), "column", name].append(table)
+
+    def _split(self, table: Usable) -> str:
+        return split_of(table.source_hash, self._settings.shares)
 
     def _kinds(self, table: Usable) -> tuple[Hashable, ...]:
         """What tables that may give each other names share.
 
         The split always: no name of a table is to be seen in another split.
         """
-        split = split_of(table.source_hash, self._settings.shares)
+        split = self._split(table)
         return (split, table.headers[0]), (split, table.shape), (split,)
 
     def _likeness(self, one: Usable, other: Usable) -> float:
@@ -100,6 +107,22 @@ class Donors:
             rest += names[NAMES_A_TABLE:]
         rng.shuffle(rest)
         yield from rest
+
+    def texts_for(self, place: Place) -> Callable[[str], Iterable[str]]:
+        """What gives the texts of columns with a header, from tables most like this one."""
+
+        def texts(header: str) -> Iterator[str]:
+            own = self._tables.get(place)
+            found = self._alike[self._split(own), "column", header] if own else []
+            others = [table for table in found if table is not own]
+            ranked = sorted(others, key=lambda table: -self._likeness(own or table, table))
+            for table in ranked[:TEXT_TABLES]:
+                read = self._source.read(table.place).table
+                headers = [(clean_cell(name) or "Item").lower() for name in read.columns]
+                cells = [clean_cell(row[headers.index(header)]) for row in read.rows[:MAX_ROWS]]
+                yield from (cell for cell in cells if cell and is_name(cell))
+
+        return texts
 
     def _names(self, place: Place, key: int, rng: Random) -> list[str]:
         table = self._source.read(place).table

@@ -11,10 +11,16 @@ from typing import NamedTuple
 
 import yaml
 
+from tablemend.values.cells import equal_values, read_value
+from tablemend.values.inclusion import includes
+from tablemend.values.text import strip_accents
+
 _LISTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text("utf-8"))
 GIVEN, FAMILY, TOWNS = (tuple(_LISTS[kind].split()) for kind in ("given", "family", "towns"))
 _PROPER = FAMILY + TOWNS
+_BRACKETS = re.compile(r"\s*\([^()]*\)")
 _WORD = re.compile(r"\w+")
+_ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}
 
 
 def invent_word(rng: Random) -> str:
@@ -52,9 +58,19 @@ class NameForms(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def forms_of(name: str) -> NameForms:
-    """The forms of a name, without case and punctuation."""
-    words = _WORD.findall(name.casefold())
+    """The forms of a name, without case, accents and punctuation, Roman numbers in figures."""
+    words = [_ROMAN.get(word, word) for word in _WORD.findall(strip_accents(name).casefold())]
     return NameForms("".join(words), frozenset(words))
+
+
+@lru_cache(maxsize=1 << 14)
+def is_like(one: str, other: str) -> bool:
+    """Whether two values are equal or one includes the other, to the detector or word for word."""
+    words, others = forms_of(one).words, forms_of(other).words
+    if words and others and (words <= others or others <= words):
+        return True
+    first, second = read_value(one), read_value(other)
+    return equal_values(first, second) or includes(first, second)
 
 
 class NameGuard:
@@ -68,6 +84,7 @@ class NameGuard:
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(names)
         self._forms = [forms_of(name) for name in self._names]
+        self._forms += [forms_of(bare) for n in self._names if (bare := _BRACKETS.sub("", n)) != n]
         self._words: frozenset[str] = frozenset().union(*(form.words for form in self._forms))
         self._by_first: dict[str, list[str]] = {}
         for form in self._forms:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tablemend.datasets.tablehallu.columns import ORDERED, TypedTable, words_of
+from tablemend.datasets.tablehallu.columns import DIGITS, ORDERED, TypedTable, words_of
 from tablemend.datasets.tablehallu.scope import Row, Scope, Scopes
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.records import SortOrder
@@ -58,7 +58,6 @@ def draw_kernel(typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random) ->
     scope = scopes.draw(rng)
     sort, order = _draw_sort(typed, scope, rng)
     columns = _draw_columns(typed, shape, scope, sort, rng)
-    blanks = _draw_blanks(typed, scope, columns, sort, rng)
     reverse = order == "descending"
     if sort == typed.key:
         names = typed.table.rows
@@ -66,6 +65,7 @@ def draw_kernel(typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random) ->
     else:
         values = typed.orders[sort]
         rows = sorted(scope.rows, key=lambda r: values[r] or 0.0, reverse=reverse)
+    blanks = _draw_blanks(typed, scope, columns, rows, sort, rng)
     return Kernel(scope, columns, tuple(rows), sort, order, blanks)
 
 
@@ -111,7 +111,9 @@ def _draw_columns(
     if most < shape.min_columns:
         raise Rejected("too few filled columns in scope")
     width = max(rng.randint(shape.min_columns, most), rng.randint(shape.min_columns, most))
-    wanted = {sort} if sort != typed.key else set()
+    if not {*typed.telling} <= {*fit}:
+        raise Rejected("too few filled columns in scope")
+    wanted = {*typed.telling, sort} - {typed.key}
     for bound in scope.bounds:
         if rng.random() < 0.7 and len(wanted) < width - 2:
             wanted.add(bound.column)
@@ -122,6 +124,8 @@ def _draw_columns(
         if index not in wanted and all(index != bound.column for bound in scope.bounds)
     ]
     missing = width - 1 - len(wanted)
+    if missing < 0:
+        raise Rejected("too many columns that tell rows apart")
     if missing > len(others):
         wanted.update(bound.column for bound in scope.bounds)
         missing = max(0, min(width - 1 - len(wanted), len(others)))
@@ -132,19 +136,30 @@ def _draw_columns(
 
 
 def _draw_blanks(
-    typed: TypedTable, scope: Scope, columns: Sequence[int], sort: int, rng: Random
+    typed: TypedTable,
+    scope: Scope,
+    columns: Sequence[int],
+    gold: Sequence[int],
+    sort: int,
+    rng: Random,
 ) -> frozenset[tuple[int, int]]:
     """Cells already empty, and up to an eighth of the others; never key, sort or scope."""
     rows: Sequence[Row] = typed.table.rows
-    fixed = {typed.key, sort, *(bound.column for bound in scope.bounds)}
+    bounds = {bound.column for bound in scope.bounds}
+    fixed = {typed.key, sort, *typed.telling, *bounds}
     blanks = {
         (row, column) for row in scope.rows for column in columns if rows[row][column] is None
     }
     stated = {*fixed, *columns}
-    derived = {column for parts in typed.sums if parts <= stated for column in parts}
+    derived = {
+        column
+        for formula in typed.formulas
+        if stated.issuperset(linked := (formula.total, *formula.parts))
+        for column in linked
+    }
     entities = Counter(rows[row][typed.key] for row in scope.rows)
-    if any(entities[rows[row][typed.key]] > 1 for row, _ in blanks):
-        raise Rejected("blank cell of an entity that is in scope twice")
+    if any(column in fixed or entities[rows[row][typed.key]] > 1 for row, column in blanks):
+        raise Rejected("blank cell that tells rows apart, or of an entity that is in scope twice")
     candidates = [
         (row, column)
         for row in scope.rows
@@ -158,14 +173,46 @@ def _draw_blanks(
     rng.shuffle(candidates)
     most = max(1, len(scope.rows) * len(columns) // 8)
     target = rng.randint(1, most)
+    chosen: set[int] = set()  # a second blank in a column may make the first one plain
     for row, column in candidates:
         if len(blanks) >= target:
             break
-        if not _stands_elsewhere(rows[row], column):
+        if column in chosen:
+            continue
+        if not _stands_elsewhere(rows[row], column) and not _follows(
+            typed, gold, gold.index(row), column, stated - {column}
+        ):
             blanks.add((row, column))
+            chosen.add(column)
     if not blanks:
         raise Rejected("no cell to blank")
     return frozenset(blanks)
+
+
+def _follows(
+    typed: TypedTable, gold: Sequence[int], place: int, column: int, stated: Iterable[int]
+) -> bool:
+    """Whether other rows give a cell away: by one value for all of them, or for all that share
+    another cell of its row, or by even steps from one to the next.
+    """
+    rows, row = typed.table.rows, gold[place]
+    cell = rows[row][column]
+    if all(rows[other][column] in (cell, None) for other in gold):
+        return True
+    for shared in stated:
+        alike = [
+            cells[column]
+            for other, cells in enumerate(rows)
+            if other != row and cells[shared] == rows[row][shared]
+        ]
+        if len(alike) > 1 and all(value == cell for value in alike):
+            return True
+    near = [
+        float(match[0].replace(",", ""))
+        for other in gold[max(0, place - 2) : place + 3]
+        if (match := DIGITS.search(rows[other][column] or ""))
+    ]
+    return any(b - a == c - b != 0 for a, b, c in zip(near, near[1:], near[2:], strict=False))
 
 
 def _stands_elsewhere(row: Row, column: int) -> bool:

@@ -7,7 +7,7 @@ it: the same seed gives the same bytes with any number of workers, and after an 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from random import Random
 from typing import Protocol
@@ -17,7 +17,7 @@ from tablemend.datasets.build import Skipped
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
-from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors
+from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors, no_texts
 from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import write_query
@@ -50,7 +50,11 @@ class OpenTable:
     """Everything about one table that its examples share."""
 
     def __init__(
-        self, read: SourceTable, settings: Synthesis, names: Iterator[str] = NO_NAMES
+        self,
+        read: SourceTable,
+        settings: Synthesis,
+        names: Iterator[str] = NO_NAMES,
+        texts: Callable[[str], Iterable[str]] = no_texts,
     ) -> None:
         shape = settings.shape
         self.read = read
@@ -58,7 +62,7 @@ class OpenTable:
         self.scopes = Scopes(self.typed, shape.min_rows, shape.max_rows)
         if not self.scopes:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
-        self.rows = Rows(self.typed, settings.seed, names)
+        self.rows = Rows(self.typed, settings.seed, names, texts)
         self.speaker = Speaker(self.typed, self.rows.repeated)
 
 
@@ -140,7 +144,8 @@ class Engine:
         return None
 
     def _read(self, place: Place) -> OpenTable:
-        return OpenTable(self._source.read(place), self._settings, self._donors.names_for(place))
+        names, texts = self._donors.names_for(place), self._donors.texts_for(place)
+        return OpenTable(self._source.read(place), self._settings, names, texts)
 
     def _place(self, number: int, attempt: int, rng: Random) -> Place:
         """Tables take turns in an order that is shuffled anew for every round."""

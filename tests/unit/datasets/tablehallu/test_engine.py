@@ -19,8 +19,10 @@ from tablemend.datasets.tablehallu.columns import (
     type_table,
 )
 from tablemend.datasets.tablehallu.distractors import Rows
-from tablemend.datasets.tablehallu.invented_names import NameGuard
+from tablemend.datasets.tablehallu.invented_names import NameGuard, is_like
+from tablemend.datasets.tablehallu.kernel import Rejected, draw_kernel
 from tablemend.datasets.tablehallu.program_engine import Engine, examples, find_tables, open_maker
+from tablemend.datasets.tablehallu.scope import Scopes
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.verification import verify
@@ -128,7 +130,7 @@ def test_a_sum_is_found_so_that_no_part_of_it_is_blanked() -> None:
             for i, name in enumerate("Norway Kenya Chile Japan Italy Peru Ghana Fiji".split())
         ],
     )
-    assert frozenset({1, 2, 3, 4}) in type_table(medals).sums
+    assert (4, (1, 2, 3)) in [(f.total, f.parts) for f in type_table(medals).formulas]
 
 
 @pytest.mark.parametrize(
@@ -341,3 +343,88 @@ def test_names_are_borrowed_within_a_split_from_tables_of_the_same_kind(tmp_path
             assert split[homes[name]] == split[example.source]
             borrowed += homes[name] != example.source
     assert borrowed > 20
+
+
+def test_made_up_rows_keep_what_follows_from_other_columns() -> None:
+    names = "Norway Kenya Chile Japan Italy Peru Ghana Fiji Malta Nepal".split()
+    medals = Table.of(
+        ["Nation", "Gold", "Silver", "Total", "Price", "Value", "From", "To"],
+        [
+            [name, str(g), str(s), str(g + s), str(p), f"{g * p:,}", str(1950 + s), str(1954 + s)]
+            for i, name in enumerate(names)
+            for g, s, p in [(3 + i % 4, 2 * i + 1, 100 + 7 * i)]
+        ],
+    )
+    rows = Rows(type_table(medals), 0)
+    rows.reach(200)
+    moved = 0
+    for real, row in zip(rows.orders * 20, rows.orders[10:], strict=False):
+        _, gold, silver, total, price, value, start, end = row
+        assert gold and silver and price and start
+        assert (total, value, end) == (gold + silver, gold * price, start + 4)
+        moved += real[1:] != row[1:]
+    assert moved > 150
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ([["Nation", "Gold", "Silver", "1"], ["Europe"] * 4, ["Asia", None, None, None]], 0),
+        ([["Oman", "1", "2", "1999"], ["Oman", "3", "2", "2003"]], 2),
+        ([["Oman", "1", "2", "1999"], ["Oman", "3", "2", "1999"]], 0),
+        ([["Oman", "1", "2", "1999"], ["Oman", "3", "2", None]], 1),
+    ],
+    ids=["headers and sections", "two years", "one year twice", "no year"],
+)
+def test_rows_that_say_nothing_or_contradict_are_left_out(rows: list[Any], kept: int) -> None:
+    nations = "Norway Kenya Chile Japan Italy Peru".split()
+    body = [[name, str(i), str(i * i % 5), str(1990 + 2 * i)] for i, name in enumerate(nations)]
+    typed = type_table(Table.of(["Nation", "Gold", "Silver", "Year"], [*body, *rows]))
+    assert len(typed.table.rows) - len(body) == kept
+    assert typed.telling == ((3,) if kept == 2 else ())
+
+
+def test_a_day_of_no_year_is_a_date_and_no_number() -> None:
+    rows = [[f"Club {name}", f"{7 + 3 * i} october", f"({i})"] for i, name in enumerate("ABCDEF")]
+    typed = type_table(Table.of(["Club", "Day", "Grid"], rows), 2)
+    assert [column.kind for column in typed.columns] == ["name", "date", "text"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "like"),
+    [
+        ("Hard (i)", "Hard", True),
+        ("right wing", "wing", True),
+        ("Smith and Jones", "Jones", True),
+        ("World War II", "World War 2", True),
+        ("Clay", "Hard", False),
+        ("North", "South", False),
+    ],
+)
+def test_values_of_a_distractor_that_could_be_meant(one: str, other: str, like: bool) -> None:
+    assert is_like(one, other) is like
+
+
+def test_no_blank_can_be_worked_out() -> None:
+    names = "Ada Bea Cleo Dora Edna Fay Gwen Hope Ines Joan Kate Lily".split()
+    cities = [("Paris", "France"), ("Rome", "Italy"), ("Oslo", "Norway"), ("Bonn", "Germany")]
+    table = Table.of(
+        ["Driver", "Stage", "Points", "Bonus", "Total", "City", "Country", "Car"],
+        [
+            [name, str(i), str(p), str(b), str(p + b), *cities[i % 4], f"Car {i * i}"]
+            for i, name in enumerate(names)
+            for p, b in [(i * 37 % 50, i * 11 % 7)]
+        ],
+    )
+    typed, rng, blanked = type_table(table), Random(1), set()
+    scopes = Scopes(typed, 3, 8)
+    for _ in range(300):
+        try:
+            kernel = draw_kernel(typed, scopes, Synthesis().shape, rng)
+        except Rejected:
+            continue
+        for _, column in kernel.blanks:
+            beside = next(({*group} for group in ((2, 3, 4), (5, 6)) if column in group), {0, -1})
+            assert column != 1 and not beside <= {*kernel.stated()}
+            blanked.add(column)
+    assert blanked == {2, 3, 4, 5, 6, 7}
