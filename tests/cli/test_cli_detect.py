@@ -22,7 +22,8 @@ GOLD = Table.of(
 QUERY = "Sort the table by 'Year' in ascending order."
 KEYS = (
     "format_error out_of_range order_mismatch attribute blank_filling entity_fabrication "
-    "constraint_violation context_violation hallucinated row_recall cell_recall findings "
+    "constraint_violation context_violation hallucinated row_recall cell_recall "
+    "order_checked findings "
     "detector_version abstained unscored detector"
 ).split()
 
@@ -72,6 +73,10 @@ def test_json_counts_every_type(folder: Path, capsys: pytest.CaptureFixture[str]
     assert len(found["findings"]) == 5
     assert found["detector_version"] == DETECTOR_VERSION
     assert (found["unscored"], found["abstained"]) == ("", False)
+    assert found["order_checked"] and not run_json(folder, capsys, WRONG)["order_checked"]
+    other = write_table(Table.of(["Year"], [["1990"]]), "json")
+    assert not run_json(folder, capsys, other, "--query", QUERY)["order_checked"]
+    assert run_json(folder, capsys, WRONG, "--query-file", str(folder / "query.txt")) == found
 
 
 def test_a_person_reads_what_where_and_why(
@@ -84,7 +89,7 @@ def test_a_person_reads_what_where_and_why(
     assert "entity fabrication: row 5: 'Fir' is neither in the gold table nor in the context" in out
     assert "row recall            1.000 (3 of 3)" in out
     assert "ascending by 'Year'" in out
-    assert f"tablemend {DETECTOR_VERSION}, lexical-3" in out
+    assert f"tablemend {DETECTOR_VERSION}, lexical-4" in out
     assert run(folder, write_table(GOLD, "markdown")) == 0
     out = capsys.readouterr().out
     assert out.startswith("Nothing wrong was found.")
@@ -124,6 +129,8 @@ def test_refuses_what_cannot_be_scored_by(folder: Path, capsys: pytest.CaptureFi
     gold = f"--gold={folder / 'gold.json'}"
     assert "absent.txt" in error(f"--answer={folder / 'absent.txt'}", rest[1], gold)
     assert "--context" in error(rest[0], gold)
+    query = folder / "query.txt"
+    assert f"--query-file {query}" in error(*rest, gold, f"--query={query}")
     answer.write_bytes(b"\xff\xfe\x00")
     assert "not UTF-8" in error(*rest, gold)
 
@@ -146,8 +153,11 @@ def test_a_batch_gives_rates_with_intervals(
     assert rates["total_hallu"]["n"] == 4
     assert 0.0 < rates["total_hallu"]["low"] < 0.25 < rates["total_hallu"]["high"] < 1.0
     assert rates["format_error"]["rate"] == 0.0
+    assert [row["order_checked"] for row in rates["answers"]] == [False, False, False, True]
+    assert [len(row["findings"]) for row in rates["answers"]] == [0, 0, 0, 5]
     assert main(["detect", option]) == 0
-    assert "total hallu           0.250  [" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "total hallu           0.250  [" in out and "order checked         1 of 4" in out
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.2.0"
+DETECTOR_VERSION = "1.3.0"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tablemend.detector.similarity import THRESHOLD, Pair, Similarity
 from tablemend.tables.table import Cell, Row
-from tablemend.values.cells import equal_values, read_value
+from tablemend.values.cells import Value, equal_values, read_value
 from tablemend.values.inclusion import (
     digit_words,
     includes,
@@ -34,9 +34,7 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit, rate: bool) -> bool | Pa
     one, other = read_value(gold), read_value(answer)
     if one.blank or other.blank:
         return one.blank and other.blank
-    if one.number and other.number and one.number.percent != other.number.percent and not rate:
-        return False
-    if equal_values(one, other, unit) or includes(one, other, unit):
+    if _equal(one, other, unit, rate) or includes(one, other, unit):
         return True
     if one.number or other.number or one.dates or other.dates:
         return False
@@ -51,6 +49,12 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit, rate: bool) -> bool | Pa
         return False
     left, right = sorted(without_additions(one.text, other.text))
     return left, right
+
+
+def _equal(one: Value, other: Value, unit: Unit, rate: bool) -> bool:
+    if one.number and other.number and one.number.percent != other.number.percent and not rate:
+        return False
+    return equal_values(one, other, unit)
 
 
 class Cells:
@@ -155,14 +159,14 @@ def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
         for form in read_value(cells.gold[row][cells.key]).forms():
             index[form].append(row)
     edges: Edges = {}
-    unit = cells.units[cells.key]
+    column = cells.units[cells.key], cells.rates[cells.key]
     for row in answer:
         value = read_value(cells.answer[row][cells.key])
         near = {found for form in value.forms() for found in index.get(form, ())}
         equal = [
             found
             for found in sorted(near)
-            if equal_values(read_value(cells.gold[found][cells.key]), value, unit)
+            if _equal(read_value(cells.gold[found][cells.key]), value, *column)
         ]
         if equal:
             edges[row] = equal

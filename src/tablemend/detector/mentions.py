@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
+from itertools import combinations
 
-from tablemend.values.cells import Value, read_value
+from tablemend.detector.similarity import in_full, initialisms
+from tablemend.values.cells import read_value
 from tablemend.values.dates import covers_date, same_date, split_dates
+from tablemend.values.inclusion import in_figures
 from tablemend.values.numbers import Number, quantities, same_number
-from tablemend.values.text import fold, split_tokens, strip_accents, tokens_of
+from tablemend.values.text import fold, split_tokens, tokens_of
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n+")
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _LITTLE_WORDS = frozenset("the a an of and in".split())
+_TITLES = frozenset("dr mr mrs ms miss sir dame prof rev hon doctor professor reverend".split())
+_CAPITALS = re.compile(r"\b[A-Z]{3,6}\d?\b")
+# "United States of America"
+_NAME = re.compile(r"[A-Z]\w*(?:[ -](?:(?:of|the|and|for) ){0,2}[A-Z0-9]\w*){1,6}")
 
 
 class Context:
@@ -28,64 +35,41 @@ class Context:
     def mentions(self, key: str) -> bool:
         """Whether the context names this key, in this or another spelling.
 
-        Text: its tokens in sequence, at token borders; else without a bracketed addition
-        ("South Korea (ROK)"); else all its words close together in one sentence ("Merkel,
-        Angela"). A number or a date is found in any spelling of the same value.
+        Text: its words in sequence, at word borders, numbers and usual abbreviations in any
+        spelling; else without a bracketed addition ("South Korea (ROK)") or title ("Dr."); else
+        all its words close together in one sentence ("Merkel, Angela"); else its initialism, or
+        the name that it is one of. A number or a date is found in any spelling of the same value.
         """
         value = read_value(key)
-        if value.blank:
+        words = tokens_of(value.text).words
+        if not words:
             return False
-        if value.number is not None:
-            return self._states_number(value, value.number)
-        if value.dates and self._states_date(value):
+        if number := value.number:
+            stated = any(same_number(number, one) for one in self._numbers)
+            return stated or self._has_sequence(words)
+        if any(same_date(value.dates, d) or covers_date(value.dates, d) for d in self._dates):
             return True
-        return self._names(value.text)
-
-    def _names(self, text: str) -> bool:
-        words = tokens_of(text).words
-        bare = tokens_of(_BRACKETS.sub("", text)).words
         content = [word for word in words if word not in _LITTLE_WORDS]
-        if bare == words and any(map(self._surely_lacks, content)):
-            return False
-        if self._has_sequence(words) or self._has_sequence(bare):
-            return True
-        if len(content) < 2 or not self._vocabulary.issuperset(content):
-            return False
-        return any(_close_together(content, sentence) for sentence in self._sentences)
-
-    def _surely_lacks(self, word: str) -> bool:
-        """A cheap no: no such letters anywhere, so no such token."""
-        return word.isalpha() and word not in self._letters
-
-    @cached_property
-    def _letters(self) -> str:
-        return strip_accents(fold(self.text)).replace(".", "").replace("&", "and")
+        return (
+            self._has_sequence(words)
+            or self._has_sequence(tokens_of(_BRACKETS.sub("", value.text)).words)
+            or self._has_sequence(_standard_words(value.text)[words[0] in _TITLES :])
+            or (len(content) > 1 and any(_close_together(content, s) for s in self._sentences))
+            or (key.isupper() and words[0] in self._initials)
+            or not self._capitals.isdisjoint(initialisms(words))
+        )
 
     def _has_sequence(self, words: tuple[str, ...]) -> bool:
-        return (
-            bool(words)
-            and self._vocabulary.issuperset(words)
-            and f" {' '.join(words)} " in self._stream
-        )
-
-    def _states_number(self, value: Value, number: Number) -> bool:
-        if self._has_sequence(tokens_of(value.text).words):
-            return True
-        return any(same_number(number, stated) for stated in self._numbers)
-
-    def _states_date(self, value: Value) -> bool:
-        return any(
-            same_date(value.dates, stated) or covers_date(value.dates, stated)
-            for stated in self._dates
-        )
+        sought = f" {' '.join(words)} "
+        return bool(words) and (sought in self._plain or sought in self._spelled)
 
     @cached_property
-    def _stream(self) -> str:
+    def _plain(self) -> str:
         return f" {' '.join(split_tokens(self.text).words)} "
 
     @cached_property
-    def _vocabulary(self) -> frozenset[str]:
-        return frozenset(self._stream.split())
+    def _spelled(self) -> str:
+        return f" {' '.join(_standard_words(fold(self.text)))} "
 
     @cached_property
     def _sentences(self) -> list[tuple[str, ...]]:
@@ -98,6 +82,24 @@ class Context:
     @cached_property
     def _dates(self) -> set[tuple[str, ...]]:
         return set(split_dates(self.text)[0])
+
+    @cached_property
+    def _capitals(self) -> set[str]:
+        return {word.casefold() for word in _CAPITALS.findall(self.text)}
+
+    @cached_property
+    def _initials(self) -> set[str]:
+        """Of every run of words in a name: "the New Democratic Party and the Greens"."""
+        found = _NAME.findall(self.text)
+        names = [split_tokens(name).words for name in found]
+        names += [_standard_words(fold(name)) for name in found]
+        runs = (name[a:b] for name in names for a, b in combinations(range(len(name) + 1), 2))
+        return {letters for run in runs for letters in initialisms(run) if len(letters) > 2}
+
+
+def _standard_words(text: str) -> tuple[str, ...]:
+    """The words of a folded text, numbers in figures, abbreviations in full."""
+    return tuple(map(in_full, split_tokens(in_figures(text)).words))
 
 
 def _close_together(words: list[str], sentence: tuple[str, ...]) -> bool:

@@ -11,10 +11,13 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, Protocol
 
+import yaml
+
 from tablemend.errors import TablemendError, install
-from tablemend.values.inclusion import digit_words, modifiers, negations
+from tablemend.values.inclusion import digit_words, in_figures, modifiers, negations
 from tablemend.values.text import tokens_of
 
 THRESHOLD = 0.8
@@ -43,49 +46,19 @@ class Similarity(Protocol):
         ...
 
 
-_STOP_WORDS = frozenset(
-    "the a an of in on at to for and by with from as its their his her is are was were".split()
+_WORDS: dict[str, Any] = yaml.load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CBaseLoader
 )
-_ROMAN = re.compile("[ivxlc]+")
-_SAME_NAMES = {"usa": "us", "unitedstatesofamerica": "us", "unitedstates": "us", "america": "us"}
+_LITTLE = frozenset(_WORDS["little"].split())
 _IN_FULL = {
     short: full
-    for pair in (
-        "jr/junior sr/senior st/saint mt/mount ft/fort dept/department univ/university "
-        "intl/international govt/government assn/association assoc/association corp/corporation "
-        "co./company inc/incorporated ltd/limited bros/brothers vs/versus v/versus "
-        "democrat/democratic approx/approximately avg/average max/maximum min/minimum "
-        "dr/doctor prof/professor rev/reverend gen/general col/colonel capt/captain lt/lieutenant "
-        "sgt/sergeant natl/national gov/governor sen/senator"
-    ).split()
-    for short, full in (pair.split("/"),)
+    for kind in ("abbreviations", "given_names")
+    for full, shorts in _WORDS[kind].items()
+    for short in shorts.split()
 }
-_IN_FULL |= {
-    short: full
-    for pair in (
-        "abby/abigail al/albert alex/alexander andy/andrew barb/barbara ben/benjamin "
-        "beth/elizabeth "
-        "bill/william billy/william bob/robert bobby/robert charlie/charles chris/christopher "
-        "chuck/charles clem/clement cliff/clifford dan/daniel danny/daniel dave/david dick/richard "
-        "don/donald doug/douglas ed/edward eddie/edward fred/frederick freddie/frederick "
-        "greg/gregory jack/john jeff/jeffrey jim/james jimmy/james joe/joseph joey/joseph "
-        "johnny/john jon/jonathan josh/joshua ken/kenneth larry/lawrence len/leonard les/leslie "
-        "liz/elizabeth maggie/margaret matt/matthew mickey/michael micky/michael mike/michael "
-        "nick/nicholas pat/patrick pete/peter phil/philip rick/richard rob/robert ron/ronald "
-        "sam/samuel steve/stephen steven/stephen sue/susan ted/edward tim/timothy tom/thomas "
-        "tommy/thomas tony/anthony vince/vincent walt/walter"
-    ).split()
-    for short, full in (pair.split("/"),)
-}
-_OPPOSITES = (
-    "increase/decrease rise/fall gain/loss growth/decline up/down high/low more/less "
-    "male/female man/woman men/women boy/girl import/export buy/sell win/lose won/lost "
-    "first/last first/second upper/lower left/right major/minor maximum/minimum max/min "
-    "positive/negative active/inactive open/closed legal/illegal permitted/prohibited "
-    "allowed/banned approved/rejected before/after early/late eastern/western "
-    "northern/southern east/west north/south public/private internal/external "
-    "domestic/foreign direct/indirect home/away summer/winter"
-)
+_SAME_NAMES = {own: name for name, names in _WORDS["names"].items() for own in names.split()}
+_NUMERAL = re.compile(r"\d+|[ivx]+")
+_ROMAN = re.compile("[ivxlc]+")
 
 
 class LexicalSimilarity:
@@ -101,7 +74,7 @@ class LexicalSimilarity:
     cannot accept synonyms.
     """
 
-    name = "lexical-3"
+    name = "lexical-4"
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Scores between 0 and 1."""
@@ -110,11 +83,14 @@ class LexicalSimilarity:
 
 def lexical_similarity(one: str, other: str) -> float:
     """The score of :class:`LexicalSimilarity` for one pair."""
-    first, second = sorted((tokens_of(one), tokens_of(other)))
+    plain = tokens_of(one).words, tokens_of(other).words
+    first, second = sorted((tokens_of(in_figures(one)), tokens_of(in_figures(other))))
+    figures = first.words, second.words
+    for letters, words in (plain, plain[::-1], figures, figures[::-1]):
+        if len(letters) == 1 and letters[0] in initialisms(words):
+            return 0.9
     if digit_words(first) != digit_words(second):
         return 0.0
-    if _is_initialism(first.words, second.words) or _is_initialism(second.words, first.words):
-        return 0.9
     if negations(first) != negations(second) or modifiers(first) != modifiers(second):
         return 0.0
     if not first.words or not second.words:
@@ -149,8 +125,13 @@ def lexical_similarity(one: str, other: str) -> float:
 
 def _content(words: tuple[str, ...]) -> list[str]:
     """Words without the little ones, in full; the last word always counts ("Group A")."""
-    kept = [word for word in words[:-1] if word not in _STOP_WORDS] + [words[-1]]
-    return [_IN_FULL.get(word, word) for word in kept]
+    kept = [word for word in words[:-1] if word not in _LITTLE] + [words[-1]]
+    return [in_full(word) for word in kept]
+
+
+def in_full(word: str) -> str:
+    """``saint`` for ``st``, ``robert`` for ``bob``."""
+    return _IN_FULL.get(word, word)
 
 
 def _without_equals(left: list[str], right: list[str]) -> tuple[list[str], list[str]]:
@@ -197,7 +178,7 @@ def _stem(word: str) -> str:
 
 _OPPOSED_STEMS = frozenset(
     (_stem(a), _stem(b))
-    for pair in _OPPOSITES.split()
+    for pair in _WORDS["opposites"].split()
     for a, b in (pair.split("/"), reversed(pair.split("/")))
 )
 
@@ -221,12 +202,14 @@ def _one_edit_apart(short: str, long: str) -> bool:
     return short[prefix:] == long[prefix + 1 :]
 
 
-def _is_initialism(letters: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    """``uae`` for ``united arab emirates``, with or without the little words."""
-    if len(letters) != 1 or len(words) < 2 or len(letters[0]) < 2:
-        return False
-    content = [word for word in words if word not in _STOP_WORDS]
-    return letters[0] in ("".join(w[0] for w in words), "".join(w[0] for w in content))
+def initialisms(words: Sequence[str]) -> set[str]:
+    """``uae`` of ``united arab emirates``, with and without the little words; ``wwii``, ``ww2``."""
+    content = [word for word in words if word not in _LITTLE]
+    return {
+        "".join(word if _NUMERAL.fullmatch(word) else word[0] for word in some)
+        for some in (words, content)
+        if len(some) > 1
+    }
 
 
 class EmbeddingSimilarity:

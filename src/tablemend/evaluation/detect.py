@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import PlainValidator
 
 from tablemend.config import batch
+from tablemend.config.query import add_query_options, read_query
 from tablemend.detector.algorithm import (
     DETECTOR_VERSION,
     AnswerFormat,
@@ -58,15 +59,14 @@ def add_detect_options(parser: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--context", type=Path, metavar="FILE", help="the text that the model was shown"
     )
-    query = one.add_mutually_exclusive_group()
-    query.add_argument("--query", metavar="TEXT", help="the question; its sort rule is checked")
-    query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
+    add_query_options(one, "its sort rule is checked")
     parser.add_argument_group("many answers").add_argument(
         "--batch",
         type=Path,
         metavar="FILE",
         help="JSON lines with the fields answer, gold (a table as text or as JSON),"
-        " context and, if wanted, query; prints rates with their 95 %% intervals",
+        " context and, if wanted, query; prints rates with their 95 %% intervals (with --json each"
+        " answer's findings too)",
     )
     parser.add_argument(
         "--format",
@@ -95,17 +95,15 @@ def detect(options: argparse.Namespace) -> int:
     gold = load_table(options.gold)
     answer = load_text(options.answer, may_be_empty=True)
     context = load_text(options.context, may_be_empty=True)
-    query = options.query
-    if options.query_file:
-        query = load_text(options.query_file)
-    order = sort_rule_from_query(query, gold.columns) if query else None
+    query = read_query(options)
+    order = sort_rule_from_query(query, gold.columns)
     similarity = load_similarity(options.similarity)
     format = answer_format(options.answer, options.format)
     judgement = detect_in_answer(answer, gold, context, order, format, similarity)
     if judgement.unscored:
         raise TablemendError(f"{options.gold}: {judgement.unscored}; no answer can be scored by it")
     if options.json:
-        print(json.dumps(to_json(judgement), ensure_ascii=False, indent=2))
+        print(json.dumps(to_json(judgement, order), ensure_ascii=False, indent=2))
     else:
         print(describe(judgement, order, asked=bool(query)))
     if reason := why_no_table(judgement):
@@ -119,7 +117,8 @@ def detect_batch(options: argparse.Namespace) -> int:
     from tablemend.reports.tabulation import summarise  # numpy
 
     similarity = load_similarity(options.similarity)
-    submissions = read_submissions(options.batch, options.format)
+    submissions = list(read_submissions(options.batch, options.format))
+    orders = [one.order for one in submissions]
     judgements = list(detect_in_answers(submissions, similarity))
     for number, one in enumerate(judgements, 1):
         if one.unscored:
@@ -128,7 +127,9 @@ def detect_batch(options: argparse.Namespace) -> int:
     rates = summarise(judgements, METRICS)
     name = detector_name(similarity)
     if options.json:
-        print(json.dumps({**rates, "detector": name}, indent=2))
+        found = zip(judgements, orders, strict=True)
+        answers = [to_json(judgement, order) for judgement, order in found]
+        print(json.dumps({**rates, "detector": name, "answers": answers}, indent=2))
         return status
     for name, rate in rates.items():
         title = _title(name)
@@ -139,6 +140,8 @@ def detect_batch(options: argparse.Namespace) -> int:
                 f"{title:<22}{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]"
                 f"  n = {rate['n']}"
             )
+    checked = sum(map(order_checked, judgements, orders))
+    print(f"{'order checked':<22}{checked} of {len(judgements)} answers")
     print(f"{'detector':<22}{name}")
     return status
 
@@ -170,8 +173,14 @@ def read_submissions(path: Path, format: AnswerFormat) -> Iterator[Submission]:
 _LONGEST = 200  # characters of a cell in a report
 
 
-def to_json(judgement: Judgement) -> dict[str, Any]:
-    """What ``--json`` prints."""
+def order_checked(judgement: Judgement, order: SortRule | None) -> bool:
+    """Whether the order of the rows was compared: the query sorts, and the columns are gold's."""
+    no_rows = judgement.unscored or judgement.abstained or judgement.counts["format_error"]
+    return order is not None and not no_rows
+
+
+def to_json(judgement: Judgement, order: SortRule | None) -> dict[str, Any]:
+    """What ``--json`` prints of an answer."""
     counts = judgement.counts
     return {
         **{error: counts[error] for error in ERROR_TYPES},
@@ -180,6 +189,7 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
         "hallucinated": judgement.hallucinated,
         "row_recall": judgement.share("row_recall"),
         "cell_recall": judgement.share("cell_recall"),
+        "order_checked": order_checked(judgement, order),
         "findings": [finding.to_json() for finding in judgement.findings],
         "detector_version": DETECTOR_VERSION,
         "abstained": judgement.abstained,
@@ -210,10 +220,12 @@ def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
     for name, share in judgement.shares.items():
         value = "-" if share.value is None else f"{share.value:.3f}"
         lines.append(f"{_title(name):<22}{value} ({share.part} of {share.total})")
-    if order:
+    if order is None:
+        rule = "not checked: " + ("no sort rule in the query" if asked else "no --query")
+    elif order_checked(judgement, order):
         rule = f"{order.order} by {order.column!r}"
     else:
-        rule = "not checked: " + ("no sort rule in the query" if asked else "no --query")
+        rule = "not checked: no rows with gold's columns"
     lines.append(f"{'order':<22}{rule}")
     lines.append(f"{'detector':<22}{judgement.scorer}")
     return "\n".join(lines)

@@ -12,7 +12,9 @@ from typing import Annotated, Any, NamedTuple, Protocol, Self, TypeVar
 from pydantic import PlainValidator, model_validator
 
 from tablemend.config import batch
+from tablemend.config.query import read_query
 from tablemend.detector.algorithm import AnswerFormat
+from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
@@ -120,8 +122,7 @@ def read_input(options: argparse.Namespace) -> Input:
     _check(["query" if name == "query_file" else name for name in given])
     sources = [load_source(path) for path in options.source]
     context = "" if options.context is None else load_text(options.context)
-    query = load_text(options.query_file) if options.query_file else options.query or ""
-    source = _join(sources, context, query.strip())
+    source = _join(sources, context, read_query(options))
     if options.text is not None:
         return Input(str(options.text), load_text(options.text, may_be_empty=True), source)
     text = load_text(options.answer, may_be_empty=True)
@@ -191,7 +192,7 @@ def _join(sources: Sequence[Source], context: str, query: str) -> Source:
 
 
 def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> Input:
-    found = extract_table(text, format)
+    found = extract_table(text, format, columns_from_query(source.query) or ())
     if found.table is None:
         raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
     return Input(name, text, source, found.table, format)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
+from tablemend.config.query import add_query_options
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.inputs import Fields
 from tablemend.faithfulness.staf import open_extractor, open_verifier
@@ -37,9 +38,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     answer.add_argument(
         "--context", type=Path, metavar="FILE", help="the text that it was made from"
     )
-    query = answer.add_mutually_exclusive_group()
-    query.add_argument("--query", metavar="TEXT", help="the question; says which rows belong")
-    query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
+    add_query_options(answer, "says which rows belong")
     answer.add_argument(
         "--format",
         choices=(*FORMATS, "auto"),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
+from tablemend.detector.query import columns_from_query
 from tablemend.mitigations.answer_tables import BLANK, blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.edits import Draft, Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order
@@ -46,7 +47,7 @@ class Place(NamedTuple):
 def open_table(draft: Draft) -> TableRewriting | None:
     """The table of an answer, to be rewritten; ``None`` where there is none."""
     assert draft.format is not None
-    found = extract_table(draft.text, draft.format)
+    found = extract_table(draft.text, draft.format, columns_from_query(draft.evidence.query) or ())
     return None if found.table is None else TableRewriting(draft, found, found.table)
 
 

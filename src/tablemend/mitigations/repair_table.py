@@ -14,7 +14,7 @@ from dataclasses import replace
 from tablemend.claims.answers import answer_claims
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.order import is_sorted, sort_rows
-from tablemend.detector.query import sort_rule_from_query
+from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.mitigations.answer_tables import blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order
@@ -46,7 +46,7 @@ def repair_answer(
         query: the question, which says rows, columns and order; may be empty.
         format: the answer's format, which is kept.
     """
-    found = extract_table(text, format)
+    found = extract_table(text, format, columns_from_query(query) or ())
     if found.table is None:
         note = found.reason or "a table without rows"
         nothing = Verification((), VERIFIER, notes=(f"not repaired: {note}",))

@@ -32,7 +32,7 @@ from tablemend.values.numbers import HEDGE
 from tablemend.values.text import clean, header_key
 from tablemend.values.units import Unit
 
-REWARD_VERSION = "3"
+REWARD_VERSION = "4"
 SPELLING = 0.9
 """Credit of a cell or a column name that says the gold's in other letters."""
 IMPURE = 0.5
@@ -105,7 +105,7 @@ def score_answer(
         raise TablemendError(gold)
     if order is not None and header_key(order.column) not in gold.headers:
         raise TablemendError(f"the sort column {order.column!r} is not in the gold table")
-    found = extract_table(text, rules.format)
+    found = extract_table(text, rules.format, gold_table.columns)
     parts, worth = _grade(found.table, gold, order)
     if quote is not None and quote.sentences:
         parts["quote"] = _grade_quote(text, quote.sentences) if parts["scope"] else 0.0

@@ -26,7 +26,9 @@ _DIGIT = re.compile(r"\d")
 _WEEKDAY = re.compile(r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? (?=[\da-z])")
 _MIDNIGHT = re.compile(r"[t ]00:00(?::00(?:\.0+)?)?(?:z|\+00:00)?$")
 _ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})$")
-_YEAR_SECOND = re.compile(r"(?:from )?(\d{4})(?:[-/]| to | through | until | till )(\d{2}|\d{4})$")
+_YEAR_SECOND = re.compile(
+    r"(?:from |(between ))?(\d{4})(?(1) and |(?:[-/]| to | through | until | till ))(\d{2}|\d{4})$"
+)
 _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})$")
 _DAY_FIRST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})$")
 _HAN = re.compile(r"(\d{4})年(\d{1,2})月(?:(\d{1,2})日)?$")
@@ -160,7 +162,7 @@ def _numeric(text: str) -> Iterator[str]:
     if match := _ISO.match(text):
         yield from _full(match[1], match[3], match[4])
     elif match := _YEAR_SECOND.match(text):
-        year, second = int(match[1]), match[2]
+        year, second = int(match[2]), match[3]
         if len(second) == 4:
             if int(second) > year:
                 yield f"{year}/{second}"

@@ -15,7 +15,14 @@ from operator import itemgetter
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date, split_dates
 from tablemend.values.number_words import ORDINALS
-from tablemend.values.numbers import Number, find_spelled, plain_digits, quantities, same_number
+from tablemend.values.numbers import (
+    Number,
+    decimals_for_fractions,
+    find_spelled,
+    plain_digits,
+    quantities,
+    same_number,
+)
 from tablemend.values.text import Tokens, tokens_of
 from tablemend.values.units import PLAIN, Unit
 
@@ -44,7 +51,10 @@ _ROMANS = {
         product(("", "x", "xx", "xxx"), ("", *"i ii iii iv v vi vii viii ix".split()))
     )
 }
-_ROMAN = re.compile(r"(?<=\w )(?:(?:x{1,3})(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b(?!\.)")
+# "Rocky V", but not "John V. Smith"
+_ROMAN = re.compile(
+    r"(?<=\w )(?:(?:x{1,3})(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b(?:(?<=[ivx]{2})|(?!\.))"
+)
 _WORDING = 500  # a number or date with wording around it is no longer than this
 
 
@@ -90,10 +100,10 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
         return True
     for value, beside in ((one, other), (other, one)):
         if value.number is not None:
-            if beside.dates:
+            if stated := beside.times or beside.dates:
                 year = year_of(value)
-                return year is not None and covers_date((year,), beside.dates)
-            texts = {beside.text, _in_figures(beside.text)}
+                return year is not None and covers_date((year,), stated)
+            texts = {beside.text, in_figures(beside.text)}
             return any(_states_number(text, value.number, header) for text in texts)
         if value.dates and _states_date(beside.text, value.dates):
             return True
@@ -103,7 +113,7 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
         return digit_words(first) == digit_words(second)
     if _one_holds(first, second, dated) or _has_all_parts(first, second):
         return True
-    figures = _in_figures(one.text), _in_figures(other.text)
+    figures = in_figures(one.text), in_figures(other.text)
     if figures != (one.text, other.text):
         return includes(Value(figures[0]), Value(figures[1]))
     bare = list(map(tokens_of, without_additions(one.text, other.text)))
@@ -113,10 +123,13 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
 
 
 @lru_cache(maxsize=1 << 14)
-def _in_figures(text: str) -> str:
-    """``rocky iv`` and ``rocky four`` as ``rocky 4``, ``third`` and ``3rd`` as ``3``."""
-    if len(text) > _WORDING:
-        return text
+def in_figures(text: str) -> str:
+    """``rocky iv`` and ``rocky four`` as ``rocky 4``, ``third`` and ``3rd`` as ``3``.
+
+    Args:
+        text: folded.
+    """
+    text = decimals_for_fractions(text)
     for stated in reversed(find_spelled(text)):
         text = text[: stated.start] + plain_digits(stated.number.value) + text[stated.end :]
     text = _ORDINAL.sub(lambda match: match[1] or str(ORDINALS.index(match[0]) + 1), text)

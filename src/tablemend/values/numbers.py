@@ -15,6 +15,7 @@ from tablemend.values.units import (
     MILLION,
     ONE,
     PLAIN,
+    SPACED_POWER,
     Unit,
     read_unit,
     same_kind,
@@ -59,7 +60,6 @@ HEDGE = re.compile(
 )
 _TAIL = re.compile(r"\+?(?:[*†‡§¶#]|\^\w{1,2}$|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
 _POWER_OF_TEN = re.compile(r"^10\^(?=[+-]?\d)")
-_SPACED_POWER = re.compile(r"(\d ?(?:[kc]?m|ft|mi|yd)) ([23])$", re.IGNORECASE)
 _MIXED = re.compile(r"(?<![\d.,/])(\d+)[ -](\d{1,2})/(2|4|5|8|10|16|32)(?![\d/])")
 
 _WORDS = {word: value for value, word in enumerate(ONES)}
@@ -132,8 +132,7 @@ def parse_clean_number(text: str) -> Number | None:
         return _parse_words(text)
     if simple := _SIMPLE.match(text):  # most cells
         return Number(Decimal(text), PLAIN, len(simple[1] or ".") - 1)
-    text = _POWER_OF_TEN.sub("1e", _SPACED_POWER.sub(r"\1\2", text))
-    text = _MIXED.sub(lambda m: str(int(m[1]) + Decimal(m[2]) / int(m[3])), text)
+    text = decimals_for_fractions(_POWER_OF_TEN.sub("1e", SPACED_POWER.sub(r"\1\2", text)))
     negative = False
     if text[0] == "(" and text[-1] == ")":
         text, negative = text[1:-1].strip(), True
@@ -157,6 +156,11 @@ def parse_clean_number(text: str) -> Number | None:
     if negative and number.value > 0:
         number = Number(-number.value, number.unit, number.decimals)
     return number
+
+
+def decimals_for_fractions(text: str) -> str:
+    """``1 1/2`` as ``1.5``."""
+    return _MIXED.sub(lambda m: str(int(m[1]) + Decimal(m[2]) / int(m[3])), text)
 
 
 def quantities(text: str) -> list[Number]:

@@ -60,6 +60,8 @@ del _SYMBOLS["in"]
 _REACH = 100  # characters behind a number in which its units stand
 _WORD = re.compile(r"\s*-?([%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|rs\.|[a-z]+(?:[/^][a-z0-9]+|[23]\b)?)")
 _AND_WORD = re.compile(r"[ -]([a-z^0-9]+)")
+SPACED_POWER = re.compile(r"(?<![^\W\d_])([kc]?m|ft|mi|yd) ([23])(?=$|[)\]])", re.IGNORECASE)
+"""``5 km 2`` is 5 km²."""
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _IN_TAIL = re.compile(r"\bin ([^()\[\]]+)$|,([^(),\[\]]+)$|([%$€£¥₹])")
 _A_PIECE = re.compile(r"\bper (?!cent)\S+")
@@ -112,7 +114,7 @@ def header_unit(header: str) -> Unit:
     Read in brackets, after ``in`` or a last comma; words that are no unit are passed over, and so
     is what the unit is counted by ("USD per day").
     """
-    text = clean(header).casefold()
+    text = SPACED_POWER.sub(r"\1\2", clean(header).casefold())
     places = _BRACKETED.findall(text)
     places += ["".join(found) for found in _IN_TAIL.findall(text)]
     scale, symbol, currency, metre = ONE, "", "", False

@@ -78,7 +78,7 @@ def test_a_finding_says_what_where_and_why(
     (only,) = judgement.findings
     assert (only.type, only.row, only.column, only.expected, only.got) == finding
     assert only.evidence
-    assert judgement.scorer == f"tablemend {DETECTOR_VERSION}, lexical-3"
+    assert judgement.scorer == f"tablemend {DETECTOR_VERSION}, lexical-4"
 
 
 def test_what_cannot_be_scored_is_neither_right_nor_wrong() -> None:
@@ -106,14 +106,17 @@ def test_the_key_of_a_date_table_is_its_text_column() -> None:
 
 CONTEXT = Context(
     "On March 4, 2021 the São Paulo team (J. K. Smith, U.S.) sold 1,234 units for $5 million. "
-    "South Korea's Disney+ launch followed. Angela Merkel spoke. A+ grades went to 17 of 20."
+    "South Korea's Disney+ launch followed. Angela Merkel spoke. A+ grades went to 17 of 20. "
+    "Alpha One beat Ford Motor Company, the New Democratic Party and the BBC after World War II."
 )
 
 
 @pytest.mark.parametrize(
     "key",
     "Sao Paulo|são paulo|South Korea|South Korea (ROK)|Disney+|Merkel, Angela|4 March 2021|"
-    "2021-03-04|March 2021|1234|1,234|5,000,000|$5 million|US|17|A+|the South Korea".split("|"),
+    "2021-03-04|March 2021|1234|1,234|5,000,000|$5 million|US|17|A+|the South Korea|"
+    "Alpha 1|Ford Motor Co.|NDP|British Broadcasting Corporation|World War 2|WWII|WW2|Dr. Angela "
+    "Merkel".split("|"),
 )
 def test_the_context_names_a_key_in_any_spelling(key: str) -> None:
     assert CONTEXT.mentions(key)
@@ -122,7 +125,7 @@ def test_the_context_names_a_key_in_any_spelling(key: str) -> None:
 @pytest.mark.parametrize(
     "key",
     "Korea Republic|Disneyland|North Korea|7|123|5 March 2021|2020|$6 million|Merkel Smith|A|-|N/A|"
-    "Paulo Merkel|Launch of Brazil".split("|"),
+    "Paulo Merkel|Launch of Brazil|Alpha 2|NDA|World War 3|WWI|AM|Motor Broadcasting".split("|"),
 )
 def test_the_context_does_not_name_what_is_not_there(key: str) -> None:
     assert not CONTEXT.mentions(key)
