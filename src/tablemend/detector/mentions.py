@@ -6,7 +6,7 @@ import re
 from functools import cached_property, lru_cache
 from itertools import combinations
 
-from tablemend.detector.similarity import in_full, initialisms
+from tablemend.detector.similarity import TITLES, in_full, initialisms
 from tablemend.values.cells import read_value
 from tablemend.values.dates import covers_date, same_date, split_dates
 from tablemend.values.inclusion import in_figures
@@ -16,7 +16,6 @@ from tablemend.values.text import fold, split_tokens, tokens_of
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n+")
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _LITTLE_WORDS = frozenset("the a an of and in".split())
-_TITLES = frozenset("dr mr mrs ms miss sir dame prof rev hon doctor professor reverend".split())
 _CAPITALS = re.compile(r"\b[A-Z]{3,6}\d?\b")
 # "United States of America"
 _NAME = re.compile(r"[A-Z]\w*(?:[ -](?:(?:of|the|and|for) ){0,2}[A-Z0-9]\w*){1,6}")
@@ -53,7 +52,7 @@ class Context:
         return (
             self._has_sequence(words)
             or self._has_sequence(tokens_of(_BRACKETS.sub("", value.text)).words)
-            or self._has_sequence(_standard_words(value.text)[words[0] in _TITLES :])
+            or self._has_sequence(_standard_words(value.text)[in_full(words[0]) in TITLES :])
             or (len(content) > 1 and any(_close_together(content, s) for s in self._sentences))
             or (key.isupper() and words[0] in self._initials)
             or not self._capitals.isdisjoint(initialisms(words))

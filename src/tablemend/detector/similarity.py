@@ -57,6 +57,8 @@ _IN_FULL = {
     for short in shorts.split()
 }
 _SAME_NAMES = {own: name for name, names in _WORDS["names"].items() for own in names.split()}
+TITLES = frozenset(_WORDS["titles"].split())
+_GIVEN_NAMES = {*_WORDS["given_names"], *_WORDS["further_names"].split()}
 _NUMERAL = re.compile(r"\d+|[ivx]+")
 _ROMAN = re.compile("[ivxlc]+")
 
@@ -68,7 +70,8 @@ class LexicalSimilarity:
     abbreviation or an English short name, or when two long words differ by one letter. A word
     replaced by another costs twice its share of the text, a word added costs half its share:
     short names must agree in every word ("North Korea" is not "South Korea") but for one middle
-    name, long phrases may differ in one of ten.
+    name (all of a person's, where the first is a usual given name), long phrases may differ in
+    one of ten.
 
     It accepts word order, plurals, hyphens, accents, abbreviation dots and initialisms; it
     cannot accept synonyms.
@@ -107,7 +110,10 @@ def lexical_similarity(one: str, other: str) -> float:
         long = max(joined, key=len)
         if long != "yes" and (len(long) < 4 or long.endswith("minus")):
             return 0.0  # a class: "A" is neither "AB" nor "AAA" nor "A-"; "M" is "Male"
+    if (left[0] in TITLES) != (right[0] in TITLES):
+        left, right = (words[len(words) > 2 and words[0] in TITLES :] for words in (left, right))
     sizes = len(left), len(right)
+    is_person = left[0] == right[0] in _GIVEN_NAMES and left[-1] == right[-1]
     for words in (left, right):
         if len(words) > 1 and len(words[-1]) == 1:  # a class ("Group A"), not an initial
             words[-1] += "."
@@ -120,6 +126,8 @@ def lexical_similarity(one: str, other: str) -> float:
     added = float(len(longer) - replaced)
     if not replaced:
         added = sum(0.5 if len(word) == 1 else 1.0 for word in longer)  # a middle initial
+        if is_person:  # "Jim Bagby, Jr.", "James Charles Jacob Bagby, Jr."
+            added = min(added, 1.0)
     return max(0.0, 1.0 - 2.0 * replaced / max(sizes) - added / sum(sizes))
 
 

@@ -15,6 +15,8 @@ from tablemend.values.units import PLAIN, Unit
 _CACHED_LENGTH = 256
 _FOOTNOTE = re.compile(r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=\))) ?\^\w{1,2}$")
 
+_IN_BRACKETS = re.compile(r"^\(([^()]+)\)$")
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -63,7 +65,7 @@ def _read(cell: str) -> Value:
     text = clean(cell)
     if (number := parse_clean_number(text)) is not None:
         return Value(number.canonical(), number)
-    text = _FOOTNOTE.sub("", text)
+    text = _IN_BRACKETS.sub(r"\1", _FOOTNOTE.sub("", text))
     if dates := parse_clean_date(text):
         return Value(dates[0] if len(dates) == 1 else text.casefold(), None, dates)
     return Value(text.casefold(), times=parse_clean_time(text))

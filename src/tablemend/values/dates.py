@@ -37,8 +37,12 @@ _QUARTER_NAME = (
     r"|(first|second|third|fourth|1st|2nd|3rd|4th) quarter)"
 )
 _QUARTER = re.compile(
-    rf"(?:(\d{{4}})[ -/]?,? ?)?{_QUARTER_NAME}(?:(?:,|[-/]| of| in)? ?(\d{{4}}|'?\d\d))?$"
+    rf"(?:(\d{{4}})[ -/]?,? ?)?{_QUARTER_NAME}(?:(?:,|[-/]| of| in)? ?(?:fy|fiscal )?(\d{{4}}|'?\d\d))?$"
 )
+_SINCE = re.compile(
+    r"(?:since|from) (\d{4})(?: on| onwards?)?$|(\d{4})(?:-| to )(?:present|now|date|today|current)?$"
+)
+_DAYS = re.compile(r"(?<![\d./-])(\d{1,2})-(\d{1,2})(?![\d./-])")
 _CLOCK = re.compile(
     r"(?:(?P<day>.*?[^\W_])(?:, ?| (?:at )?|(?<=\d)t))?"
     r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?::(?P<second>\d\d))?"
@@ -84,15 +88,22 @@ def parse_clean_date(text: str) -> tuple[str, ...]:
 
 
 def parse_clean_time(text: str) -> tuple[str, ...]:
-    """Every reading of a cell that is a clock time, a date with one, or a quarter of no year.
+    """Every reading of a cell that is a time, but no date alone.
 
-    ``14:30``, ``2021-03-04t14:30``, ``--q1``; empty where it is none, a date alone included.
+    A clock time, a date with one, a quarter of no year, days of a month, or years without end:
+    ``14:30``, ``2021-03-04t14:30``, ``--q1``, ``2021-03-04/12``, ``2015/now``.
     """
     if len(text) > 40:
         return ()
     text = text.casefold().strip(" .,")
     if match := _QUARTER.match(text):
         return tuple(filter(None, [_quarter(match, yearless=True)]))
+    if match := _SINCE.match(text):
+        return (f"{match[1] or match[2]}/now",)
+    if match := _DAYS.search(text):
+        first, last = match.groups()
+        start = parse_clean_date(text[: match.start(2) - 1] + text[match.end() :])
+        return tuple(f"{day}/{last}" for day in start if int(first) < int(last) <= 31)
     match = _CLOCK.match(text)
     if not match or not (match["minute"] or match["half"]):
         return ()

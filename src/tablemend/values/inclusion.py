@@ -48,12 +48,12 @@ _ORDINAL = re.compile(rf"\b(?:(\d+)(?:st|nd|rd|th)|{'|'.join(ORDINALS)})\b")
 _ROMANS = {
     ten + one: value
     for value, (ten, one) in enumerate(
-        product(("", "x", "xx", "xxx"), ("", *"i ii iii iv v vi vii viii ix".split()))
+        product(("", "x", "xx", "xxx", "xl"), ("", *"i ii iii iv v vi vii viii ix".split()))
     )
 }
 # "Rocky V", but not "John V. Smith"
 _ROMAN = re.compile(
-    r"(?<=\w )(?:(?:x{1,3})(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b(?:(?<=[ivx]{2})|(?!\.))"
+    r"(?<=\w )(?:(?:x{1,3}|xl(?=[iv]))(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b(?:(?<=[ivx]{2})|(?!\.))"
 )
 _WORDING = 500  # a number or date with wording around it is no longer than this
 

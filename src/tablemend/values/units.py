@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,7 +120,12 @@ def header_unit(header: str) -> Unit:
     places += ["".join(found) for found in _IN_TAIL.findall(text)]
     scale, symbol, currency, metre = ONE, "", "", False
     for place in places:
-        for word in _HEADER_WORD.findall(_A_PIECE.sub("", place)):
+        words = _HEADER_WORD.findall(_A_PIECE.sub("", place))
+        pairs = [f"{one}-{two}" for one, two in pairwise(words)]
+        if pair := next((pair for pair in pairs if pair in _SYMBOLS), ""):
+            symbol = symbol or _SYMBOLS[pair]
+            words = [word for word in words if word not in pair.split("-")]
+        for word in words:
             if word == "m":
                 metre = True
             elif word in SCALES and (len(word) > 1 or currency or len(place.split()) == 1):

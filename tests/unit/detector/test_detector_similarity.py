@@ -67,7 +67,7 @@ def test_spelling_variants_are_similar(one: str, other: str) -> None:
         ("increased", "decreased"),
         ("permitted", "prohibited"),
         ("John Smith", "Jane Smith"),
-        ("John Adams", "John Quincy Mc Adams"),
+        ("World Cup", "World Junior Alpine Cup"),
         ("Marcus Morris", "Markieff Morris"),
         ("Kim Jong Il", "Kim Jong Un"),
         ("Class I", "Class II"),
