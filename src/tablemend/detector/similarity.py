@@ -18,7 +18,7 @@ import yaml
 
 from tablemend.errors import TablemendError, install
 from tablemend.values.inclusion import digit_words, in_figures, modifiers, negations
-from tablemend.values.text import tokens_of
+from tablemend.values.text import Tokens, tokens_of
 
 THRESHOLD = 0.8
 BATCH = 256
@@ -52,7 +52,7 @@ _WORDS: dict[str, Any] = yaml.load(
 _LITTLE = frozenset(_WORDS["little"].split())
 _IN_FULL = {
     short: full
-    for kind in ("abbreviations", "given_names")
+    for kind in ("abbreviations", "teams", "given_names")
     for full, shorts in _WORDS[kind].items()
     for short in shorts.split()
 }
@@ -60,6 +60,7 @@ _SAME_NAMES = {own: name for name, names in _WORDS["names"].items() for own in n
 TITLES = frozenset(_WORDS["titles"].split())
 _GIVEN_NAMES = {*_WORDS["given_names"], *_WORDS["further_names"].split()}
 _NUMERAL = re.compile(r"\d+|[ivx]+")
+_DOUBLED = re.compile(r"(\D)\1")
 _ROMAN = re.compile("[ivxlc]+")
 
 
@@ -87,7 +88,7 @@ class LexicalSimilarity:
 def lexical_similarity(one: str, other: str) -> float:
     """The score of :class:`LexicalSimilarity` for one pair."""
     plain = tokens_of(one).words, tokens_of(other).words
-    first, second = sorted((tokens_of(in_figures(one)), tokens_of(in_figures(other))))
+    first, second = sorted((_standard_tokens(one), _standard_tokens(other)))
     figures = first.words, second.words
     for letters, words in (plain, plain[::-1], figures, figures[::-1]):
         if len(letters) == 1 and letters[0] in initialisms(words):
@@ -132,9 +133,13 @@ def lexical_similarity(one: str, other: str) -> float:
 
 
 def _content(words: tuple[str, ...]) -> list[str]:
-    """Words without the little ones, in full; the last word always counts ("Group A")."""
-    kept = [word for word in words[:-1] if word not in _LITTLE] + [words[-1]]
-    return [in_full(word) for word in kept]
+    """Words without the little ones; the last word always counts ("Group A")."""
+    return [word for word in words[:-1] if word not in _LITTLE] + [words[-1]]
+
+
+def _standard_tokens(text: str) -> Tokens:
+    words, parts = tokens_of(in_figures(text))
+    return Tokens(tuple(map(in_full, words)), parts)
 
 
 def in_full(word: str) -> str:
@@ -192,11 +197,13 @@ _OPPOSED_STEMS = frozenset(
 
 
 def _akin(one: str, other: str) -> bool:
-    """An initial, or one slip of the pen in a long word that begins alike."""
+    """An initial, a letter doubled, or one slip of the pen in a long word that begins alike."""
     short, long = sorted((one, other), key=len)
+    if len(short) >= 4 and _DOUBLED.sub(r"\1", short) == _DOUBLED.sub(r"\1", long):
+        return True
     if len(short) == 1:
         return long.startswith(short) and (short + long).isalpha() and not _ROMAN.fullmatch(long)
-    return len(short) >= 8 and short[:2] == long[:2] and _one_edit_apart(short, long)
+    return len(short) >= 7 and short[:2] == long[:2] and _one_edit_apart(short, long)
 
 
 def _one_edit_apart(short: str, long: str) -> bool:

@@ -37,10 +37,12 @@ _QUARTER_NAME = (
     r"|(first|second|third|fourth|1st|2nd|3rd|4th) quarter)"
 )
 _QUARTER = re.compile(
-    rf"(?:(\d{{4}})[ -/]?,? ?)?{_QUARTER_NAME}(?:(?:,|[-/]| of| in)? ?(?:fy|fiscal )?(\d{{4}}|'?\d\d))?$"
+    rf"(?:(\d{{4}})[ -/]?,? ?)?{_QUARTER_NAME}"
+    r"(?:(?:,|[-/]| of| in)? ?(?:fy|fiscal )?(\d{4}|'?\d\d))?$"
 )
 _SINCE = re.compile(
-    r"(?:since|from) (\d{4})(?: on| onwards?)?$|(\d{4})(?:-| to )(?:present|now|date|today|current)?$"
+    r"(?:since|from) (\d{4})(?: on| onwards?)?$"
+    r"|(\d{4})(?:-| to )(?:present|now|date|today|current)?$"
 )
 _DAYS = re.compile(r"(?<![\d./-])(\d{1,2})-(\d{1,2})(?![\d./-])")
 _CLOCK = re.compile(

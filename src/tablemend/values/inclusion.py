@@ -53,7 +53,8 @@ _ROMANS = {
 }
 # "Rocky V", but not "John V. Smith"
 _ROMAN = re.compile(
-    r"(?<=\w )(?:(?:x{1,3}|xl(?=[iv]))(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b(?:(?<=[ivx]{2})|(?!\.))"
+    r"(?<=\w )(?:(?:x{1,3}|xl(?=[iv]))(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b"
+    r"(?:(?<=[ivx]{2})|(?!\.))"
 )
 _WORDING = 500  # a number or date with wording around it is no longer than this
 
