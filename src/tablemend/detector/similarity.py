@@ -115,6 +115,8 @@ def lexical_similarity(one: str, other: str) -> float:
         left, right = (words[len(words) > 2 and words[0] in TITLES :] for words in (left, right))
     sizes = len(left), len(right)
     is_person = left[0] == right[0] in _GIVEN_NAMES and left[-1] == right[-1]
+    if left[1:] == right[1:] != [] and _is_misspelled(left[0], right[0]):
+        return 0.9
     for words in (left, right):
         if len(words) > 1 and len(words[-1]) == 1:  # a class ("Group A"), not an initial
             words[-1] += "."
@@ -139,7 +141,7 @@ def _content(words: tuple[str, ...]) -> list[str]:
 
 def _standard_tokens(text: str) -> Tokens:
     words, parts = tokens_of(in_figures(text))
-    return Tokens(tuple(map(in_full, words)), parts)
+    return Tokens(tuple(in_full(word).replace("'", "") for word in words), parts)
 
 
 def in_full(word: str) -> str:
@@ -204,6 +206,16 @@ def _akin(one: str, other: str) -> bool:
     if len(short) == 1:
         return long.startswith(short) and (short + long).isalpha() and not _ROMAN.fullmatch(long)
     return len(short) >= 7 and short[:2] == long[:2] and _one_edit_apart(short, long)
+
+
+def _is_misspelled(one: str, other: str) -> bool:
+    """Whether one of two given names is a slip of the pen: "Jahlik", but not "Mario", "Maria"."""
+    short, long = sorted((one, other), key=len)
+    if {one, other} <= _GIVEN_NAMES or len(short) < 5 or short[:2] != long[:2]:
+        return False
+    if short[:-1] == long[: len(short) - 1] and long[-1] in "aeo":
+        return False
+    return sorted(short) == sorted(long) or _one_edit_apart(short, long)
 
 
 def _one_edit_apart(short: str, long: str) -> bool:
