@@ -50,7 +50,7 @@ _WORDS: dict[str, Any] = yaml.load(
     Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CBaseLoader
 )
 _LITTLE = frozenset(_WORDS["little"].split())
-_IN_FULL = {
+_IN_FULL: dict[str, str] = {
     short: full
     for kind in ("abbreviations", "teams", "given_names")
     for full, shorts in _WORDS[kind].items()
@@ -90,8 +90,8 @@ def lexical_similarity(one: str, other: str) -> float:
     plain = tokens_of(one).words, tokens_of(other).words
     first, second = sorted((_standard_tokens(one), _standard_tokens(other)))
     figures = first.words, second.words
-    for letters, words in (plain, plain[::-1], figures, figures[::-1]):
-        if len(letters) == 1 and letters[0] in initialisms(words):
+    for letters, name in (plain, plain[::-1], figures, figures[::-1]):
+        if len(letters) == 1 and letters[0] in initialisms(name):
             return 0.9
     if digit_words(first) != digit_words(second):
         return 0.0
