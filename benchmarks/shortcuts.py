@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -160,6 +160,15 @@ def _shape(index: int) -> Callable[[list[Item]], np.ndarray]:
     return measure
 
 
+class Components(TruncatedSVD):
+    """At most as many as there are n-grams: four metrics have fewer than ten."""
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """As of its base."""
+        self.n_components = min(COMPONENTS, X.shape[1])
+        return super().fit_transform(X, y)
+
+
 def features(views: tuple[int, ...], with_numbers: bool, dense: bool) -> FeatureUnion:
     """Character and word n-grams of some texts, their shape, and the numbers."""
     steps: list[tuple[str, object]] = []
@@ -171,7 +180,7 @@ def features(views: tuple[int, ...], with_numbers: bool, dense: bool) -> Feature
             )
             part = [FunctionTransformer(_texts(view)), tfidf]
             if dense:
-                part.append(TruncatedSVD(COMPONENTS, random_state=0))
+                part.append(Components(COMPONENTS, random_state=0))
             grams.append((f"{analyzer}{view}", make_pipeline(*part)))
         shape = make_pipeline(FunctionTransformer(_shape(view)), StandardScaler())
         steps += [*grams, (f"shape{view}", shape)]

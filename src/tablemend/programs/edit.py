@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from random import Random
@@ -23,6 +24,7 @@ from tablemend.programs.program import (
     Program,
     Quantifier,
     Rank,
+    Ratio,
     Role,
     Statement,
     Trend,
@@ -36,7 +38,9 @@ Meaning = Condition | int | Amount | str
 """What a slot holds: which row or period, which column, what is stated, which way."""
 
 RANGE = (0.07, 1.10)
-"""How far a wrong number is from the right one at least and at most."""
+"""By how much a wrong number is off at least; by how much the larger exceeds the other at most."""
+_POINTS = 0.5
+"""A percentage that is worked out may be off by so many points (TabFaith, 4.1)."""
 _FACTORS = (0.4, 0.55, 0.7, 0.8, 0.88, 0.93, 1.07, 1.12, 1.2, 1.35, 1.6, 2.1)
 _MOST = 40
 """Rows or columns that are tried in place of one."""
@@ -48,7 +52,6 @@ _CONTRARY: dict[Any, str] = {
     for one, other in (pair.split(), pair.split()[::-1])
 }
 _COMPARISONS = (Compare, Difference, Quantifier, Between, Trend, GroupBy)
-_SIDES = ("within", "above", "below")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +172,10 @@ def _edits(
     statement: Statement, table: TypedTable, role: Role, old: Meaning, random: Random
 ) -> Iterator[Edit]:
     candidates = list(_CANDIDATES[role](statement, table, old)) if role in _CANDIDATES else []
+    counts = Counter(candidates)
+    least = random.random() * counts[old]  # what is rare in the table is as rare in errors
     for new in random.sample(candidates, min(len(candidates), _MOST)):
-        if new != old:
+        if new != old and counts[new] >= least:
             yield _edit(statement, table, role, old, new)
 
 
@@ -270,15 +275,15 @@ def _other_rows(statement: Statement, table: TypedTable, old: Meaning) -> Iterat
         return
     if isinstance(old, Condition):
         cells = (table.cells[row][old.column] for row in table.body)
-        known = {condition.value for condition in _all(statement.program, Condition)}
-        keys = dict.fromkeys(cell.key for cell in cells if cell.kind != "blank")
+        known = {c.value for c in _all(statement.program, Condition) if c != old}
+        keys = [cell.key for cell in cells if cell.kind != "blank"]
         yield from (replace(old, value=key) for key in keys if key not in known)
         return
     program = statement.program
     if isinstance(program, Value | GroupBy):
         column = program.column if isinstance(program, Value) else program.by
         cells = (table.cells[row][column] for row in table.body)
-        yield from dict.fromkeys(cell.text for cell in cells if cell.kind != "blank")
+        yield from (cell.text for cell in cells if cell.kind != "blank")
 
 
 def _other_columns(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
@@ -299,32 +304,69 @@ def _other_values(statement: Statement, table: TypedTable, old: Meaning) -> Iter
         return
     if not math.isfinite(old.value):
         return
-    apart = RANGE[0] * abs(old.value)
-    if isinstance(statement.program, Value):
-        beside = _beside(statement, table)
-        yield from (replace(a, hedge="") for a in beside if abs(a.value - old.value) >= apart)
-    step = old.step or 1.0
-    known = {round(c.value / step) for row in table.cells for c in row if c.kind == "number"}
-    moved = [round(old.value * factor / step) for factor in _FACTORS]
-    for count in dict.fromkeys([*moved, *(round(old.value / step) + n for n in (-2, -1, 1, 2))]):
-        value = count * step
-        far = abs(value - old.value) / abs(old.value) if old.value else 0.0
-        is_share = old.unit.symbol == "%" and abs(old.value) <= 100 < abs(value)
-        is_near = value * old.value > 0 and RANGE[0] - 1e-9 <= far <= RANGE[1] + 1e-9
-        if is_near and not is_share and count not in known and value != 1:
+    program, step = statement.program, old.step or 1.0
+    low, high = _span(program, table)
+    known: set[int] = set()
+    is_cell = isinstance(program, Value)
+    if is_cell:
+        known = {round(c.value / step) for row in table.cells for c in row if c.kind == "number"}
+        for amount in _beside(statement, table):
+            value = round(amount.value / step) * step if old.hedge else amount.value
+            if _is_near(value, old.value):
+                yield (
+                    replace(amount, value=value, step=step)
+                    if not old.hedge
+                    else replace(old, value=value)
+                )
+    coarse = step
+    while round(old.value / coarse) % 10 == 0 and abs(old.value) >= 100 * coarse:
+        coarse *= 10  # a round number becomes a round one
+    moved = [round(old.value * factor / coarse) for factor in _FACTORS]
+    near = [round(old.value / coarse) + n for n in (-2, -1, 1, 2)]
+    for count in dict.fromkeys([*moved, *near]):
+        value = count * coarse
+        if (
+            _is_near(value, old.value)
+            and low <= value <= high
+            and round(value / step) not in known
+            and value != 1
+            and (is_cell or old.unit.symbol != "%" or abs(value - old.value) > _POINTS)
+        ):
             yield replace(old, value=value)
+
+
+def _is_near(value: float, right: float) -> bool:
+    """Whether a wrong number is of the sign and size of the right one, but not it."""
+    less, more = sorted((abs(value), abs(right)))
+    is_off = more - less >= (RANGE[0] - 1e-9) * abs(right)
+    return value * right > 0 and is_off and more <= (1 + RANGE[1]) * less
+
+
+def _span(program: Program, table: TypedTable) -> tuple[float, float]:
+    """The least and most of a column, widened by a fifth; shares end at 100 %."""
+    one = isinstance(program, Value) or (isinstance(program, Aggregate) and program.op != "sum")
+    if not one:
+        is_share = isinstance(program, Ratio) and program.percent
+        return -math.inf, 100.0 if is_share else math.inf
+    cells = [row[cast(Value, program).column] for row in table.cells]
+    values = [cell.value for cell in cells if cell.kind == "number"]
+    wider = (max(values) - min(values)) / 5
+    most = max(values) + wider
+    if max(values) <= 100 and any("%" in (cell.unit.symbol, cell.measure) for cell in cells):
+        most = min(most, 100.0)
+    return min(values) - wider, most
 
 
 def _other_cues(statement: Statement, table: TypedTable, old: Meaning) -> Iterator[Meaning]:
     program = statement.program
     if isinstance(program, Between):
-        yield from _SIDES
+        yield from ("above", "below") if old == "within" else ("within",)
     elif isinstance(program, Value):
         rank = cast(Rank, program.rows)
         if rank.n == 1:
             yield f"{_CONTRARY[rank.order]} 1"
         else:
-            yield from (f"{rank.order} {n}" for n in range(1, 5) if n <= len(table.body))
+            yield from (f"{rank.order} {n}" for n in range(2, 5) if n < len(table.body))
     elif old in _CONTRARY:
         yield _CONTRARY[old]
 

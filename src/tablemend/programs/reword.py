@@ -8,7 +8,8 @@ from tablemend.programs.edit import Edit
 from tablemend.programs.execute import execute
 from tablemend.programs.nouns import is_plural_label, with_article
 from tablemend.programs.program import Amount, Change, Condition, Count, Statement
-from tablemend.programs.speaker import Speaker
+from tablemend.programs.say import short_names
+from tablemend.programs.speaker import QUOTES, Speaker
 from tablemend.programs.templates import ORDINALS, PAIRS, QUANTIFIERS
 from tablemend.programs.wording import HEDGES, spell, spell_count
 from tablemend.values.periods import Period, read_period, spell_like
@@ -29,7 +30,8 @@ def reword(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str 
     text = _words(old, edit, statement, speaker)
     if not text:
         return None
-    return text[0].upper() + text[1:] if old[0].isupper() else text
+    is_first = old[0].isupper() and edit.role not in ("entity", "other")
+    return text[0].upper() + text[1:] if is_first else text
 
 
 def _words(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str | None:
@@ -43,17 +45,21 @@ def _words(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str 
     if isinstance(new, int):
         return _label(old, new, speaker)
     if isinstance(new, Condition):
-        rows = (row for row in speaker.rows if speaker.who is not None)
-        return next(
-            (
-                speaker.spoken_name(speaker.name(row))
-                for row in rows
-                if speaker.cell(row, new.column).key == new.value
-            ),
-            None,
-        )
-    text = speaker.spoken_name(new) if edit.role == "entity" else new
-    return text.lower() if old.islower() and edit.role == "value" and len(text) > 1 else text
+        cells = (speaker.cell(row, new.column) for row in speaker.rows)
+        text = next((cell.text for cell in cells if cell.key == new.value), "")
+    else:
+        text = new
+    if edit.role in ("entity", "other"):
+        return _name(old, text.strip(QUOTES), speaker)
+    return text.lower() if old.islower() and len(text) > 1 else text
+
+
+def _name(old: str, name: str, speaker: Speaker) -> str | None:
+    """Another entity, by a short form where that is what stood there."""
+    known = {speaker.spoken_name(speaker.name(row)).casefold() for row in speaker.rows}
+    if old.casefold() in known:
+        return speaker.spoken_name(name)
+    return next(iter(short_names(speaker, name)), None)
 
 
 def _number(old: str, new: Amount, statement: Statement, speaker: Speaker) -> str:
@@ -110,7 +116,11 @@ def _other_cue(old: str, new: str) -> str | None:
         return old.replace(place, word) if bare else old.replace(f"{place}-", "")
     for pair in PAIRS.values():
         for ours, theirs in (pair, pair[::-1]):
+            if old in ours:
+                return theirs[min(ours.index(old), len(theirs) - 1)]
+    for pair in PAIRS.values():  # "rose every year"
+        for ours, theirs in (pair, pair[::-1]):
             for word in ours:
-                if old == word or old.startswith(f"{word} "):
+                if old.startswith(f"{word} "):
                     return theirs[min(ours.index(word), len(theirs) - 1)] + old[len(word) :]
     return None

@@ -80,7 +80,10 @@ class Sampler:
         row = self.rng.choice(self.speaker.rows)
         if measure is None or (measure.kind == "date" and self.speaker.who is None):
             return None
-        return None if self._cell(row, measure).kind == "blank" else self._stated(row, measure)
+        texts = {self._cell(row, measure).key for row in self.speaker.rows}
+        if self._cell(row, measure).kind == "blank" or len(texts) == 1:
+            return None
+        return self._stated(row, measure)
 
     def several(self, name: str = "") -> list[Statement]:
         """Two or three values of one entity; one or two of that whose name is given."""
@@ -99,20 +102,26 @@ class Sampler:
             and (measure.kind == "text" or self._holds_number(row, measure))
         ]
         wanted = self.rng.choice((1, 2) if name else (2, 2, 3))
-        if len(measures) < wanted:
-            return []
-        return [self._stated(row, m) for m in self.rng.sample(measures, wanted)]
+        self.rng.shuffle(measures)
+        texts = [measure for measure in measures if measure.kind == "text"]
+        chosen = [m for m in measures if m not in texts[1:]][:wanted]  # one text is enough
+        return [self._stated(row, m) for m in chosen] if len(chosen) == wanted else []
 
     def range(self) -> Statement | None:
-        """A measurement against its reference range."""
-        measure, row = self._pick(self._numbers), self.rng.choice(self.speaker.rows)
-        limits = self.speaker.limits
-        if limits is None or measure is None or not self._holds_number(row, measure):
+        """A measurement against its reference range: as often beyond it as within."""
+        measure, limits = self._pick(self._numbers), self.speaker.limits
+        if limits is None or measure is None:
             return None
-        rows = self.speaker.only(row)
-        if read_range(self.speaker.cell(row, limits).text) == (None, None):
-            return None
-        return self._hold(Between(Value(rows, measure.column), Value(rows, limits)))
+        found: dict[bool, list[Statement]] = {True: [], False: []}
+        for row in self.speaker.rows:
+            rows = self.speaker.only(row)
+            ends = read_range(self.speaker.cell(row, limits).text)
+            if ends != (None, None) and self._holds_number(row, measure):
+                one = self._hold(Between(Value(rows, measure.column), Value(rows, limits)))
+                if one is not None:
+                    found[one.stated == "within"].append(one)
+        # where nothing lies outside, that one thing does would be known to be false
+        return self.rng.choice(self.rng.choice([*found.values()])) if all(found.values()) else None
 
     # Two cells
 
@@ -132,7 +141,7 @@ class Sampler:
             return None if is_one else self._difference(Difference(left, right), a, b)
         times = a.value / b.value if b.value > 0 else 0.0
         is_share = "%" in (a.unit.symbol, a.measure) or a.measure == "points"
-        if way < 0.4 and 1.2 < times < 20 and not is_share:
+        if way < 0.45 and 1.2 < times < 20 and not is_share:
             decimals = next(n for n in range(3) if n == 2 or round(times, 2) == round(times, n))
             return Statement(Ratio(left, right), rounded(times, PLAIN, decimals))
         return self._hold(Compare(left, ">" if a.value > b.value else "<", right))
@@ -171,11 +180,13 @@ class Sampler:
         measure, line = self._line(2)
         if measure is None or not self._is_ordered(line):
             return None
-        first = self.rng.randrange(len(line) - 1)
-        step = self.rng.choice((1, 1, len(line) - 1 - first))
-        one, other = line[first], line[first + step]
-        a, b = self._cell(one, measure), self._cell(other, measure)
-        if a.value == b.value:
+        is_rise = self.rng.random() < 0.5  # as often down as up, where it goes both ways
+        for first in self.rng.sample(range(len(line) - 1), len(line) - 1):
+            one, other = line[first], line[first + self.rng.choice((1, 1, len(line) - 1 - first))]
+            a, b = self._cell(one, measure), self._cell(other, measure)
+            if a.value != b.value and (a.value < b.value) is is_rise:
+                break
+        else:
             return None
         left, right = self._at(one, measure), self._at(other, measure)
         way = self.rng.random()
@@ -215,7 +226,7 @@ class Sampler:
         measure, line = self._line(3)
         if measure is None or self.speaker.when is None:
             return None
-        order: Order = "max" if self.rng.random() < 0.6 else "min"
+        order: Order = self.rng.choice(("max", "min"))
         rank = Rank(Rows(self._entity(line[0])), measure.column, order)
         return self._named(Value(rank, self.speaker.when))
 
@@ -226,12 +237,12 @@ class Sampler:
         measure, rows = self._column(3)
         if measure is None or self.speaker.who is None:
             return None
-        return self._first(rows, measure, "max" if self.rng.random() < 0.65 else "min")
+        return self._first(rows, measure, self.rng.choice(("max", "min")))
 
     def rank(self) -> Statement | None:
         """The second to fourth highest."""
         measure, rows = self._column(4)
-        n = self.rng.choice((2, 2, 3, 4))
+        n = self.rng.choice((2, 3, 4))
         if measure is None or n >= len(rows):
             return None
         values = sorted((self._cell(row, measure).value for row in rows), reverse=True)
@@ -242,7 +253,7 @@ class Sampler:
         measure, rows = self._column(3)
         if measure is None:
             return None
-        order: Order = "max" if self.rng.random() < 0.65 else "min"
+        order: Order = self.rng.choice(("max", "min"))
         program = Aggregate(order, Rows(self._period(rows[0])), measure.column)
         return Statement(program, loosely(execute(program, self.speaker.table), self.rng))
 
@@ -283,13 +294,13 @@ class Sampler:
         if values[0] <= 0:
             return None
         is_over = rng.random() < 0.6
-        kind: QuantifierName = rng.choice(("all", "most", "none", "only"))
+        kind: QuantifierName = rng.choice(("all", "none", "most", "few", "only"))
         third = len(values) // 3
         if kind == "only":
             ends = (values[-2], values[-1]) if is_over else (values[0], values[1])
-        elif kind == "most":
-            ends = (values[third - 1], values[third])
-            ends = ends if is_over else (values[-third - 1], values[-third])
+        elif kind in ("most", "few"):
+            low, high = (values[third - 1], values[third]), (values[-third - 1], values[-third])
+            ends = low if (kind == "most") is is_over else high
         elif (kind == "all") == is_over:
             ends = 0.7 * values[0], values[0]
         else:
@@ -334,10 +345,10 @@ class Sampler:
         keys = [self._cell(row, by).key for row in self.speaker.rows]
         if "" in keys or len(set(keys)) > len(keys) // 2:
             return None
+        order: Order = self.rng.choice(("max", "min"))
         if measure is None or self.rng.random() < 0.4:
-            return self._named(GroupBy(by.column, "count", by.column))
+            return self._named(GroupBy(by.column, "count", by.column, order))
         op: GroupOp = self.rng.choice(("sum", "mean"))
-        order: Order = self.rng.choice(("max", "max", "min"))
         return self._named(GroupBy(by.column, op, measure.column, order))
 
     # What they share
@@ -441,7 +452,7 @@ class Sampler:
 
 KINDS: dict[Callable[[Sampler], Statement | None], int] = {
     Sampler.value: 3,
-    Sampler.attribute: 2,
+    Sampler.attribute: 1,
     Sampler.compared: 5,
     Sampler.against: 3,
     Sampler.superlative: 5,

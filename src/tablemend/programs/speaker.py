@@ -42,7 +42,7 @@ _PERSONS = re.compile(rf"(?:{'|'.join(WORDS['persons'])})s?", re.I)
 _TITLED = re.compile(r"[A-Z][a-z]+(?: [A-Za-z][a-z]+)*")
 _METRICS = frozenset(("metric", "measure", "indicator"))
 _THINGS = _METRICS | {"test", "category", "item", "product", "segment", "department"}
-_QUOTES = '"\u201c\u201d '
+QUOTES = '"\u201c\u201d '
 
 
 class Unsayable(TablemendError):
@@ -147,7 +147,7 @@ class Speaker:
             if place in (self.who, self.when) or place == self.table.key:
                 continue
             if self.table.is_turned:
-                name = column.path[-1].strip(_QUOTES)
+                name = column.path[-1].strip(QUOTES)
                 labels[place] = name if is_name(name) and not column.total else ""
             elif place in self.table.period_headers and len(column.path) == 1:
                 labels[place] = f"figure {self.table.period_headers[place].iso}"
@@ -221,7 +221,7 @@ class Speaker:
 
     def name(self, row: int) -> str:
         """The entity of a row; empty where rows are periods."""
-        return "" if self.who is None else self.cell(row, self.who).text.strip(_QUOTES)
+        return "" if self.who is None else self.cell(row, self.who).text.strip(QUOTES)
 
     def period(self, row: int) -> Period | None:
         """The period of a row."""

@@ -296,7 +296,7 @@ def test_one_edit_falsifies(
     ("program", "stated", "role", "type"),
     [
         (at("alba", POINTS), Amount(41, step=1), "entity", "ATT"),
-        (at("alba", CITY), "Lyon", "value", "ATT"),
+        (at("borea", CITY), "Graz", "value", "ATT"),
         (at("alba", FOUNDED), "1901", "value", "TMP"),
         (Value(Rank(Rows(), POINTS), 0), "Alba", "entity", "CMP"),
         (Compare(at("alba", POINTS), ">", at("corvo", POINTS)), True, "cue", "CMP"),

@@ -7,45 +7,55 @@ others do so as printed: win rates, churn rates, turnover and days of stock.
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
-from tablemend.datasets.tablehallu.invented_names import FAMILY, TOWNS
+import yaml
+
+from tablemend.datasets.tablehallu.invented_names import FAMILY, GIVEN, TOWNS
 from tablemend.tables.table import Table
 from tablemend.values.periods import MONTHS
 
-_REGIONS = (
-    "Northeast,Southeast,Midwest,Southwest,West,Pacific Northwest,Mid-Atlantic,Mountain,"
-    "Canada,Latin America,DACH,Nordics,Benelux,Iberia,UK and Ireland,ANZ,Japan,South Asia"
-).split(",")
-_SEGMENTS = (
-    "Enterprise,Mid-Market,Small Business,Startup,Public Sector,Education,Healthcare,Retail,"
-    "Manufacturing,Financial Services,Nonprofit,Media"
-).split(",")
-_GOODS = (
-    "Electronics,Apparel,Footwear,Furniture,Groceries,Toys,Cosmetics,Hardware,Stationery,"
-    "Automotive Parts,Sporting Goods,Garden Supplies,Pet Food,Kitchenware,Beverages,Books"
-).split(",")
-_FIRST = "Ana Ben Carla Dev Elena Femi Grace Hiro Ines Jonas Kim Lars Maya Nils Omar Priya".split()
+_NAMES = {
+    kind: names.split(", ")
+    for kind, names in yaml.safe_load(
+        Path(__file__).with_suffix(".yaml").read_text("utf-8")
+    ).items()
+}
 
 
 def make_table(seed: int, number: int) -> Table:
-    """Table ``number`` of a seed; the three areas take turns."""
+    """Table ``number`` of a seed; the three areas take turns.
+
+    Five or more of the columns, the first among them, as different dashboards show them.
+    """
     rng = Random(f"operations:{seed}:{number}")
-    return (_pipeline, _churn, _stock)[number % 3](rng)
+    key, names, rows, title = (_pipeline, _churn, _stock)[number % 3](rng)
+    columns = list(rows[0])
+    kept = sorted(rng.sample(range(len(columns)), rng.randint(4, len(columns))))
+    header = [columns[place] for place in kept]
+    body = [[name, *(row[c] for c in header)] for name, row in zip(names, rows, strict=True)]
+    return Table.of([key, *header], body, title)
 
 
-def _pipeline(rng: Random) -> Table:
-    people = rng.random() < 0.5
-    names = _people(rng.randint(6, 12), rng) if people else rng.sample(_REGIONS, rng.randint(6, 10))
+Drawn = tuple[str, list[str], list[dict[str, str]], str]
+"""Header and cells of the first column, the other columns, the title."""
+
+
+def _pipeline(rng: Random) -> Drawn:
+    key, names = "Region", rng.sample(_NAMES["regions"], rng.randint(6, 10))
+    if rng.random() < 0.5:  # different last names, so that the last alone says who is meant
+        count = rng.randint(6, 12)
+        people = zip(rng.sample(GIVEN, count), rng.sample(FAMILY, count), strict=True)
+        key, names = "Sales Rep", [" ".join(person) for person in people]
     rows = []
-    for name in names:
+    for _ in names:
         opened = rng.randint(18, 160)
         won = max(1, round(opened * rng.betavariate(5, 11)))
         lost = rng.randint(0, max(1, opened - won))
         deal = 10 ** rng.uniform(3.9, 5.1)
         rows.append(
             {
-                "Sales Rep" if people else "Region": name,
                 "Opportunities": str(opened),
                 "Deals Won": str(won),
                 "Deals Lost": str(lost),
@@ -55,54 +65,48 @@ def _pipeline(rng: Random) -> Table:
                 "Sales Cycle (days)": str(rng.randint(21, 124)),
             }
         )
-    return _thin(rows, f"Sales pipeline, Q{rng.randint(1, 4)} {_year(rng)}", rng)
+    return key, names, rows, f"Sales pipeline, Q{rng.randint(1, 4)} {_year(rng)}"
 
 
-def _churn(rng: Random) -> Table:
+def _churn(rng: Random) -> Drawn:
     monthly = rng.random() < 0.5
+    key, names = "Segment", rng.sample(_NAMES["segments"], rng.randint(5, 9))
+    when = str(_year(rng))
     if monthly:
-        names = _months(rng.randint(6, 12), rng)
+        key, names = "Month", _months(rng.randint(6, 12), rng)
         when = f"{names[0]} to {names[-1]}"
-    else:
-        names = rng.sample(_SEGMENTS, rng.randint(5, 9))
-        when = str(_year(rng))
     customers = rng.randint(400, 9000)
     rows = []
-    for name in names:
+    for _ in names:
         if not monthly:
             customers = round(10 ** rng.uniform(2, 3.9))
         lost = max(1, round(customers * rng.uniform(0.006, 0.055)))
         new = max(1, round(customers * rng.uniform(0.008, 0.075)))
-        price = rng.uniform(40, 900)
         rows.append(
             {
-                "Month" if monthly else "Segment": name,
                 "Customers at Start": f"{customers:,}",
                 "New Customers": f"{new:,}",
                 "Churned Customers": f"{lost:,}",
                 "Churn Rate": f"{100 * lost / customers:.2f}%",
                 "Net Revenue Retention": f"{rng.uniform(88, 124):.1f}%",
-                "MRR": f"${customers * price:,.0f}",
+                "MRR": f"${customers * rng.uniform(40, 900):,.0f}",
                 "NPS": str(rng.randint(12, 71)),
             }
         )
         customers += new - lost
-    return _thin(rows, f"Customer churn, {when}", rng)
+    return key, names, rows, f"Customer churn, {when}"
 
 
-def _stock(rng: Random) -> Table:
-    stores = rng.random() < 0.4
-    count = rng.randint(6, 12)
-    names = (
-        [f"{town} DC" for town in rng.sample(TOWNS, count)] if stores else rng.sample(_GOODS, count)
-    )
+def _stock(rng: Random) -> Drawn:
+    key, names = "Category", rng.sample(_NAMES["goods"], rng.randint(6, 12))
+    if rng.random() < 0.4:
+        key, names = "Warehouse", [f"{town} DC" for town in rng.sample(TOWNS, len(names))]
     rows = []
-    for name in names:
+    for _ in names:
         stock = round(10 ** rng.uniform(2, 4), 1)
         turnover = round(rng.uniform(1.6, 14.5), 1)
         rows.append(
             {
-                "Warehouse" if stores else "Category": name,
                 "COGS ($ thousands)": f"{stock * turnover:,.0f}",
                 "Average Inventory ($ thousands)": f"{stock:,.0f}",
                 "Inventory Turnover": f"{turnover:.1f}",
@@ -112,31 +116,12 @@ def _stock(rng: Random) -> Table:
                 "SKU Count": f"{rng.randint(140, 9600):,}",
             }
         )
-    return _thin(rows, f"Inventory turnover, {_year(rng)}", rng)
-
-
-def _thin(rows: list[dict[str, str]], title: str, rng: Random) -> Table:
-    """Five or more of the columns, the first among them, as different dashboards show them."""
-    columns = list(rows[0])
-    kept = [0, *sorted(rng.sample(range(1, len(columns)), rng.randint(4, len(columns) - 1)))]
-    names = [columns[i] for i in kept]
-    return Table.of(names, [[row[name] for name in names] for row in rows], title)
-
-
-def _people(count: int, rng: Random) -> list[str]:
-    """Different first and last names, so that the last alone says who is meant."""
-    names = zip(rng.sample(_FIRST, count), rng.sample(FAMILY, count), strict=True)
-    return [f"{first} {last}" for first, last in names]
+    return key, names, rows, f"Inventory turnover, {_year(rng)}"
 
 
 def _months(count: int, rng: Random) -> list[str]:
-    first, year = rng.randrange(12), _year(rng)
-    short = rng.random() < 0.5
-    names = []
-    for number in range(first, first + count):
-        month = MONTHS[number % 12]
-        names.append(f"{month[:3] if short else month} {year + number // 12}")
-    return names
+    first, year, letters = rng.randrange(12), _year(rng), rng.choice((3, None))
+    return [f"{MONTHS[n % 12][:letters]} {year + n // 12}" for n in range(first, first + count)]
 
 
 def _year(rng: Random) -> int:

@@ -109,7 +109,7 @@ def make_example(
 ) -> TabFaithExample | None:
     """Example ``number``; ``None`` where no table tried has room for it.
 
-    An unfaithful one has errors of the types that are drawn, else of others, else fewer.
+    An unfaithful one has as many errors as are drawn, else fewer.
 
     Args:
         settings: what to make.
@@ -135,29 +135,32 @@ def make_example(
             engine=ENGINE,
         )
 
-    def summaries(each: int) -> Iterator[tuple[Found, Verbaliser, Summary]]:
-        return _summaries(settings, tables, planned.number, each, rng, notes)
+    def summaries(each: int, errors: int = 0) -> Iterator[tuple[Found, Verbaliser, Summary]]:
+        least = min(max(settings.min_sentences, errors), settings.max_sentences)
+        lengths = least, settings.max_sentences
+        return _summaries(settings, tables, planned.number, each, lengths, rng, notes)
 
     if not planned.unfaithful:
         return next((made(found, summary) for found, _, summary in summaries(2)), None)
     counts = range(settings.min_errors, settings.max_errors + 1)
     count = rng.choices(counts, [_LESS**n for n in counts])[0]
-    weights = settings.weights
-    types = rng.choices(list(weights), list(weights.values()), k=count)
-    for found, opened, summary in summaries(2):
-        if (injected := Injector(summary, opened).inject(types, rng)) is not None:
-            return made(found, injected)
-    notes["no table tried has room for the errors drawn: others were injected"] += 1
     for fewer in range(count, settings.min_errors - 1, -1):
-        for found, opened, summary in summaries(1):
-            injected = Injector(summary, opened).inject_mixed(fewer, rng, weights)
+        for found, opened, summary in summaries(2, fewer):
+            injected = Injector(summary, opened).inject_mixed(fewer, rng, settings.weights)
             if injected is not None:
                 return made(found, injected)
+        notes["no table tried has room for all errors: fewer were injected"] += 1
     return None
 
 
 def _summaries(
-    settings: TabFaith, tables: Tables, number: int, each: int, rng: Random, notes: Counter[str]
+    settings: TabFaith,
+    tables: Tables,
+    number: int,
+    each: int,
+    lengths: tuple[int, int],
+    rng: Random,
+    notes: Counter[str],
 ) -> Iterator[tuple[Found, Verbaliser, Summary]]:
     """Faithful summaries of several tables; no other example of a generator begins with these."""
     step = 1 if tables.count is not None else settings.sizes.of(tables.domain)
@@ -170,7 +173,7 @@ def _summaries(
             continue
         for _ in range(each):
             try:
-                summary = opened.summarise(rng, (settings.min_sentences, settings.max_sentences))
+                summary = opened.summarise(rng, lengths)
             except Unsayable as error:
                 notes[f"a summary passed over: {error}"] += 1
                 continue

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.config import HUB
@@ -23,6 +25,8 @@ from tablemend.programs.speaker import speakers
 from tablemend.programs.table import TypedTable
 from tablemend.tables.table import Table
 
+POOL_ROWS = (6, 30)
+"""Rows of a table of the pool."""
 FILINGS = (".html", ".htm", ".txt")
 
 
@@ -56,7 +60,9 @@ class Tables:
         if self._found:
             return self._found[number % len(self._found)]
         if self._name == POOL:
-            return Found(make_table(self._seed, number).table, f"{POOL}:{number}")
+            table = make_table(self._seed, number).table
+            rows = Random(f"{POOL}:{self._seed}:{number}").randint(*POOL_ROWS)
+            return Found(replace(table, rows=table.rows[:rows]), f"{POOL}:{number}")
         table = GENERATORS[self.domain](self._seed, number)
         return Found(table, f"{SYNTHETIC}-{self.domain}:{number}")
 
@@ -123,9 +129,24 @@ def _read(settings: TabFaith, domain: Domain, name: str) -> Iterator[Found | Ski
         raise TablemendError(f"sources.{domain}: {error}") from error
     for place in source.places():
         try:
-            yield Found(source.read(place).table, place.where)
+            yield Found(_tidied(source.read(place).table), place.where)
         except TablemendError as error:
             yield Skipped(place.where, str(error))
+
+
+def _tidied(table: Table) -> Table:
+    """Without the rows that repeat the header, and with single spaces."""
+    header, *body = (
+        [" ".join((cell or "").split()) for cell in row] for row in (table.columns, *table.rows)
+    )
+    heads = [cell.casefold() for cell in header]
+    rows = [
+        row
+        for row in body
+        if not any(row)
+        or any(cell and cell.casefold() != head for cell, head in zip(row, heads, strict=True))
+    ]
+    return Table.of(header, rows, " ".join(table.title.split()))
 
 
 def _find(record: Any) -> Table:

@@ -1,10 +1,9 @@
-"""Faithful summaries of a table by program (issue: 2 to 5 sentences, verified)."""
+"""Faithful summaries of a table by program: every claim is true by construction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple
 
 from tablemend.datasets.tabfaith.summary import Fact, Part, Summary
 from tablemend.programs.execute import check
@@ -17,25 +16,14 @@ from tablemend.programs.templates import TEMPLATES
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
 
-VERSION = "verbaliser-4"
+VERSION = "verbaliser-5"
 SENTENCES = (2, 5)
 _TRIES = 80
 """Draws for one sentence."""
 _TRIES_OF_A_KIND = 4
-
-
-def verbalise(table: Table, seed: int | str, sentences: tuple[int, int] = SENTENCES) -> Summary:
-    """A faithful summary of a table: every claim is true by construction.
-
-    Args:
-        table: a real or synthetic table.
-        seed: the same gives the same summary.
-        sentences: fewest and most.
-
-    Raises:
-        Unsayable: too little can be said beyond doubt.
-    """
-    return Verbaliser(table).summarise(Random(f"verbaliser:{seed}"), sentences)
+_GOES_ON = 0.35
+"""How often a sentence says more of the entity of the one before."""
+_CONNECTED = 0.1
 
 
 class Verbaliser:
@@ -44,31 +32,24 @@ class Verbaliser:
     Args:
         table: the table.
 
-    Attributes:
-        table: with typed cells.
-
     Raises:
         Unsayable: nothing can be said of it.
     """
 
     def __init__(self, table: Table) -> None:
-        self.table = TypedTable.of(table)
-        self.speakers = speakers(self.table)
+        self.speakers = speakers(TypedTable.of(table))
 
     def speaker(self, turned: bool) -> Speaker:
         """That of the table as written, or turned."""
         return next(own for own in self.speakers if own.table.is_turned == turned)
 
     def summarise(self, rng: Random, sentences: tuple[int, int] = SENTENCES) -> Summary:
-        """A faithful summary; see :func:`verbalise`."""
+        """A summary of so many sentences at least and at most; the same seed gives the same.
+
+        Raises:
+            Unsayable: too little can be said beyond doubt.
+        """
         return _Writer(self.speakers, rng).write(sentences)
-
-
-class _Drawn(NamedTuple):
-    speaker: Speaker
-    said: Said
-    named: str = ""
-    """The entity that a pronoun stands for."""
 
 
 class _Writer:
@@ -76,13 +57,12 @@ class _Writer:
 
     def __init__(self, speakers: Sequence[Speaker], rng: Random) -> None:
         self._rng = rng
-        self._voices = [Voice(speaker, rng) for speaker in speakers]
-        self._samplers = [Sampler(speaker, rng) for speaker in speakers]
+        self._tools = [(Voice(speaker, rng), Sampler(speaker, rng)) for speaker in speakers]
         self._text = ""
         self._facts: list[Fact] = []
         self._keys: set[object] = set()
-        self._carried: Part | None = None
-        self._carried_name = ""
+        self._carried: tuple[Part, str] | None = None
+        """The only entity of the last sentence, which the next can take up."""
 
     def write(self, sentences: tuple[int, int]) -> Summary:
         """So many sentences at least and at most, none of which says only what another says."""
@@ -91,48 +71,46 @@ class _Writer:
         for attempt in range(_TRIES * wanted):
             if made == wanted:
                 break
+            voice, sampler = self._rng.choice(self._tools)
+            carried, noun = self._carried, voice.speaker.noun
+            if not (noun and self._rng.random() < _GOES_ON):
+                carried = None
             try:
-                drawn = self._draw()
+                if carried and (statements := sampler.several(carried[1])):
+                    said: Said | None = voice.say_list(statements, f"the {noun}")
+                else:
+                    carried, said = None, self._draw(voice, sampler)
             except Unsayable:
                 continue
             early = attempt < _TRIES * wanted // 2
-            made += drawn is not None and self._take(drawn, is_early=early)
+            part = carried and carried[0]
+            made += said is not None and self._take(voice.speaker, said, part, is_early=early)
         if made < sentences[0]:
             raise Unsayable("too little can be said beyond doubt")
         return Summary(self._text, tuple(self._facts))
 
-    def _draw(self) -> _Drawn | None:
+    def _draw(self, voice: Voice, sampler: Sampler) -> Said | None:
         """A sentence, or ``None`` where what was drawn cannot be said of this table."""
-        rng = self._rng
-        place = rng.randrange(len(self._samplers))
-        sampler, voice = self._samplers[place], self._voices[place]
-        speaker = voice.speaker
-        goes_on = self._carried_name and rng.random() < (0.35 if speaker.noun else 0.1)
-        if goes_on and (statements := sampler.several(self._carried_name)):
-            again = f"the {speaker.noun}" if speaker.noun else "the same entry"
-            return _Drawn(speaker, voice.say_list(statements, again), self._carried_name)
-        kinds = [None, *KINDS]
-        kind = rng.choices(kinds, [LISTS, *KINDS.values()])[0]
+        kind = self._rng.choices([None, *KINDS], [LISTS, *KINDS.values()])[0]
         for _ in range(_TRIES_OF_A_KIND):  # rarer kinds would be too rare otherwise
             if kind is None:
                 if statements := sampler.several():
-                    return _Drawn(speaker, voice.say_list(statements))
+                    return voice.say_list(statements)
             elif (statement := kind(sampler)) is not None:
-                return _Drawn(speaker, voice.say(statement))
+                return voice.say(statement)
         return None
 
-    def _take(self, drawn: _Drawn, is_early: bool) -> bool:
+    def _take(self, speaker: Speaker, said: Said, carried: Part | None, is_early: bool) -> bool:
         """Add a sentence to the text, unless it says nothing new."""
-        speaker, said, named = drawn
         text, moved = said.text, 0
-        if self._facts and text.startswith("The ") and self._rng.random() < 0.2:
+        if self._facts and text.startswith("The ") and self._rng.random() < _CONNECTED:
             connective = self._rng.choice(TEMPLATES["connectives"])
             text, moved = f"{connective}t{text[1:]}", len(connective)
         start = len(self._text) + 1 if self._text else 0
         keys = [_key(claim.statement.program) for claim in said.claims]
-        values = {key for key in keys if isinstance(key, Value)}
-        again = keys[0] in self._keys if keys[0] not in values else set(keys) <= self._keys
-        if again or (is_early and values & self._keys):
+        numbers = {key for key in keys if isinstance(key, Value) or key == (Count,)}
+        again = keys[0] in self._keys if keys[0] not in numbers else set(keys) <= self._keys
+        if again or (is_early and numbers & self._keys):
             return False  # the same number twice, only where little else can be said
         if not all(check(claim.statement, speaker.table).holds for claim in said.claims):
             return False
@@ -140,34 +118,26 @@ class _Writer:
         if sentence_spans(longer)[-1].start != start:  # "Pop. 2008" would end a sentence
             return False
         sentence = Span(start, start + len(text))
-        facts = facts_of(
-            said, speaker, longer, sentence, start + moved, self._carried if named else None
-        )
+        facts = _facts_of(said, speaker, longer, sentence, start + moved, carried)
         self._text = longer
         self._facts += facts
         self._keys |= set(keys)
-        self._note(facts, speaker, named)
+        self._note(facts, speaker, carried)
         return True
 
-    def _note(self, facts: Sequence[Fact], speaker: Speaker, named: str) -> None:
-        """What was said, and the only entity of the sentence, which a pronoun can take up."""
+    def _note(self, facts: Sequence[Fact], speaker: Speaker, carried: Part | None) -> None:
+        """What was said, and the entity that can be taken up."""
         for fact in facts:
             if isinstance(fact.statement.stated, str) or fact.kind == "numeric":
-                for sampler in self._samplers:
+                for _, sampler in self._tools:
                     sampler.said |= {*fact.cells[:1]}
         parts = {part for fact in facts for part in fact.parts if part.role in ("entity", "other")}
-        self._carried, self._carried_name = None, ""
-        if len(parts) == 1 and not named and speaker.who is not None:
-            (self._carried,) = parts
-            self._carried_name = next(
-                (
-                    name
-                    for row in speaker.rows
-                    for name in [speaker.name(row)]
-                    if self._carried.text in (name, speaker.spoken_name(name))
-                ),
-                "",
-            )
+        self._carried = None
+        if len(parts) == 1 and not carried and speaker.who is not None:
+            (part,) = parts
+            names = [speaker.name(row) for row in speaker.rows]
+            name = next((n for n in names if part.text in (n, speaker.spoken_name(n))), "")
+            self._carried = (part, name) if name else None
 
 
 def _key(program: Program) -> object:
@@ -179,33 +149,20 @@ def _key(program: Program) -> object:
     return program
 
 
-def facts_of(
+def _facts_of(
     said: Said, speaker: Speaker, text: str, sentence: Span, start: int, carried: Part | None
 ) -> list[Fact]:
-    """The claims of a sentence with their places in a text.
+    """The claims of a sentence with their places in a text, where its own words begin at a start.
 
-    Args:
-        said: the sentence.
-        speaker: the table.
-        text: the text that it stands in.
-        sentence: where it stands.
-        start: where its own words begin.
-        carried: the name of which it says more without saying it again.
+    A name that it does not say again is carried from an earlier sentence.
     """
     facts = []
     for claim in said.claims:
-        spans = {role: said.slots[slot] for role, slot in claim.slots.items()}
-        parts = [
-            Part(
-                role,
-                span.start + start,
-                span.end + start,
-                text[span.start + start : span.end + start],
-            )
-            for role, span in spans.items()
-        ]
-        if carried is not None:
-            parts.append(carried)
+        parts = []
+        for role, slot in claim.slots.items():
+            first, end = (place + start for place in said.slots[slot])
+            parts.append(Part(role, first, end, text[first:end]))
+        parts += [] if carried is None else [carried]
         focus = next(i for i, part in enumerate(parts) if part.role == claim.focus)
         cells = check(claim.statement, speaker.table).result.cells
         turned = speaker.table.is_turned

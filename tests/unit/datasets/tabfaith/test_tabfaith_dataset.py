@@ -22,7 +22,7 @@ FILES = ("train.jsonl", "validation.jsonl", "test.jsonl")
 
 
 def settings(out: Path, **given: Any) -> TabFaith:
-    data = {"out": str(out), "sizes": SMALL, "seed": 3, **given}
+    data = {"out": str(out), "sizes": SMALL, "seed": 4, **given}
     return TabFaith.model_validate(data)
 
 
@@ -75,7 +75,7 @@ def test_no_table_stands_in_two_splits(made: Path) -> None:
 def test_a_seed_gives_these_bytes(made: Path) -> None:
     """Who changes what is written raises ``VERSION`` of the verbaliser or of the injection."""
     digest = hashlib.sha256((made / "train.jsonl").read_bytes()).hexdigest()
-    assert digest[:16] == "00f93e8f5785ca92"
+    assert digest[:16] == "88e24396ede443f2"
 
 
 def test_the_mix_can_be_one_type_and_one_error(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tablemend.datasets.tabfaith.domains import DOMAINS, domain_table
-from tablemend.datasets.tabfaith.injection import Injector, inject
+from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
-from tablemend.datasets.tabfaith.verbaliser import Verbaliser, verbalise
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.datasets.tablehallu.sources import find_table
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.programs.execute import check
@@ -144,7 +144,7 @@ def test_all_operators_and_kinds_of_claims_are_said(
 )
 def test_tables_of_which_little_can_be_said_say_why(rows: list[list[str]], reason: str) -> None:
     with pytest.raises(Unsayable, match=reason):
-        verbalise(Table.of(["Club", "Points"], rows), 0)
+        Verbaliser(Table.of(["Club", "Points"], rows)).summarise(Random(0))
 
 
 def test_real_tables_can_be_summarised(
@@ -153,7 +153,7 @@ def test_real_tables_can_be_summarised(
     made = failed = 0
     for number, record in enumerate(shared_data("wikitablequestions")[:30]):
         try:
-            verbalise(find_table(record), number)
+            Verbaliser(find_table(record)).summarise(Random(number))
             made += 1
         except (Unsayable, TableError):
             failed += 1
@@ -187,13 +187,13 @@ def test_wrong_numbers_match_no_cell_and_are_off_by_7_to_110_percent(
             assert case.error.text not in {cell.text for row in cells for cell in row}
 
 
-def test_up_to_five_errors_never_share_a_place_or_a_claim() -> None:
+def test_up_to_five_errors_never_share_a_sentence_or_a_claim() -> None:
     sizes: Counter[int] = Counter()
     for number, table in enumerate(tables(5, 3)):
         verbaliser = Verbaliser(table)
         summary = verbaliser.summarise(Random(number), (4, 5))
         for count in (1, 3, 5):
-            injected = inject(summary, table, number, count=count)
+            injected = Injector(summary, verbaliser).inject_mixed(count, Random(number))
             if injected is None:
                 continue
             sizes[count] += 1
@@ -201,6 +201,9 @@ def test_up_to_five_errors_never_share_a_place_or_a_claim() -> None:
             assert all(one.end < other.start for one, other in pairwise(injected.errors))
             hit = [index for error in injected.errors for index in error.facts]
             assert len(hit) == len(set(hit))
+            assert (
+                len({injected.facts[error.facts[0]].sentence for error in injected.errors}) == count
+            )
             for index, fact in enumerate(injected.facts):
                 assert is_true(fact, verbaliser) is (index not in hit)
     assert sizes[1] >= 10 and sizes[3] >= 8 and sizes[5] >= 3
