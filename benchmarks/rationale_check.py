@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -84,6 +85,8 @@ def _check_head(example: Example, head: re.Match[str]) -> Iterator[str]:
 def _scope_text(condition: Condition) -> str:
     low, high = condition.low, condition.high
     match (low, high):
+        case (None, None) if special := _special(condition):
+            limits = f"is {special}"
         case (None, None):
             limits = f"is {' or '.join(condition.values)}"
         case (None, _):
@@ -93,6 +96,26 @@ def _scope_text(condition: Condition) -> str:
         case _:
             limits = f"is {low}" if low == high else f"from {low} to {high}"
     return f"{condition.column} {limits}"
+
+
+def _special(condition: Condition) -> str:
+    """A superlative or an exclusion in words; else empty."""
+    if condition.excluded:
+        return f"another than {' or '.join(condition.excluded)}"
+    end = "highest" if condition.top > 0 else "lowest"
+    return f"among the {abs(condition.top)} {end}" if condition.top else ""
+
+
+def _with_ends(example: Example, condition: Condition) -> Condition:
+    """A superlative with the last of its gold values, in order, as its end."""
+    if not condition.top:
+        return condition
+    found = [f.value for f in example.facts if f.violates is None and f.column == condition.column]
+    last = found[0]
+    for value in found:
+        if _less(*map(_size, (value, last) if condition.top > 0 else (last, value))):
+            last = value
+    return replace(condition, **{"low" if condition.top > 0 else "high": last})
 
 
 class _Walk:
@@ -105,7 +128,7 @@ class _Walk:
 
     def __init__(self, example: Example, context: ContextKind) -> None:
         self._example = example
-        self._conditions = example.constraints.conditions
+        self._conditions = [_with_ends(example, one) for one in example.constraints.conditions]
         text = example.context(context)
         places: dict[tuple[int, int], str] = {}
         rows: dict[str, set[tuple[bool, int]]] = {}
@@ -245,6 +268,8 @@ Size = Decimal | date
 
 
 def _is_inside(value: str, condition: Condition) -> bool:
+    if condition.excluded:
+        return value not in condition.excluded
     if condition.values:
         return value in condition.values
     size, low, high = map(_size, (value, condition.low, condition.high))
@@ -255,6 +280,8 @@ def _is_inside(value: str, condition: Condition) -> bool:
 
 def _is_outside(value: str, relation: str, limit: str, condition: Condition) -> bool:
     """Whether the reason is one of the condition's, and true of the value."""
+    if special := _special(condition):
+        return relation == "not" and limit == special and not _is_inside(value, condition)
     if relation == "not":
         admitted = condition.values or (condition.low or "",)
         is_one = bool(condition.values) or condition.low == condition.high

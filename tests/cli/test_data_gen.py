@@ -140,7 +140,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     rows = "".join(f"Ship {name},{i},{i * i},{3 * i}\n" for i, name in enumerate("abcdefghij"))
     table = tmp_path / "ships.csv"
     table.write_text("Ship,Guns,Crew,Sails\n" + rows)
-    tokens = (f"source={table}", "n=4", *ALONE)
+    tokens = (f"source={table}", "n=4", "shape.min_columns=4", *ALONE)
 
     def stop(engine: Engine, number: int) -> Example | None:
         raise KeyboardInterrupt

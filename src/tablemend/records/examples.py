@@ -23,13 +23,19 @@ class Condition:
     Attributes:
         column: the column of the *source* table that the condition reads.
         low, high: inclusive bounds for a number, year or ISO date, as written; ``None`` is open.
-        values: the admitted categories; empty where the condition is a range.
+        values: the admitted categories: several are an either-or, those of the primary key a list
+            of entities; empty where the condition is another.
+        excluded: the categories that are not admitted: all others are.
+        top: a superlative: the rows with this many highest values of all (or latest), with as many
+            lowest if it is negative; 0 where the condition is another.
     """
 
     column: str
     low: str | None = None
     high: str | None = None
     values: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    top: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,10 @@ class Example(FromJson):
         # say how the example came about: another model's route to it is the same example.
         left_out = ("id", "facts", "calls")
         content = {n: getattr(self, n) for n in self.__slots__ if n not in left_out}
-        content["constraints"] = asdict(self.constraints)
+        content["constraints"] = constraints = asdict(self.constraints)
+        for condition in constraints["conditions"]:  # the ids of older data stay
+            for name in [name for name in ("excluded", "top") if not condition[name]]:
+                del condition[name]
         content["gold_table"] = self.gold_table.to_json()
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

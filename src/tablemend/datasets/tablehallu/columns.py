@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Literal
 
 from tablemend.datasets.tablehallu.formulas import Formula, find_formulas
+from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
@@ -171,6 +172,8 @@ def type_table(
     keep = _told_apart(rows, keep, key, telling)
     if len(keep) < min_rows:
         raise Unusable("too few rows that name an entity")
+    if is_small(rows):
+        rows = with_capitals(headers, rows, key)
     if len(keep) < len(rows):
         rows = [rows[index] for index in keep]
         orders = [tuple(order[index] for index in keep) for order in orders]

@@ -1,6 +1,6 @@
 """From sentences that state cells to a pair of contexts whose facts all have a known place.
 
-A row is verbalised as sentences (:class:`Sentence`), each knowing where in it every value
+A row is verbalised as passages (:class:`Sentence`), each knowing where in it every value
 stands. :func:`compose` lays the gold rows out as the clean context, and gold and distractor
 rows together, dispersed, as the adversarial one (TableHallu, A.2.2), and carries every span
 along, so that no place ever has to be searched for.
@@ -8,13 +8,17 @@ along, so that no place ever has to be searched for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise, repeat
 from random import Random
 from string import Formatter
 from typing import NamedTuple
 
 from tablemend.records import Fact, Mention
+
+NO_LEADS = partial(repeat, "")
 
 
 class Stated(NamedTuple):
@@ -27,10 +31,17 @@ class Stated(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence and the cells that it states."""
+    """A sentence, or several that stay together, and the cells that they state.
+
+    Attributes:
+        text: the first sentence names the entity; pronouns of the others refer to it.
+        stated: the cells.
+        theme: sentences of a lower one come before all of a higher one.
+    """
 
     text: str
     stated: tuple[Stated, ...]
+    theme: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +87,34 @@ def fill(pattern: str, values: Mapping[str, str]) -> Sentence:
     return Sentence("".join(parts), tuple(stated))
 
 
+def _cut(order: Sequence[int], size: int) -> list[Sequence[int]]:
+    """Pieces of about that size, none much shorter than the others."""
+    total, count = len(order), max(1, round(len(order) / max(1, size)))
+    ends = [total * piece // count for piece in range(count + 1)]
+    return [order[start:end] for start, end in pairwise(ends)]
+
+
 def _lay_out(
-    sentences: Iterable[tuple[int, Sentence]], paragraph: int
+    paragraphs: Iterable[Sequence[int]],
+    sentences: Sequence[Sentence],
+    border: str,
+    leads: Iterator[str],
 ) -> tuple[str, dict[int, int]]:
-    """Join numbered sentences into paragraphs; starts by number."""
+    """Join the numbered sentences of paragraphs; starts by number."""
     parts: list[str] = []
     starts: dict[int, int] = {}
     length = 0
-    border = "\n" if paragraph == 1 else "\n\n"
-    for position, (number, sentence) in enumerate(sentences):
-        if position:
-            joint = border if paragraph and position % paragraph == 0 else " "
-            parts.append(joint)
-            length += len(joint)
-        starts[number] = length
-        parts.append(sentence.text)
-        length += len(sentence.text)
+    for paragraph in paragraphs:
+        joint = border if parts else ""
+        if lead := next(leads):
+            parts.append(joint + lead)
+            length += len(joint) + len(lead)
+            joint = " "
+        for number in paragraph:
+            starts[number] = length + len(joint)
+            parts.append(joint + sentences[number].text)
+            length += len(parts[-1])
+            joint = " "
     return "".join(parts), starts
 
 
@@ -100,11 +123,14 @@ def compose(
     distractors: Sequence[StatedRow],
     rng: Random,
     paragraph: int = 0,
+    apart: bool = False,
+    leads: Callable[[], Iterator[str]] = NO_LEADS,
 ) -> Composition:
     """Lay out both contexts.
 
-    Sentences are shuffled, gold ones first among themselves (the clean context), then all
-    together: the gold order of the clean context is kept inside the adversarial one.
+    Sentences are shuffled within their themes, gold ones first among themselves (the clean
+    context), then all together: the gold order of the clean context is kept inside the
+    adversarial one.
 
     Args:
         gold: the rows in scope, in the order of the gold table.
@@ -112,6 +138,8 @@ def compose(
         rng: the only source of chance.
         paragraph: sentences a paragraph, with a blank line between two; 0 writes one
             paragraph, 1 one sentence a line.
+        apart: no paragraph has sentences of both kinds.
+        leads: gives what stands before the sentences of each paragraph of a context, or "".
     """
     numbered = [
         (row, stated_row, sentence)
@@ -120,17 +148,26 @@ def compose(
         for sentence in stated_row.sentences
     ]
     first_distractor = sum(len(row.sentences) for row in gold)
-    gold_order = list(range(first_distractor))
-    rng.shuffle(gold_order)
-    # A shuffled pattern of gold (True) and distractor places disperses the gold sentences.
-    places = [True] * first_distractor + [False] * (len(numbered) - first_distractor)
-    rng.shuffle(places)
-    other_order = list(range(first_distractor, len(numbered)))
-    rng.shuffle(other_order)
-    gold_next, other_next = iter(gold_order), iter(other_order)
-    order = [next(gold_next) if is_gold else next(other_next) for is_gold in places]
-    clean, clean_starts = _lay_out([(n, numbered[n][2]) for n in gold_order], paragraph)
-    adversarial, starts = _lay_out([(n, numbered[n][2]) for n in order], paragraph)
+    themes: dict[int, tuple[list[int], list[int]]] = {}
+    for n, (_, _, sentence) in enumerate(numbered):
+        themes.setdefault(sentence.theme, ([], []))[n >= first_distractor].append(n)
+    size = paragraph or len(numbered)
+    step = size if apart else 1
+    clean_paragraphs, paragraphs = list[Sequence[int]](), list[Sequence[int]]()
+    for _, (gold_order, other_order) in sorted(themes.items()):
+        rng.shuffle(gold_order)
+        # A shuffled pattern of gold (True) and distractor places disperses the gold sentences.
+        places = [True] * len(_cut(gold_order, step)) + [False] * len(_cut(other_order, step))
+        rng.shuffle(places)
+        rng.shuffle(other_order)
+        next_of = {True: iter(_cut(gold_order, step)), False: iter(_cut(other_order, step))}
+        order = [next(next_of[is_gold]) for is_gold in places]
+        clean_paragraphs += _cut(gold_order, size)
+        paragraphs += order if apart else _cut([n for piece in order for n in piece], size)
+    sentences = [sentence for _, _, sentence in numbered]
+    border = "\n" if paragraph == 1 else "\n\n"
+    clean, clean_starts = _lay_out(clean_paragraphs, sentences, border, leads())
+    adversarial, starts = _lay_out(paragraphs, sentences, border, leads())
     facts: list[Fact] = []
     # tuple.__new__ skips the keyword handling of named tuples: a third of the time of compose.
     new = tuple.__new__

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.columns import MAX_ROWS, clean_cell, is_name
 from tablemend.datasets.tablehallu.invented_names import GIVEN
+from tablemend.datasets.tablehallu.letter_case import is_small, with_capital
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, Source
 from tablemend.datasets.tablehallu.topics import more_names
@@ -128,6 +129,8 @@ class Donors:
         table = self._source.read(place).table
         cells = dict.fromkeys(clean_cell(row[key]) for row in table.rows[:MAX_ROWS])
         names = [name for name in cells if name is not None and is_name(name)]
+        if is_small(table.rows[:MAX_ROWS]):
+            names = list(map(with_capital, names))
         rng.shuffle(names)
         return names
 

@@ -115,7 +115,7 @@ def _draw_columns(
         raise Rejected("too few filled columns in scope")
     wanted = {*typed.telling, sort} - {typed.key}
     for bound in scope.bounds:
-        if rng.random() < 0.7 and len(wanted) < width - 2:
+        if rng.random() < 0.7 and len(wanted) < width - 2 and bound.column != typed.key:
             wanted.add(bound.column)
     # A column with one value for all gold rows asks little; the scope's own may be one.
     others = [
@@ -127,7 +127,7 @@ def _draw_columns(
     if missing < 0:
         raise Rejected("too many columns that tell rows apart")
     if missing > len(others):
-        wanted.update(bound.column for bound in scope.bounds)
+        wanted.update(bound.column for bound in scope.bounds if bound.column != typed.key)
         missing = max(0, min(width - 1 - len(wanted), len(others)))
     wanted.update(rng.sample(others, min(missing, len(others))))
     if len(wanted) + 1 < shape.min_columns:

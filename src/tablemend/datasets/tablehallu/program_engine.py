@@ -20,9 +20,9 @@ from tablemend.datasets.tablehallu.compose import StatedRow, compose
 from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors, no_texts
 from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
-from tablemend.datasets.tablehallu.query import write_query
+from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.scope import Scopes
-from tablemend.datasets.tablehallu.sentences import Speaker
+from tablemend.datasets.tablehallu.sentences import Speaker, leads
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import (
     Place,
@@ -39,8 +39,12 @@ from tablemend.values.qwen_tokens import count_tokens
 
 ENGINE = "program/5"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
+LENGTHS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
-SENTENCES_A_PARAGRAPH = 6
+PASSAGES_A_PARAGRAPH = (3, 5)
+"""Of whole rows, and of parts of rows."""
+LEAD = 80
+"""Characters of the line that opens a context, about."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 12
 OPEN_TABLES = 512
@@ -64,6 +68,7 @@ class OpenTable:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
         self.rows = Rows(self.typed, settings.seed, names, texts)
         self.speaker = Speaker(self.typed, self.rows.repeated)
+        self.subject = subject_of(self.typed, read.subject, self.speaker)
 
 
 class Maker(Protocol):
@@ -165,19 +170,27 @@ class Engine:
     def _draw(self, table: OpenTable, difficulty: Difficulty, rng: Random) -> Example:
         settings, read, typed = self._settings, table.read, table.typed
         kernel = draw_kernel(typed, table.scopes, settings.shape, rng)
-        gold = _state_gold(table, kernel, rng)
+        themes = table.speaker.themes(kernel.stated(), rng)
+        gold = _state_gold(table, kernel, themes, rng)
         most, invent = settings.max_tokens, settings.distractors == "extended"
         # In vain, as made-up rows always fill the length; real ones may run out before it.
-        if most is not None and invent and _count_rows(gold) * EXPANSION[difficulty] > most:
+        if most is not None and invent and _count_rows(gold) * LENGTHS[difficulty] > most:
             raise Rejected(TOO_LONG)
-        room = sum(map(_length, gold)) * (EXPANSION[difficulty] - 1)
-        distractors, self.rows = _state_distractors(table, kernel, room, invent, rng)
+        room = (LEAD + sum(map(_length, gold))) * (LENGTHS[difficulty] - 1)
+        distractors, self.rows = _state_distractors(table, kernel, themes, room, invent, rng)
         if not distractors:
             raise Rejected("no row out of scope")
-        composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
+        query, subject, constraints = write_query(typed, kernel, table.subject, table.speaker, rng)
+        composition = compose(
+            gold,
+            distractors,
+            rng,
+            paragraph=PASSAGES_A_PARAGRAPH[len(themes) > 1],
+            apart=settings.distractor_paragraphs == "own",
+            leads=lambda: leads(*subject, rng),
+        )
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)
-        query, constraints = write_query(typed, kernel, read.subject, rng)
         return Example(
             topic=read.topic,
             category=read.category,
@@ -215,12 +228,16 @@ def _gold_table(table: OpenTable, kernel: Kernel) -> Table:
     return Table(columns, rows, table.read.topic)
 
 
-def _state_gold(table: OpenTable, kernel: Kernel, rng: Random) -> list[StatedRow]:
-    stated = kernel.stated()
+def _state_gold(
+    table: OpenTable, kernel: Kernel, themes: list[list[int]], rng: Random
+) -> list[StatedRow]:
     return [
         table.speaker.state(
             table.typed.table.rows[row],
-            [column for column in stated if (row, column) not in kernel.blanks],
+            [
+                [column for column in theme if (row, column) not in kernel.blanks]
+                for theme in themes
+            ],
             None,
             rng,
         )
@@ -239,7 +256,12 @@ def _length(row: StatedRow) -> int:
 
 
 def _state_distractors(
-    table: OpenTable, kernel: Kernel, room: int, invent: bool, rng: Random
+    table: OpenTable,
+    kernel: Kernel,
+    themes: list[list[int]],
+    room: int,
+    invent: bool,
+    rng: Random,
 ) -> tuple[list[StatedRow], Counter[str]]:
     """The rows around the gold rows, and how many of them are made up."""
     typed, rows = table.typed, table.rows
@@ -264,9 +286,9 @@ def _state_distractors(
                     cells = rows.with_other_text(cells, column, used, rng)
         name = cells[typed.key]
         secret = hidden[name] if name in hidden else rng.choice(holes)
-        columns = [c for c in stated if c not in secret]
+        told = [[c for c in theme if c not in secret] for theme in themes]
         # The row that no room is left for is stated all the same: what is drawn then stays.
-        row_in_words = table.speaker.state(cells, columns, violates, rng)
+        row_in_words = table.speaker.state(cells, told, violates, rng)
         if room <= 0:
             break
         room -= _length(row_in_words)

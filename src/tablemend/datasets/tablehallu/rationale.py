@@ -78,7 +78,7 @@ def rationale(example: Example, context: ContextKind = "adversarial") -> str:
     key = _key_column(evidence)
     for facts in _rows(evidence, context):
         kept = facts[0].violates is None
-        step = _keep(example, key, facts, words) if kept else _drop(example, facts, words)
+        step = _keep(example, key, facts, words) if kept else _drop(evidence, facts, words)
         lines.append(f"- {facts[0].entity}: {step}.")
     lines.append(_sorted(example, evidence, words))
     text = "\n".join(lines)
@@ -110,11 +110,20 @@ def _asked(example: Example, words: Wording) -> str:
 def say(condition: Condition) -> str:
     """A condition in words."""
     column, low, high = condition.column, condition.low, condition.high
+    if condition.top or condition.excluded:
+        return f"{column} is {_special(condition)}"
     if condition.values:
         return f"{column} is {' or '.join(condition.values)}"
     if low is not None and high is not None:
         return f"{column} is {low}" if low == high else f"{column} from {low} to {high}"
     return f"{column} at most {high}" if low is None else f"{column} at least {low}"
+
+
+def _special(condition: Condition) -> str:
+    """A superlative or an exclusion in words."""
+    if condition.excluded:
+        return f"another than {' or '.join(condition.excluded)}"
+    return f"among the {abs(condition.top)} {'highest' if condition.top > 0 else 'lowest'}"
 
 
 def _keep(example: Example, key: str, facts: Sequence[Fact], words: Wording) -> str:
@@ -138,18 +147,21 @@ def _key_column(evidence: Evidence) -> str:
     return next(column for column in table.columns if table.column(column) == names)
 
 
-def _drop(example: Example, facts: Sequence[Fact], words: Wording) -> str:
+def _drop(evidence: Evidence, facts: Sequence[Fact], words: Wording) -> str:
     """The condition that the row breaks, the value that breaks it, and where it lies."""
     values = {fact.column: fact.value for fact in facts}
-    for condition in example.constraints.conditions:
+    conditions = evidence.example.constraints.conditions
+    for condition, checked in zip(conditions, evidence.conditions, strict=True):
         column, value = condition.column, values[condition.column]
-        if column == facts[0].violates and not meets(value, condition):
+        if column == facts[0].violates and not meets(value, checked):
             return f"{column} {value} is {_miss(value, condition)}, {words.drop}"
     raise NoRationale("distractor breaks another condition than recorded")
 
 
 def _miss(value: str, condition: Condition) -> str:
     low, high = condition.low, condition.high
+    if condition.top or condition.excluded:
+        return f"not {_special(condition)}"
     if condition.values:
         return f"not {' or '.join(condition.values)}"
     if low == high:

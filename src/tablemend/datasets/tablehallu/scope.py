@@ -1,21 +1,33 @@
-"""Which rows a query is about: one or two conditions that 3 to 8 rows of a table meet."""
+"""Which rows a query is about: one or two conditions that a few rows of a table meet."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from itertools import combinations
 from math import ceil, floor, log10
 from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.columns import ORDERED, Kind, TypedTable
+from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
 from tablemend.tables.table import Cell
 
+SUPERLATIVES = 0.1
+LISTS = 0.08
+PAIRS = 0.35
+"""Shares of the scopes with the highest values, names, and two conditions, where there are any."""
+EXCLUSIONS = 0.25
+"""Share of "any but this" among the categories of two conditions."""
+MOST_TOP = 12
+OPEN_NUMBERS, OPEN_TIMES = 0.7, 0.3
+"""Shares of the ranges that "at least" or "at most" can say, at least."""
+_NO_AMOUNTS = frozenset(WORDS["no_amounts"])
 _JOINT = re.compile(r",| or | and |/")
 Row = tuple[Cell, ...]
 Orders = tuple[float | None, ...]
@@ -29,7 +41,8 @@ class Bound:
         column: index of the column it reads.
         kind: what the column holds.
         condition: the same for the record.
-        low, high: inclusive ends on the sortable values; ``None`` is open.
+        low, high: inclusive ends on the sortable values; ``None`` is open. Those of a superlative
+            are the last value in scope.
         values: the admitted categories; empty for a range.
         spread: distance between the column's ends, to compare near misses by.
     """
@@ -76,6 +89,10 @@ class Window(NamedTuple):
         """Rows inside."""
         return sum(len(rows) for _, rows in self.groups[self.first : self.last + 1])
 
+    def is_open(self) -> bool:
+        """Whether "at least" or "at most" can say it."""
+        return not self.first or self.last == len(self.groups) - 1
+
 
 class Scopes:
     """The scopes of one table, for any size of gold table within ``low`` to ``high`` rows.
@@ -99,29 +116,94 @@ class Scopes:
         ]
         self._groups = {index: self._group(index) for index in self._categories}
         self._categories = [index for index in self._categories if self._groups[index]]
-        self._windows = {
-            index: windows
-            for index in self._ordered
-            if (windows := self._range_windows(index, self._all_rows))
+        rows = typed.table.rows
+        # Where some values are left out, "not this one" would leave open what holds for them.
+        self._complete = {
+            index
+            for index, groups in self._groups.items()
+            if all(row[index] is None or row[index] in groups for row in rows)
         }
-        self._choices = {
-            index: choices for index in self._categories if (choices := self._category_sets(index))
-        }
+        self._names = self._group(typed.key)
+        self._is_panel = any(len(rows) > 1 for rows in self._names.values())
+        # What takes time is worked out when it is drawn: many tables are asked but once.
+        self._windows = cache(lambda index: self._range_windows(index, self._all_rows))
+        self._choices = cache(self._category_sets)
+        self._tops = cache(lambda: [top for index in self._ordered for top in self._ends(index)])
 
     def __bool__(self) -> bool:
-        return bool(self._windows or self._choices)
+        return any(map(self._windows, self._ordered)) or any(map(self._choices, self._categories))
 
     def draw(self, rng: Random) -> Scope:
-        """A scope at random: two conditions in about a third of the cases where possible."""
-        if rng.random() < 0.35 and (scope := self._draw_pair(rng)):
+        """A scope at random: mostly a range, a category or two of them."""
+        kind = rng.random()
+        if kind < SUPERLATIVES and not self._is_panel and (tops := self._tops()):
+            return self._top_scope(*rng.choice(tops))
+        if SUPERLATIVES <= kind < SUPERLATIVES + LISTS and (scope := self._draw_names(rng)):
             return scope
-        columns = [*self._windows, *self._choices]
-        index = columns[rng.randrange(len(columns))]
-        if index in self._windows:
-            return self._range_scope(index, self._windows[index], rng)
-        values = rng.choice(self._choices[index])
-        rows = sorted(row for value in values for row in self._groups[index][value])
-        return Scope((self._category_bound(index, values),), tuple(rows))
+        if rng.random() < PAIRS and (scope := self._draw_pair(rng)):
+            return scope
+        columns = [*self._ordered, *self._categories]
+        weights = list(map(self._interest, columns))
+        while True:  # some column has a scope
+            index = rng.choices(columns, weights)[0]
+            if index in self._groups and (choices := self._choices(index)):
+                return self._category_scope(index, *rng.choice(choices))
+            if index not in self._groups and (windows := self._windows(index)):
+                return self._range_scope(index, windows, rng)
+
+    def _interest(self, index: int) -> float:
+        """How likely somebody asks for a range of this column."""
+        column = self._typed.columns[index]
+        if column.kind == "number":
+            return 0.3 if column.serial or self._is_ordinal(index) else 1.0
+        return 3.0
+
+    def _is_ordinal(self, index: int) -> bool:
+        """Whether its numbers say which one, not how much."""
+        words = self._typed.columns[index].name.lower().split()
+        return not words[-1][0].isalpha() or words[-1] in _NO_AMOUNTS
+
+    def _ends(self, column: int) -> Iterator[tuple[int, int, list[int]]]:
+        """Column, count and rows of every superlative without a tie; lowest ones are negative."""
+        if self._is_ordinal(column) or self._typed.columns[column].serial:
+            return
+        orders = self._typed.orders[column]
+        rows = [row for row in self._all_rows if orders[row] is not None]
+        for sign in (1, -1):
+            rows.sort(key=lambda row: -sign * (orders[row] or 0.0))
+            for count in range(self._low, min(self._high, MOST_TOP, len(rows) - 2) + 1):
+                if orders[rows[count - 1]] != orders[rows[count]]:
+                    yield column, sign * count, rows[:count]
+
+    def _top_scope(self, column: int, top: int, rows: list[int]) -> Scope:
+        typed = self._typed.columns[column]
+        values = [value for row in rows if (value := self._typed.orders[column][row]) is not None]
+        low, high = (min(values), None) if top > 0 else (None, max(values))
+        every = [value for value in self._typed.orders[column] if value is not None]
+        spread = max(max(every) - min(every), 1e-9)
+        bound = Bound(column, typed.kind, Condition(typed.name, top=top), low, high, spread=spread)
+        return Scope((bound,), tuple(sorted(rows)))
+
+    def _draw_names(self, rng: Random) -> Scope | None:
+        """Some entities by name."""
+        names = [name for name in self._names if not _JOINT.search(name)]
+        rng.shuffle(names)
+        wanted, rows = list[str](), list[int]()
+        target = rng.randint(self._low, self._high)
+        for name in names:
+            if len(rows) < target and len(rows) + len(self._names[name]) <= self._high:
+                wanted.append(name)
+                rows += self._names[name]
+        if not self._low <= len(rows) < len(self._all_rows) - 1 or len(wanted) < 2:
+            return None
+        return Scope((self._category_bound(self._typed.key, tuple(wanted)),), tuple(sorted(rows)))
+
+    def _category_scope(self, column: int, values: tuple[str, ...], excluded: bool) -> Scope:
+        groups = self._groups[column]
+        rows = [
+            row for v, members in groups.items() if (v in values) != excluded for row in members
+        ]
+        return Scope((self._category_bound(column, values, excluded),), tuple(sorted(rows)))
 
     def _draw_pair(self, rng: Random) -> Scope | None:
         """A category or a range, and a range inside it; both must leave a row out."""
@@ -133,10 +215,9 @@ class Scopes:
             if first == second:
                 continue
             if first in self._groups:
-                value = rng.choice(list(self._groups[first]))
-                outer = Scope(
-                    (self._category_bound(first, (value,)),), tuple(self._groups[first][value])
-                )
+                values = (rng.choice(list(self._groups[first])),)
+                excluded = rng.random() < EXCLUSIONS and first in self._complete
+                outer = self._category_scope(first, values, excluded)
             else:
                 wide = self._range_windows(first, self._all_rows, self._low + 1, 1 << 30)
                 if not wide:
@@ -176,19 +257,24 @@ class Scopes:
             if folded[value.casefold()] == 1 and '"' not in value
         }
 
-    def _category_sets(self, column: int) -> list[tuple[str, ...]]:
-        """One, two or three values that together have a fitting number of rows."""
+    def _category_sets(self, column: int) -> list[tuple[tuple[str, ...], bool]]:
+        """One to three values that have a fitting number of rows, or all but one or two."""
         groups = self._groups[column]
         total = sum(map(len, groups.values()))
         small = sorted(value for value, rows in groups.items() if len(rows) <= self._high)[:24]
-        found: list[tuple[str, ...]] = []
+        found: list[tuple[tuple[str, ...], bool]] = []
+        if column in self._complete and total <= 4 * self._high:
+            for values in (*combinations(groups, 1), *combinations(groups, 2)):
+                count = total - sum(len(groups[value]) for value in values)
+                if self._low <= count <= self._high and total - count > 2:
+                    found.append((values, True))
         for size in (1, 2, 3):
             if size == 2:  # a listing must not be ambiguous
                 small = [value for value in small if not _JOINT.search(value)]
             for values in combinations(small, size):
                 count = sum(len(groups[value]) for value in values)
                 if self._low <= count <= self._high and count < total:
-                    found.append(values)
+                    found.append((values, False))
             if len(found) >= 40:
                 break
         return found
@@ -221,14 +307,16 @@ class Scopes:
         windows: list[Window],
         rng: Random,
     ) -> Scope:
+        kind = self._typed.columns[column].kind
+        if rng.random() < (OPEN_NUMBERS if kind == "number" else OPEN_TIMES):
+            windows = [window for window in windows if window.is_open()] or windows
         # The larger of two at random: small windows are by far the most.
         drawn = (windows[int(rng.random() * len(windows))] for _ in range(2))
         groups, start, stop = max(drawn, key=Window.count_rows)
-        open_low = start == 0 and rng.random() < 0.6
-        open_high = stop == len(groups) - 1 and not open_low and rng.random() < 0.6
+        open_low = start == 0 and rng.random() < 0.8
+        open_high = stop == len(groups) - 1 and not open_low and rng.random() < 0.8
         before = groups[start - 1][0] if start else None
         after = groups[stop + 1][0] if stop + 1 < len(groups) else None
-        kind = self._typed.columns[column].kind
         low = None if open_low else _low_bound(groups[start][0], before, kind)
         high = None if open_high else _high_bound(groups[stop][0], after, kind)
         bound = Bound(
@@ -246,10 +334,15 @@ class Scopes:
         rows = sorted(row for _, members in groups[start : stop + 1] for row in members)
         return Scope((bound,), tuple(rows))
 
-    def _category_bound(self, column: int, values: tuple[str, ...]) -> Bound:
-        column_record = self._typed.columns[column]
-        condition = Condition(column_record.name, values=values)
-        return Bound(column, "category", condition, values=frozenset(values))
+    def _category_bound(
+        self, column: int, values: tuple[str, ...], excluded: bool = False
+    ) -> Bound:
+        name = self._typed.columns[column].name
+        if not excluded:
+            condition = Condition(name, values=values)
+            return Bound(column, "category", condition, values=frozenset(values))
+        others = frozenset(self._groups[column]).difference(values)
+        return Bound(column, "category", Condition(name, excluded=values), values=others)
 
 
 def _written(value: float, kind: Kind) -> str:

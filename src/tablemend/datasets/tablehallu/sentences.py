@@ -1,12 +1,14 @@
-"""How a row is put into words: each cell once, verbatim, every sentence naming its entity.
+"""How a row is put into words: each cell once, verbatim, in passages that name their entity.
 
-The patterns and the lists of words are in ``sentences.yaml``.
+A passage is one to four sentences; the first names the entity, the others refer back to it. The
+patterns and the lists of words are in ``sentences.yaml``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -15,29 +17,67 @@ import yaml
 
 from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
+from tablemend.datasets.tablehallu.donors import shape_of
 from tablemend.datasets.tablehallu.scope import Row
-from tablemend.programs.nouns import EVENTS, is_plural, label_of, with_article
+from tablemend.programs.nouns import WORDS as NOUNS
+from tablemend.programs.nouns import (
+    is_counted_label,
+    is_plural_label,
+    noun_of,
+    plural_of,
+    spoken,
+    takes_article,
+    with_article,
+)
+from tablemend.tables.table import Cell
+from tablemend.values.places import singular
 
-_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-SINGLE: dict[str, list[str]] = _DATA["single"]
-"""Style of a column -> sentences with one fact."""
-CLAUSES: dict[str, list[str]] = _DATA["clauses"]
-"""Style of a column -> the part of a sentence about one fact among several."""
-FRAMES: dict[int | str, list[str]] = _DATA["frames"]
-"""Number of facts, or ``record`` -> sentences around the clauses."""
-
-_PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
-_COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
-_SIZES = (1, 1, 2, 2, 2, 3, 3)  # facts a sentence
+WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 
 
-class Pattern(NamedTuple):
-    """Literal text around the entity and around the item (value or listing), in order."""
+def _by_label(section: str) -> dict[str, Any]:
+    """Every label of a section whose keys list several."""
+    return {label: said for labels, said in WORDS[section].items() for label in labels.split("|")}
 
-    before: str
-    between: str
-    after: str
-    entity_first: bool
+
+EVENTS: dict[str, str] = _by_label("events")
+"""Label of a column of years or dates -> what happened then."""
+_STATES: dict[str, str] = _by_label("states")
+_SUBJECTS: dict[str, list[str]] = _by_label("subjects")
+_DEEDS = _by_label("deeds") | _STATES
+ORDINALS = frozenset(WORDS["ordinals"].split())
+"""Last words of labels of numbers that say which one, not how much."""
+SCALES = frozenset(WORDS["scales"].values())
+"""What is said of a header's unit that only scales."""
+PLACES = {label: how for how, said in WORDS["places"].items() for label in said.split()}
+"""Labels of places -> the preposition before their values."""
+_COMMON = frozenset(WORDS["common"].split()).union(
+    NOUNS["common"], NOUNS["also_common"], NOUNS["joining"]
+)
+_PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld) (?:by|in|at|on|from|as|for)")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
+_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
+_PLAIN = re.compile(r"[^\W\d_][\w' -]*")
+_COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
+_SLOT = re.compile(r"\{(\w+)\}")
+_PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
+    0: ((0,),),
+    1: ((1,),),
+    2: ((2,), (2,), (1, 1)),
+    3: ((3,), (2, 1), (1, 2)),
+    4: ((2, 2), (3, 1), (4,), (2, 2)),
+    5: ((3, 2), (2, 3), (2, 2, 1)),
+    6: ((3, 3), (2, 2, 2), (4, 2), (2, 4)),
+    7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
+}
+"""Number of facts of a passage -> how many each of its sentences may join."""
+LEADS_A_PARAGRAPH = 0.25
+_LEADS: dict[str, list[str]] = WORDS["leads"]
+_WHERE = ("at ", "@", "vs")
+_PARTICIPLES = NOUNS["participles"] | NOUNS["events"]
+_WORDS_KINDS = ("category", "name", "text")
+new = tuple.__new__  # skips the keyword handling of named tuples
 
 
 class Clause(NamedTuple):
@@ -47,32 +87,195 @@ class Clause(NamedTuple):
     after: str
 
 
+class Label(NamedTuple):
+    """What a sentence calls a column, and what it says around its values.
+
+    Attributes:
+        name: of the column, without its unit.
+        before, after: the unit of the header; empty where the values have their own.
+        is_plain: letters alone, so that it can be used as a noun.
+    """
+
+    name: str
+    before: str
+    after: str
+    is_plain: bool
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether "are" follows."""
+        return self.is_plain and is_plural_label(self.name)
+
+
+Told = tuple[int, Clause]
+"""A column and what is said around its value."""
+
+
 class Wording(NamedTuple):
-    """All ways to speak of one column's value."""
+    """All ways to speak of one column's value.
 
-    single: list[Pattern]
-    clauses: list[Clause]
+    Attributes:
+        nouns: after "has".
+        one: the same for the value 1.
+        deeds: after "was"; often none.
+        lasts: "is" stands before the deed.
+        always: the deed is all that can be said.
+        homes: right behind the name; often none.
+        part: after "its", in the present and in the past tense.
+        whole, verb: the same in two pieces: "of" and the name stand between them.
+    """
+
+    nouns: tuple[Clause, ...]
+    one: tuple[Clause, ...]
+    deeds: tuple[Clause, ...]
+    lasts: bool
+    always: bool
+    homes: tuple[Clause, ...]
+    part: tuple[Clause, Clause]
+    whole: str
+    verb: tuple[Clause, Clause]
 
 
-def _pattern(text: str, item: str) -> Pattern:
-    entity_at, item_at = text.index("{e}"), text.index(item)
-    first, second = sorted((entity_at, item_at))
-    return Pattern(text[:first], text[first + 3 : second], text[second + 3 :], entity_at < item_at)
+def labels_of(columns: Sequence[Column]) -> list[Label]:
+    """What the columns of a table are called; an abbreviation is written out if that is clear."""
+    taken = {column.name.lower() for column in columns}
+    return [_label(column.name, any(column.unit), frozenset(taken)) for column in columns]
 
 
-def _wording(style: str, label: str, preposition: str = "in") -> Wording:
-    def named(text: str) -> str:
-        text = text.replace("{c}", label).replace("{a}", with_article(label))
-        return text.replace("{p}", preposition)
+@lru_cache(maxsize=1 << 12)
+def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
+    before = after = ""
+    name = header
+    if match := _BRACKETS.fullmatch(header):
+        unit = _say_unit(match[2])
+        if unit is not None:
+            name = match[1]
+            before, after = ("", "") if has_unit else unit
+    written_out = WORDS["labels"].get(name.lower())
+    if written_out and written_out not in taken:
+        name = written_out
+    elif name.lower() in EVENTS or name.lower() in _DEEDS:
+        name = name.lower()
+    else:
+        name = _spoken(name)
+    return Label(name, before, after, bool(_PLAIN.fullmatch(name)) and len(name) > 2)
 
-    clauses = (named(text).split("{v}") for text in CLAUSES[style])
-    return Wording(
-        [_pattern(named(text), "{v}") for text in SINGLE[style]],
-        [Clause(before, after) for before, after in clauses],
+
+def _spoken(header: str) -> str:
+    """The header with its common words in small letters."""
+    said = spoken(header)
+    if said != header or header.islower():
+        return said
+    return " ".join(word.lower() if word.lower() in _COMMON else word for word in said.split())
+
+
+def _say_unit(text: str) -> tuple[str, str] | None:
+    """What stands before and behind a value with the unit of a header; ``None`` if unknown."""
+    if _YEAR.fullmatch(text):
+        return "", f" in {text}"
+    folded = text.lower().removeprefix("in ")
+    if folded in WORDS["units"]:
+        return "", WORDS["units"][folded]
+    words = folded.split()
+    scales = [WORDS["scales"][word] for word in words if word in WORDS["scales"]]
+    money = [word for word in words if word in WORDS["currencies"]]
+    if len(scales) + len(money) < len(words) or len(scales) > 1 or len(money) > 1:
+        return None
+    scale = "".join(scales)
+    if not money:
+        return "", scale
+    return (
+        (money[0].upper(), scale)
+        if "$" in money[0] or len(money[0]) == 1
+        else ("", f"{scale} {money[0].upper()}")
     )
 
 
-_FRAMES = {size: [_pattern(text, "{l}") for text in texts] for size, texts in FRAMES.items()}
+@lru_cache(maxsize=1 << 12)
+def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
+    name, before, after = label.name, label.before, label.after
+    folded, has_unit = name.lower(), bool(label.before or label.after)
+    whole, are, one, homes = name, label.is_plural, None, list[str]()
+    deeds = [_DEEDS[folded]] if kind in _WORDS_KINDS and folded in _DEEDS else []
+    if kind in ("year", "date") and folded in EVENTS:
+        deeds = [f"{EVENTS[folded]} {'in' if kind == 'year' else 'on'} {{v}}"]
+    elif not deeds and kind != "number" and _PASSIVE.fullmatch(folded):
+        deeds = [f"{folded} {{v}}"]
+    if its == "their":
+        deeds = [deed for deed in deeds if deed.split()[0] in WORDS["personal"]]
+    if its == "their" and folded in WORDS["homes"]:
+        homes = [" of {v}", " ({v})"]
+    if kind != "number" and label.is_plain:
+        nouns = [f"{{v}} as {its} {name}"] * 2
+        nouns += [] if echoes or deeds else [f"the {name} {{v}}"]
+    elif _YEAR.fullmatch(name):
+        nouns, whole = [f"{before}{{v}}{after} in {name}"], f"entry for {name}"
+    elif not label.is_plain:
+        nouns = [f"{before}{{v}}{after} {'for' if kind == 'number' else 'under'} {name}"]
+        whole = f"{'figure for' if kind == 'number' else 'entry under'} {name}"
+    elif folded.split()[-1] in ORDINALS and not has_unit:
+        nouns = [f"{name} {{v}}"]
+    elif folded in WORDS["medals"]:
+        nouns, one = [f"{{v}} {name} medals"], [f"{{v}} {name} medal"]
+        whole = f"number of {name} medals"
+    elif is_counted_label(name) and not before and (not after or after in SCALES):
+        nouns, one = [f"{{v}}{after} {name}"], [f"{{v}}{after} {_singular(name)}"]
+        whole, are = f"number of {name}", False
+    else:
+        said = with_article(name) if takes_article(name) else name
+        nouns = [f"{said} of {before}{{v}}{after}"]
+    verb = [f" {is_} {before}{{v}}{after}" for is_ in (("are", "were") if are else ("is", "was"))]
+    present, past = _clauses([whole + said for said in verb])
+    return Wording(
+        nouns=_clauses(nouns),
+        one=_clauses(one or nouns),
+        deeds=_clauses(deeds),
+        lasts=folded in _STATES,
+        always=folded.split()[0] in _PARTICIPLES or bool(_PASSIVE.fullmatch(folded)),
+        homes=_clauses(homes),
+        part=(present, past),
+        whole=whole,
+        verb=_clauses([said.removeprefix(" ") for said in verb]),  # type: ignore[arg-type]
+    )
+
+
+def _singular(label: str) -> str:
+    """``final appearance`` of ``final appearances``."""
+    words = label.split()
+    place = next((n for n in range(len(words) - 1, -1, -1) if words[n].endswith("s")), -1)
+    word = words[place]
+    words[place] = f"{word[:-3]}y" if word.endswith("ies") else singular(word)
+    return " ".join(words)
+
+
+def _clauses(texts: Sequence[str]) -> tuple[Clause, ...]:
+    return tuple(Clause(*text.split("{v}")) for text in texts)
+
+
+Frame = tuple[tuple[str, str], ...]
+"""A pattern of a sentence, cut into pairs of literal text and the slot behind it."""
+
+
+@lru_cache(maxsize=512)
+def _frames(section: str, words: tuple[tuple[str, str], ...]) -> Mapping[str, tuple[Frame, ...]]:
+    """The patterns of a section, by what they tell, with some words in their slots."""
+    known = dict(words)
+
+    def cut(text: str) -> Frame:
+        parts = _SLOT.split(_SLOT.sub(lambda match: known.get(match[1], match[0]), text))
+        return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
+
+    return {key: tuple(map(cut, texts)) for key, texts in WORDS[section].items()}
+
+
+def _words(
+    past: bool, lasts: bool, several: bool = False, **others: str
+) -> tuple[tuple[str, str], ...]:
+    """Verbs that fit the subject and the tense, and other words of a pattern."""
+    is_ = ("were" if several else "was") if past else ("are" if several else "is")
+    was = is_ if lasts else "were" if several else "was"
+    has = "had" if past else "have" if several else "has"
+    return (("has", has), ("is", is_), ("was", was), *others.items())
 
 
 class Speaker:
@@ -81,100 +284,241 @@ class Speaker:
     Args:
         typed: the table.
         repeated: entities with several rows.
+
+    Attributes:
+        rows: what a query calls the rows: a plural.
+        before_names: what joins names to that, "against" of matches; mostly empty.
+        is_of_persons: the entities are persons.
+        labels: what the columns are called.
     """
 
     def __init__(self, typed: TypedTable, repeated: Container[str]) -> None:
+        columns, key = typed.columns, typed.key
         self._names = typed.table.columns
-        self._key = typed.key
-        self._repeated = repeated
-        self._wordings = [_wordings_of(column) for column in typed.columns]
+        self._key = key
+        self._is_panel = any((row[key] or "") in repeated for row in typed.table.rows)
+        header = columns[key].name
+        names = [row[key] or "" for row in typed.table.rows]
+        phrase, noun, self.rows = _SUBJECTS.get(header.lower()) or ("{e}", _noun(header), "")
+        is_a_person = noun.rpartition(" ")[2] in NOUNS["persons"] or not noun
+        self.is_of_persons = is_a_person and shape_of(header.lower(), names) == "persons"
+        if not self.rows:
+            plural = noun if noun in WORDS["same"] else plural_of(noun)
+            self.rows = plural if noun else ("entries", "people")[self.is_of_persons]
+        self._before, self._after = phrase.split("{e}")
+        self.before_names = self._before.partition(f"{noun} ")[2].removesuffix("the ").strip()
+        self.labels = labels_of(columns)
+        self._its = its = "their" if self.is_of_persons else "its"
+        self._and_its = f" and {its} "
+        self._is_number = [column.kind == "number" for column in columns]
+        self._wordings = [
+            _wording(label, column.kind, its, _echoes(label.name, cells))
+            for label, column, cells in zip(
+                self.labels, columns, zip(*typed.table.rows, strict=True), strict=True
+            )
+        ]
+        tellers = (*typed.telling, *range(len(columns)))
+        found = (self._time_of(typed, index) for index in tellers)
+        self._time = next(filter(None, found), None)
+        pronouns = [f"the {noun}"] if noun else []
+        pronouns += ["they"] if self.is_of_persons and not noun else []
+        pronouns += [] if self.is_of_persons else ["it", "it"]
+        which = "who" if self.is_of_persons else "which"
+        # By tense (present, past), then by the verb before deeds ("was built", "is owned").
+        self._first: list[list[Mapping[str, tuple[Frame, ...]]]] = []
+        self._later: list[list[Mapping[str, tuple[Frame, ...]]]] = []
+        for past in (False, True):
+            self._first.append(
+                [_frames("first", _words(past, lasts, which=which)) for lasts in (False, True)]
+            )
+            self._later.append([self._frames_of(pronouns, past, lasts) for lasts in (False, True)])
+
+    def _frames_of(
+        self, pronouns: Sequence[str], past: bool, lasts: bool
+    ) -> Mapping[str, tuple[Frame, ...]]:
+        found: dict[str, tuple[Frame, ...]] = {}
+        for pronoun in pronouns:
+            its = capital(self._its)
+            words = _words(past, lasts, pronoun == "they", It=capital(pronoun), it=pronoun, Its=its)
+            for what, frames in _frames("later", words).items():
+                found[what] = found.get(what, ()) + frames
+        return found
+
+    def _time_of(self, typed: TypedTable, index: int) -> Told | None:
+        """The column whose value opens a sentence, and what is said around it."""
+        column, label = typed.columns[index], self.labels[index].name
+        is_year = column.kind == "year" and label.endswith(" year") and label not in EVENTS
+        said = WORDS["times"].get(label.lower(), WORDS["times"]["* year"] if is_year else None)
+        if said is None or index == self._key or not column.usable:
+            return None
+        cells = [row[index] or "" for row in typed.table.rows]
+        if said.startswith("On ") and not all(not cell or _DAY.search(cell) for cell in cells):
+            said = said.replace("On ", "In ")
+        return index, _clauses([said.replace("{c}", label)])[0]
+
+    def themes(self, columns: Sequence[int], rng: Random) -> list[list[int]]:
+        """The columns that are told together: all, or words before numbers.
+
+        The rows of an entity with several ones are told in one passage each, with their time.
+        """
+        told = [index for index in columns if index != self._key]
+        numbers = [index for index in told if self._is_number[index]]
+        others = [index for index in told if not self._is_number[index]]
+        if self._is_panel or min(len(numbers), len(others)) < 2 or rng.random() < 0.5:
+            return [told]
+        return [others, numbers]
 
     def state(
-        self, row: Row, columns: Sequence[int], violates: str | None, rng: Random
+        self, row: Row, themes: Sequence[Sequence[int]], violates: str | None, rng: Random
     ) -> StatedRow:
-        """Sentences that state every given cell of a row once, the entity in each.
+        """Passages that state every given cell of a row once, one a theme.
 
-        One to three facts a sentence; an entity with more than one row gets
-        one sentence with all its facts, so that no sentence leaves open which row it is about.
-        The key itself is recorded in the first sentence.
+        The key itself is recorded in the first one.
+
+        Args:
+            row: the cells.
+            themes: the columns to state; blank cells are passed over.
+            violates: as in :class:`~tablemend.datasets.tablehallu.compose.StatedRow`.
+            rng: what draws.
         """
-        entity = row[self._key] or ""
-        given = [index for index in columns if index != self._key and row[index] is not None]
-        random = rng.random
-        # Fisher-Yates without the checks of Random.shuffle, which would cost the most here.
-        for last in range(len(given) - 1, 0, -1):
-            other = int(random() * (last + 1))
-            given[last], given[other] = given[other], given[last]
-        is_record = entity in self._repeated
-        sentences: list[Sentence] = []
-        start, count = 0, len(given)
-        while start < count:
-            size = count if is_record else _SIZES[int(random() * len(_SIZES))]
-            facts = given[start : start + size]
-            sentences.append(self._sentence(row, entity, facts, is_record, start == 0, random))
-            start += size
-        return StatedRow(entity, tuple(sentences), violates)
+        random, passages = rng.random, list[Sentence]()
+        for theme, columns in enumerate(themes):
+            given = [index for index in columns if row[index] is not None]
+            if given:
+                passages.append(self._passage(row, given, theme, not passages, random))
+        return StatedRow(row[self._key] or "", tuple(passages), violates)
 
-    def _sentence(
-        self,
-        row: Row,
-        entity: str,
-        facts: list[int],
-        is_record: bool,
-        with_key: bool,
-        random: Callable[[], float],
+    def _passage(
+        self, row: Row, facts: list[int], theme: int, with_key: bool, random: Callable[[], float]
     ) -> Sentence:
-        """One sentence about some cells; the key is recorded as stated where asked for."""
-        single = len(facts) == 1 and not is_record
-        if single:
-            patterns = self._wording(facts[0], row[facts[0]] or "").single
-        else:
-            patterns = _FRAMES["record" if is_record else len(facts)]
-        before, between, after, entity_first = patterns[int(random() * len(patterns))]
-        text = f"{before}{entity}{between}" if entity_first else before
-        entity_at = len(before)
-        stated = []
-        last = len(facts) - 1
-        for position, index in enumerate(facts):
+        entity, wordings = row[self._key] or "", self._wordings
+        stated: list[Stated] = []
+        time = self._time if self._time and self._time[0] in facts else None
+        if time is not None:
+            facts.remove(time[0])
+        # Fisher-Yates without the checks of Random.shuffle, which would cost the most here.
+        for last in range(len(facts) - 1, 0, -1):
+            other = int(random() * (last + 1))
+            facts[last], facts[other] = facts[other], facts[last]
+        count = len(facts)
+        plans = _PLANS.get(count) or ((3,) * -(-count // 3),)
+        is_past = time is not None
+        frames_of, text, position = self._first[is_past], "", 0
+        for size in plans[int(random() * len(plans))]:
+            home: Told | None = None
+            deeds: list[Told] = []
+            nouns: list[Told] = []
+            lasts = False
+            for index in facts[position : position + size]:
+                wording = wordings[index]
+                if not position and size > 1 and wording.homes and not home and random() < 0.7:
+                    home = index, wording.homes[int(random() * len(wording.homes))]
+                elif wording.deeds and (
+                    wording.always or ((not deeds or lasts == wording.lasts) and random() < 0.8)
+                ):
+                    lasts = wording.lasts and (lasts or not deeds)
+                    deeds.append((index, wording.deeds[0]))
+                else:
+                    clauses = wording.one if row[index] == "1" else wording.nouns
+                    nouns.append((index, clauses[int(random() * len(clauses))]))
+            what = ("b" if deeds else "") + ("n" if nouns else "")
+            if not deeds and len(nouns) > 1:
+                what = "nn"
+            if not position:
+                what = f"t{what}" if time else "one" if size == 1 and nouns else what
+            frames = frames_of[lasts][what]
+            for literal, slot in frames[int(random() * len(frames))]:
+                text += literal
+                if slot == "n":
+                    text = self._tell(text, row, nouns, stated, " and ")
+                elif slot == "n1":
+                    text = self._tell(text, row, nouns[:1], stated, "")
+                elif slot == "n2":
+                    text = self._tell(text, row, nouns[1:], stated, " and ")
+                elif slot == "b":
+                    text = self._tell(text, row, deeds, stated, " and ")
+                elif slot == "B":
+                    start = len(text)
+                    text = self._tell(text, row, deeds, stated, " and ")
+                    text = text[:start] + capital(text[start:])
+                elif slot in ("p", "p1"):
+                    told = nouns if slot == "p" else nouns[:1]
+                    parts = [(index, wordings[index].part[is_past]) for index, _ in told]
+                    text = self._tell(text, row, parts, stated, self._and_its)
+                elif slot == "t" and time:
+                    text = self._tell(text, row, [time], stated, "")
+                elif slot in ("E", "e"):
+                    before = self._before
+                    if before and entity.startswith(_WHERE):
+                        before = before.removesuffix("against ")
+                    text += capital(before) if slot == "E" else before
+                    if with_key:
+                        start = len(text)
+                        named = (self._names[self._key], entity, start, start + len(entity))
+                        stated.append(new(Stated, named))
+                    text += entity + self._after
+                    if home:
+                        text = self._tell(text, row, [home], stated, "")
+                elif slot == "c":
+                    text += wordings[nouns[0][0]].whole
+                elif slot == "be":
+                    part = nouns[0][0], wordings[nouns[0][0]].verb[is_past]
+                    text = self._tell(text, row, [part], stated, "")
+            if text.endswith(".."):
+                text = text[:-1]  # "Inc." ends its sentence
+            text += " "
+            frames_of = self._later[is_past]
+            position += size
+        return Sentence(text[:-1], tuple(stated), theme)
+
+    def _tell(
+        self, text: str, row: Row, told: Sequence[Told], stated: list[Stated], joint: str
+    ) -> str:
+        """The text with the values of some columns behind it."""
+        last = len(told) - 1
+        for place, (index, (before, after)) in enumerate(told):
+            if place:
+                text += joint if place == last else f",{joint[4:]}"
             value = row[index] or ""
-            if single:
-                left = right = ""
-            else:
-                clauses = self._wording(index, value).clauses
-                left, right = clauses[int(random() * len(clauses))]
-                if position:
-                    text += " and " if position == last else ", "
-            start = len(text) + len(left)
-            text = f"{text}{left}{value}{right}"
-            stated.append(Stated(self._names[index], value, start, start + len(value)))
-        if not entity_first:
-            entity_at = len(text) + len(between)
-            text = f"{text}{between}{entity}"
-        if with_key:
-            name = self._names[self._key]
-            stated.append(Stated(name, entity, entity_at, entity_at + len(entity)))
-        if text.endswith(".") and after == ".":
-            after = ""  # "Inc." ends its sentence
-        return Sentence(text + after, tuple(stated))
-
-    def _wording(self, index: int, value: str) -> Wording:
-        usual, counted = self._wordings[index]
-        return counted if counted and value != "1" and _COUNT.fullmatch(value) else usual
+            start = len(text) + len(before)
+            text = f"{text}{before}{value}{after}"
+            stated.append(new(Stated, (self._names[index], value, start, start + len(value))))
+        return text
 
 
-def _wordings_of(column: Column) -> tuple[Wording, Wording | None]:
-    """The usual wording, and the one for plain counts where the header is a plural."""
-    label = label_of(column.name)
-    plural = is_plural(label)
-    if column.kind in ("category", "name", "text"):
-        return _wording("many" if plural else column.kind, label), None
-    if column.kind in ("year", "date"):
-        if label in EVENTS:
-            return _wording("event", label, "in" if column.kind == "year" else "on"), None
-        return _wording(column.kind, label), None
-    if _PERIOD.search(label):
-        return _wording("period", label), None
-    if plural or "(" in label:
-        counted = _wording("count", label) if plural and not any(column.unit) else None
-        return _wording("amounts", label), counted
-    return _wording("unit" if any(column.unit) else "amount", label), None
+def _echoes(label: str, cells: Sequence[Cell]) -> bool:
+    """Whether cells repeat the label: "the lake Lake Huron"."""
+    last = label.rpartition(" ")[2].lower()
+    return any(cell is not None and last in cell.lower() for cell in cells[:20])
+
+
+def _noun(header: str) -> str:
+    """What a row is called by the header of its key; empty where that is no noun."""
+    header = header.removesuffix(" name").removesuffix(" Name")
+    if noun := noun_of(header):
+        return noun
+    words = header.split()
+    is_noun = all(word.isalpha() and word[1:].islower() for word in words) and len(words) < 3
+    folded = header.lower()
+    if not is_noun or is_plural_label(folded) or NOUNS["no_nouns"].intersection(folded.split()):
+        return ""
+    return folded
+
+
+def leads(rows: str, title: str, rng: Random) -> Iterator[str]:
+    """What stands before the sentences of each paragraph, mostly nothing; without end.
+
+    Args:
+        rows: what the query calls the rows.
+        title: what the text is about; may be empty.
+        rng: what draws.
+    """
+    pattern = rng.choice(_LEADS["titled" if title else "opening"])
+    yield capital(pattern.format(rows=rows, title=title))
+    while True:
+        yield rng.choice(_LEADS["later"]) if rng.random() < LEADS_A_PARAGRAPH else ""
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its start."""
+    return text[:1].upper() + text[1:]

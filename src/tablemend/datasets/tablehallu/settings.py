@@ -11,17 +11,17 @@ from tablemend.config import HUB, SMALL_WORLD, Section
 from tablemend.datasets.splits import Shares
 
 POOL = "pool"
-Difficulty = Literal["easy", "medium", "hard"]
+Difficulty = Literal["paper", "easy", "medium", "hard"]
 
 
 class Shape(Section):
     """Size of the gold table; both ends are included (TableHallu, 3.3 and Appendix E)."""
 
-    min_rows: int = Field(default=3, ge=2)
+    min_rows: int = Field(default=5, ge=2)
     """Fewest rows in scope."""
     max_rows: int = Field(default=8, ge=2)
     """Most rows in scope."""
-    min_columns: int = Field(default=4, ge=3)
+    min_columns: int = Field(default=5, ge=3)
     """Fewest columns; a table with fewer usable ones is skipped."""
     max_columns: int = Field(default=7, ge=3)
     """Most columns."""
@@ -68,12 +68,15 @@ class Synthesis(HubOptions):
     """Folder to write into; an interrupted run in it is continued."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything that is drawn at random."""
-    difficulty: Literal["easy", "medium", "hard", "mixed"] = "easy"
-    """Length of the adversarial context over the gold one: 10, 20 or 30 times; mixed: a third
-    each."""
+    difficulty: Literal["paper", "easy", "medium", "hard", "mixed"] = "paper"
+    """Length of the adversarial context over the gold one. paper: 5 times, as in the data of the
+    paper (TableHallu, Figure 4); easy, medium and hard: 10, 20 and 30 times, as its prompt asks
+    for; mixed: a third of these each."""
     max_tokens: int | None = Field(default=None, ge=50)
     """Longest adversarial context in tokens (estimated as Qwen's tokenizer counts, rather too many
     than too few); what would be longer is drawn again, so hard examples have smaller tables."""
+    distractor_paragraphs: Literal["mixed", "own"] = "mixed"
+    """mixed: distractors are in the same paragraphs as the gold rows; own: in others."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows follow where those run out."""
     shape: Shape = Shape()
@@ -86,7 +89,13 @@ class Synthesis(HubOptions):
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings that the source does not read."""
         if self.source == SMALL_WORLD:
-            for name in ("difficulty", "max_tokens", "distractors", "shape"):
+            for name in (
+                "difficulty",
+                "max_tokens",
+                "distractor_paragraphs",
+                "distractors",
+                "shape",
+            ):
                 if name in self.model_fields_set:
                     yield name, "the small world has a size of its own"
         yield from self.unread(self.source)

@@ -51,7 +51,7 @@ class SourceTable(NamedTuple):
     """A table as it was read, and what it is about.
 
     Attributes:
-        subject: what a query calls its rows.
+        subject: what a query calls its rows; empty where its title and headers must say it.
         source: its place, for the record.
         key: index of the key column where the source knows it.
     """
@@ -244,11 +244,11 @@ def real_table(table: Table, title: str, name: str, where: str) -> SourceTable:
     Raises:
         TableError: text that no file can hold.
     """
+    titled = Table(table.columns, table.rows, " ".join(title.replace('"', "").split()))
     refuse_characters(Table(table.columns, table.rows, title), _REFUSED, "UTF-8", title=True)
-    title = " ".join(title.replace('"', "").split())
-    subject = f"the entries for {title}" if title else "the entries"
+    title = titled.title
     category, domain = domain_of(title, table.columns)
-    return SourceTable(table, title or name, category, domain, subject, where)
+    return SourceTable(titled, title or name, category, domain, "", where)
 
 
 def _readable(name: str) -> str:

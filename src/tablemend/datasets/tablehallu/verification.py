@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 
 from tablemend.datasets.tablehallu.columns import read_date, read_number, words_of, write_day
@@ -35,12 +35,35 @@ class Evidence:
             (self.gold if fact.violates is None else self.others)[fact.row].append(fact)
             _, _, first, last = fact.adversarial
             self.sentences[first, last].append(fact)
+        self.conditions = [
+            self._as_range(condition) if condition.top else condition
+            for condition in example.constraints.conditions
+        ]
+        """Those of the example; a superlative as the range that its gold rows span."""
         self.blanks = [
             (facts[0].entity, column)
             for row, cells in enumerate(example.gold_table.rows)
             for column, cell in zip(example.gold_table.columns, cells, strict=True)
             if cell is None and (facts := self.gold.get(row))
         ]
+
+    def _as_range(self, condition: Condition) -> Condition:
+        """Up from the lowest (or down from the highest) gold value, if there are as many as asked.
+
+        Rows out of scope are then strictly below it.
+        """
+        values = [
+            f.value for facts in self.gold.values() for f in facts if f.column == condition.column
+        ]
+        dates = [read_date(value) for value in values]
+        numbers = [_number(value) for value in values] if None in dates else dates
+        known = [number for number in numbers if number is not None]
+        if not len(known) == len(self.gold) == abs(condition.top):
+            return Condition(condition.column)  # which nothing meets
+        end = min(known) if condition.top > 0 else max(known)
+        said = format(end, ".15g") if None in dates else date.fromordinal(int(end)).isoformat()
+        low, high = (said, None) if condition.top > 0 else (None, said)
+        return Condition(condition.column, low, high)
 
 
 def verify(example: Example) -> str | None:
@@ -50,27 +73,43 @@ def verify(example: Example) -> str | None:
 
 
 def check_coverage(evidence: Evidence) -> str | None:
-    """Nothing is in either context beside the recorded sentences."""
+    """Nothing is in either context beside the recorded sentences and lines that lead over to them.
+
+    Such a line names no gold entity and no gold value, and has no number outside of the subject.
+    """
     example = evidence.example
     clean = {
         (fact.clean.sentence_start, fact.clean.sentence_end)
         for fact in example.facts
         if fact.clean is not None
     }
-    if not _tiles(example.gold_context, clean):
-        return "unrecorded text in the gold context"
-    if not _tiles(example.adversarial_context, evidence.sentences):
-        return "unrecorded text in the adversarial context"
+    values = {
+        text for facts in evidence.gold.values() for f in facts for text in (f.value, f.entity)
+    }
+    said = [words_of(value) for value in values if _is_specific(value)]
+    contexts = {"gold": (example.gold_context, clean)}
+    contexts["adversarial"] = example.adversarial_context, {*evidence.sentences}
+    for name, (text, spans) in contexts.items():
+        for lead in _between(text, spans):
+            for subject in example.constraints.entity_scope:
+                lead = lead.replace(subject, "|")
+            spoken = words_of(lead)
+            if any(map(str.isdigit, lead)) or any(value in spoken for value in said):
+                return f"unrecorded text in the {name} context"
     return None
 
 
-def _tiles(text: str, spans: Iterable[Span]) -> bool:
+def _between(text: str, spans: Iterable[Span]) -> Iterator[str]:
+    """What no span covers; the whole text where two overlap."""
     position = 0
     for start, end in sorted(spans):
-        if start < position or text[position:start].strip():
-            return False
+        if start < position:
+            yield text
+        if lead := text[position:start].strip():
+            yield lead
         position = end
-    return not text[position:].strip()
+    if lead := text[position:].strip():
+        yield lead
 
 
 def check_gold_facts(evidence: Evidence) -> str | None:
@@ -154,7 +193,7 @@ def check_blanks(evidence: Evidence) -> str | None:
 
 def check_scope(evidence: Evidence) -> str | None:
     """Gold rows meet every condition; each distractor row fails the one it says, at least."""
-    conditions = evidence.example.constraints.conditions
+    conditions = evidence.conditions
     if not conditions:
         return "no condition"
     for facts in evidence.gold.values():
@@ -184,6 +223,8 @@ def meets(value: str | None, condition: Condition) -> bool | None:
     """Whether a stated value meets a condition; ``None`` where that cannot be read."""
     if value is None:
         return None
+    if condition.excluded:
+        return words_of(value) not in map(words_of, condition.excluded)
     if condition.values:
         return value in condition.values
     ends = (condition.low, condition.high)
@@ -250,7 +291,7 @@ def _bounds(conditions: Iterable[Condition]) -> set[str | float | None]:
     """What the query may say of cells: the admitted values, the ends, the parts of a date."""
     allowed: set[str | float | None] = set()
     for condition in conditions:
-        allowed.update(map(words_of, condition.values))
+        allowed.update(map(words_of, (*condition.values, *condition.excluded)))
         for end in (condition.low, condition.high):
             if end is None:
                 continue

@@ -1,0 +1,76 @@
+"""Capitals and spaces put back into tables that a source has written in small letters throughout.
+
+The lists of words are in ``sentences.yaml``. What is no name stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import yaml
+
+from tablemend.tables.table import Cell
+from tablemend.values.periods import MONTHS
+
+_WORDS: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("sentences.yaml").read_text("utf-8")
+)["case"]
+_PROPER, _SMALL, _ACRONYMS, _TITLES = (
+    frozenset(_WORDS[name].split()) for name in ("proper", "small", "acronyms", "titles")
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NO_VOWEL = re.compile(r"[b-df-hj-np-tv-xz]{2,4}")
+_SPACE = re.compile(r" (?=[,;:!?%)\]]|'s\b)|(?<=[(\[]) |(?<=\w) (?=- \w)|(?<=\w -) (?=\w)|(?<=^-) ")
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.I)
+
+
+def is_small(rows: Iterable[Sequence[Cell]]) -> bool:
+    """Whether no cell has a capital, and some have letters."""
+    text = " ".join(cell for row in rows for cell in row if cell)
+    return text == text.lower() != text.upper()
+
+
+def with_capitals(
+    headers: Sequence[str], rows: Sequence[tuple[Cell, ...]], key: int
+) -> list[tuple[Cell, ...]]:
+    """The rows of a table in small letters as they are usually written.
+
+    Args:
+        headers: of its columns.
+        rows: its cells.
+        key: the column of names; others are known by their headers.
+    """
+    columns = [
+        index == key or not _PROPER.isdisjoint(header.lower().split())
+        for index, header in enumerate(headers)
+    ]
+    return [
+        tuple(
+            None if cell is None else with_capital(cell) if proper else _closed(cell)
+            for cell, proper in zip(row, columns, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def with_capital(name: str) -> str:
+    """A name in small letters as it is usually written: ``San Diego Chargers``."""
+    text = _closed(name)
+
+    def write(match: re.Match[str]) -> str:
+        word, start = match[0], match.start()
+        if word in _ACRONYMS or (_NO_VOWEL.fullmatch(word) and word not in _TITLES):
+            return word.upper()
+        is_inner = start > 1 and text[start - 1] == "'" and text[start - 2 : start - 1] not in "od"
+        if is_inner or (start and word in _SMALL) or text[start - 1 : start].isdigit():
+            return word
+        return word.capitalize()
+
+    return _LETTERS.sub(write, text)
+
+
+def _closed(text: str) -> str:
+    """Without the spaces before punctuation, and with the names of months as they are written."""
+    return _MONTH.sub(lambda match: match[0].capitalize(), _SPACE.sub("", text))
