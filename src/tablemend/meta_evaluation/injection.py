@@ -18,7 +18,6 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
-from tablemend.datasets.tabfaith.filings import read_filing
 from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
@@ -32,6 +31,7 @@ from tablemend.meta_evaluation.opinions import by_verifier, place_of
 from tablemend.meta_evaluation.sets import file_of, read_records
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import Verdict, Verification
+from tablemend.tables.filings import read_filing
 from tablemend.tables.table import Table, TableError
 from tablemend.values.sentences import Span
 

@@ -11,7 +11,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from tablemend.errors import TablemendError
@@ -42,21 +42,17 @@ def read_panels(folder: Path) -> Iterator[Table]:
     """
     items = {
         row["itemid"]: (row["label"], row["category"])
-        for row in _rows(_find(folder, D_LABITEMS), _ITEM_FIELDS)
-        if row["fluid"].strip().casefold() == "blood"
+        for row in _rows(folder, D_LABITEMS, _ITEM_FIELDS)
+        if row["fluid"].casefold() == "blood"
     }
-    events = _rows(_find(folder, LABEVENTS), _EVENT_FIELDS)
+    events = _rows(folder, LABEVENTS, _EVENT_FIELDS)
     for _, own in groupby(events, key=lambda event: event["subject_id"]):
         specimens: dict[str, list[Event]] = {}
         for event in own:
             if event["itemid"] in items and event["specimen_id"]:
                 specimens.setdefault(event["specimen_id"], []).append(event)
-        made = 0
-        for tests in specimens.values():
-            table = _panel(tests, items)
-            if table is not None and made < PER_PATIENT:
-                made += 1
-                yield table
+        panels = (_panel(tests, items) for tests in specimens.values())
+        yield from islice((panel for panel in panels if panel is not None), PER_PATIENT)
 
 
 def _panel(events: list[Event], items: dict[str, tuple[str, str]]) -> Table | None:
@@ -65,48 +61,36 @@ def _panel(events: list[Event], items: dict[str, tuple[str, str]]) -> Table | No
     categories = set()
     for event in events:
         label, category = items[event["itemid"]]
-        number, unit = event["valuenum"].strip(), event["valueuom"].strip()
-        low, high = event["ref_range_lower"].strip(), event["ref_range_upper"].strip()
-        if not (label and _is_number(number) and _is_number(low) and _is_number(high)):
+        numbers = [event[name] for name in ("valuenum", "ref_range_lower", "ref_range_upper")]
+        if not (label and all(map(_is_number, numbers))):
             continue
-        shown = event["value"].strip() if _is_number(event["value"].strip()) else number
-        value, least, most = float(number), float(low), float(high)
-        flag = "L" if value < least else "H" if value > most else None
-        if (flag is not None) != (event["flag"].strip().casefold() == "abnormal"):
+        value, low, high = map(float, numbers)
+        flag = "L" if value < low else "H" if value > high else None
+        if (flag is not None) != (event["flag"].casefold() == "abnormal"):
             continue  # the laboratory scored by more than this range
-        between = f"{_short(low)}-{_short(high)}"
-        rows.setdefault(label, [label, _short(shown), unit or None, between, flag])
+        shown = float(event["value"]) if _is_number(event["value"]) else value
+        between = f"{low:.10g}-{high:.10g}"  # the files have more zeros than a report
+        rows.setdefault(label, [label, f"{shown:.10g}", event["valueuom"] or None, between, flag])
         categories.add(category)
     if not MIN_TESTS <= len(rows) <= MAX_TESTS or len(categories) != 1:
         return None
-    title = _CATEGORIES.get(next(iter(categories)), "Laboratory results")
+    title = _CATEGORIES.get(categories.pop(), "Laboratory results")
     return Table.of(COLUMNS, list(rows.values()), title)
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdigit()
+    return text.replace(".", "", 1).isdecimal()
 
 
-def _short(number: str) -> str:
-    """``4.0`` for 4.000: the files have more zeros than a report."""
-    if "." not in number:
-        return number
-    whole, _, decimals = number.partition(".")
-    decimals = decimals.rstrip("0")
-    return f"{whole}.{decimals}" if decimals else whole
-
-
-def _find(folder: Path, name: str) -> Path:
-    for base in (folder, folder / "hosp"):
-        for path in (base / f"{name}.gz", base / name):
-            if path.is_file():
-                return path
-    raise TablemendError(
-        f"{folder}: neither {name}.gz nor {name}, nor either in hosp/; give the folder of MIMIC-IV"
-    )
-
-
-def _rows(path: Path, fields: str) -> Iterator[Event]:
+def _rows(folder: Path, name: str, fields: str) -> Iterator[Event]:
+    """The rows of a file in the folder or in ``hosp``, packed or not."""
+    places = [base / own for base in (folder, folder / "hosp") for own in (f"{name}.gz", name)]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        raise TablemendError(
+            f"{folder}: neither {name}.gz nor {name}, nor either in hosp/; give the folder of "
+            "MIMIC-IV"
+        )
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8", newline="") as file:
@@ -115,6 +99,6 @@ def _rows(path: Path, fields: str) -> Iterator[Event]:
             if missing:
                 raise TablemendError(f"{path}: no column {', '.join(missing)}")
             for row in reader:
-                yield {name: row[name] or "" for name in fields.split()}
+                yield {name: (row[name] or "").strip() for name in fields.split()}
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise TablemendError(f"{path}: cannot be read: {error}") from error

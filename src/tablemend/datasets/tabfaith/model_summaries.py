@@ -9,12 +9,12 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling, stream_seed
 from tablemend.datasets.build import Record
 from tablemend.datasets.tabfaith.domains import Domain
-from tablemend.datasets.tabfaith.examples import Label, TabFaithExample
+from tablemend.datasets.tabfaith.examples import Label
 from tablemend.datasets.tabfaith.program_summaries import Opened, plan_example, record_of
 from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import Found
-from tablemend.datasets.tabfaith.summary import InjectedError
+from tablemend.datasets.tabfaith.summary import InjectedError, Summary
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import open_verifier, verify_documents
@@ -56,20 +56,19 @@ def _make_some(
     backend: Backend,
     verifier: Verifier,
 ) -> Iterator[Record]:
-    places: dict[str, tuple[int, Domain, Found]] = {}
+    asked: dict[int, tuple[Domain, Found]] = {}
     requests: list[Request] = []
+    thinking = settings.generator_thinking
+    lengths = settings.min_sentences, settings.max_sentences
     for number in numbers:
         planned = plan_example(settings, number)
         found = opened[planned.domain][planned.number]
         id = f"summary.{number}"
         try:
-            messages = ask_for(
-                planned.domain, found.table, (settings.min_sentences, settings.max_sentences)
-            )
+            messages = ask_for(planned.domain, found.table, lengths)
         except TablemendError as error:
             yield _dropped(number, planned.domain, str(error))
             continue
-        thinking = settings.generator_thinking
         requests.append(
             Request(
                 id=id,
@@ -79,21 +78,25 @@ def _make_some(
                 seed=stream_seed(settings.seed, id),
             )
         )
-        places[id] = number, planned.domain, found
-    texts: dict[str, str] = {}
+        asked[number] = planned.domain, found
+    texts: dict[int, str] = {}
     answers = ask(backend, requests)
-    for id, (number, domain, _) in places.items():
+    for number, (domain, _) in asked.items():
         try:
-            texts[id] = _read(answers[id], settings)
+            texts[number] = _read(answers[f"summary.{number}"], settings)
         except Unreadable as error:
             yield _dropped(number, domain, error.problem.kind)
-    asked = [(text, Source((places[id][2].table,))) for id, text in texts.items()]
-    for (id, text), verification in zip(
-        texts.items(), verify_documents(asked, verifier), strict=True
-    ):
-        number, domain, found = places[id]
-        example = _example(settings, domain, found, text, verification, short_name(backend))
-        yield record_of(settings, number, example, {})
+    documents = [(text, Source((asked[number][1].table,))) for number, text in texts.items()]
+    verified = verify_documents(documents, verifier)
+    for (number, text), verification in zip(texts.items(), verified, strict=True):
+        domain, found = asked[number]
+        errors = _errors(text, verification)
+        label: Label = "unfaithful" if errors else "unscored"
+        if not errors and verification.verdict == "supported":
+            label = "faithful"
+        engine = f"{short_name(backend)}, {PROMPTS.version(STAGES[domain])}"
+        by = verification.verifier, engine
+        yield record_of(settings, number, found, Summary(text, (), errors), label, by, {})
 
 
 def _dropped(number: int, domain: Domain, reason: str) -> Record:
@@ -113,33 +116,6 @@ def _read(completion: Completion, settings: TabFaith) -> str:
     if not settings.min_sentences <= count <= settings.max_sentences:
         raise Unreadable("too few or too many sentences", f"{count} sentences")
     return text
-
-
-def _example(
-    settings: TabFaith,
-    domain: Domain,
-    found: Found,
-    text: str,
-    verification: Verification,
-    model: str,
-) -> TabFaithExample:
-    errors = _errors(text, verification)
-    label: Label = "unfaithful" if errors else "unscored"
-    if not errors and verification.verdict == "supported":
-        label = "faithful"
-    return TabFaithExample(
-        domain=domain,
-        table=found.table,
-        summary=text,
-        facts=(),
-        label=label,
-        errors=errors,
-        labelled_by=verification.verifier,
-        source=found.where,
-        source_hash=found.table.content_hash(),
-        seed=settings.seed,
-        engine=f"{model}, {PROMPTS.version(STAGES[domain])}",
-    )
 
 
 def _errors(text: str, verification: Verification) -> tuple[InjectedError, ...]:

@@ -11,7 +11,7 @@ from tablemend.datasets.build import Record
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tabfaith import injection, verbaliser
 from tablemend.datasets.tabfaith.domains import DOMAINS, Domain
-from tablemend.datasets.tabfaith.examples import TabFaithExample
+from tablemend.datasets.tabfaith.examples import Label, TabFaithExample
 from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import Found, Tables
@@ -64,37 +64,46 @@ def make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> 
     return map_in_workers(_RecordMaker, (settings, opened), numbers, settings.workers)
 
 
-class _RecordMaker:
-    def __init__(self, settings: TabFaith, opened: Opened) -> None:
-        self._settings, self._opened = settings, opened
-
-    def __call__(self, number: int) -> Record:
-        settings, notes = self._settings, Counter[str]()
-        domain = plan_example(settings, number).domain
-        example = make_example(settings, self._opened[domain], number, notes)
-        if example is None:
-            dropped = f"{domain}: no table tried has room for it"
-            return {"number": number, "dropped": dropped, "notes": notes}
-        return record_of(settings, number, example, notes)
-
-
 def record_of(
-    settings: TabFaith, number: int, example: TabFaithExample, notes: Mapping[str, int]
+    settings: TabFaith,
+    number: int,
+    found: Found,
+    made: Summary,
+    label: Label,
+    by: tuple[str, str],
+    notes: Mapping[str, int],
 ) -> Record:
-    """The record of an example: what it holds is counted."""
-    table, errors = example.table, example.errors
-    counts = Counter(
-        {
-            f"domain {example.domain} {example.label}": 1,
-            f"label {example.label}": 1,
-            "facts": len(example.facts),
-            "cells": len(table.rows) * len(table.columns),
-            "errors": len(errors),
-        }
+    """The record of an example: what it holds is counted.
+
+    Args:
+        settings: of the set.
+        number: over all domains.
+        found: the table.
+        made: its summary.
+        label: of the summary.
+        by: what labelled it, and what wrote it.
+        notes: what was drawn in vain.
+    """
+    table, domain = found.table, plan_example(settings, number).domain
+    example = TabFaithExample(
+        domain=domain,
+        table=table,
+        summary=made.text,
+        facts=made.facts,
+        label=label,
+        errors=made.errors,
+        labelled_by=by[0],
+        source=found.where,
+        source_hash=table.content_hash(),
+        seed=settings.seed,
+        engine=by[1],
     )
-    counts.update(f"type {error.type}" for error in errors)
-    if errors:
-        counts[f"summaries with {len(errors)} errors"] = 1
+    types = (f"type {error.type}" for error in made.errors)
+    counts = Counter([f"domain {domain} {label}", f"label {label}", *types])
+    counts["facts"], counts["errors"] = len(made.facts), len(made.errors)
+    counts["cells"] = len(table.rows) * len(table.columns)
+    if made.errors:
+        counts[f"summaries with {len(made.errors)} errors"] = 1
     return {
         "number": number,
         "notes": notes,
@@ -104,77 +113,51 @@ def record_of(
     }
 
 
-def make_example(
-    settings: TabFaith, tables: Tables, number: int, notes: Counter[str]
-) -> TabFaithExample | None:
-    """Example ``number``; ``None`` where no table tried has room for it.
+class _RecordMaker:
+    def __init__(self, settings: TabFaith, opened: Opened) -> None:
+        self._settings, self._opened = settings, opened
 
-    An unfaithful one has as many errors as are drawn, else fewer.
+    def __call__(self, number: int) -> Record:
+        """A faithful summary, or one with as many errors as are drawn, else fewer."""
+        settings, notes = self._settings, Counter[str]()
+        planned = plan_example(settings, number)
+        rng = Random(f"tabfaith:{settings.seed}:{planned.domain}:{planned.number}")
+        least = most = 0
+        if planned.unfaithful:
+            counts = range(settings.min_errors, settings.max_errors + 1)
+            most = rng.choices(counts, [_LESS**n for n in counts])[0]
+            least = settings.min_errors
+        for count in range(most, least - 1, -1):
+            for found, opened, summary in self._summaries(planned, count, rng, notes):
+                made = Injector(summary, opened).inject_mixed(count, rng, settings.weights)
+                if made is not None:
+                    label: Label = "unfaithful" if made.errors else "faithful"
+                    by = "construction", ENGINE
+                    return record_of(settings, number, found, made, label, by, notes)
+            notes["no table tried has room for all errors: fewer were injected"] += 1
+        dropped = f"{planned.domain}: no table tried has room for it"
+        return {"number": number, "dropped": dropped, "notes": notes}
 
-    Args:
-        settings: what to make.
-        tables: those of its domain.
-        number: over all domains.
-        notes: what does not work at once is counted here.
-    """
-    planned = plan_example(settings, number)
-    rng = Random(f"tabfaith:{settings.seed}:{planned.domain}:{planned.number}")
+    def _summaries(
+        self, planned: Planned, errors: int, rng: Random, notes: Counter[str]
+    ) -> Iterator[tuple[Found, Verbaliser, Summary]]:
+        """Faithful summaries of several tables; no other example of a generator begins with these.
 
-    def made(found: Found, written: Summary) -> TabFaithExample:
-        return TabFaithExample(
-            domain=planned.domain,
-            table=found.table,
-            summary=written.text,
-            facts=written.facts,
-            label="unfaithful" if written.errors else "faithful",
-            errors=written.errors,
-            labelled_by="construction",
-            source=found.where,
-            source_hash=found.table.content_hash(),
-            seed=settings.seed,
-            engine=ENGINE,
-        )
-
-    def summaries(each: int, errors: int = 0) -> Iterator[tuple[Found, Verbaliser, Summary]]:
-        least = min(max(settings.min_sentences, errors), settings.max_sentences)
-        lengths = least, settings.max_sentences
-        return _summaries(settings, tables, planned.number, each, lengths, rng, notes)
-
-    if not planned.unfaithful:
-        return next((made(found, summary) for found, _, summary in summaries(2)), None)
-    counts = range(settings.min_errors, settings.max_errors + 1)
-    count = rng.choices(counts, [_LESS**n for n in counts])[0]
-    for fewer in range(count, settings.min_errors - 1, -1):
-        for found, opened, summary in summaries(2, fewer):
-            injected = Injector(summary, opened).inject_mixed(fewer, rng, settings.weights)
-            if injected is not None:
-                return made(found, injected)
-        notes["no table tried has room for all errors: fewer were injected"] += 1
-    return None
-
-
-def _summaries(
-    settings: TabFaith,
-    tables: Tables,
-    number: int,
-    each: int,
-    lengths: tuple[int, int],
-    rng: Random,
-    notes: Counter[str],
-) -> Iterator[tuple[Found, Verbaliser, Summary]]:
-    """Faithful summaries of several tables; no other example of a generator begins with these."""
-    step = 1 if tables.count is not None else settings.sizes.of(tables.domain)
-    for attempt in range(_TABLES):
-        found = tables[number + attempt * step]
-        try:
-            opened = Verbaliser(found.table)
-        except Unsayable as error:
-            notes[f"a table passed over: {error}"] += 1
-            continue
-        for _ in range(each):
+        What does not work at once is counted in the notes.
+        """
+        settings, tables = self._settings, self._opened[planned.domain]
+        most = settings.max_sentences
+        lengths = min(max(settings.min_sentences, errors), most), most
+        step = 1 if tables.count is not None else settings.sizes.of(planned.domain)
+        for attempt in range(_TABLES):
+            found = tables[planned.number + attempt * step]
             try:
-                summary = opened.summarise(rng, lengths)
+                opened = Verbaliser(found.table)
             except Unsayable as error:
-                notes[f"a summary passed over: {error}"] += 1
+                notes[f"a table passed over: {error}"] += 1
                 continue
-            yield found, opened, summary
+            for _ in range(2):
+                try:
+                    yield found, opened, opened.summarise(rng, lengths)
+                except Unsayable as error:
+                    notes[f"a summary passed over: {error}"] += 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from tablemend.config import HUB
 from tablemend.datasets.build import Skipped, ranked
 from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.datasets.tabfaith.domains import Domain
-from tablemend.datasets.tabfaith.filings import read_filing
 from tablemend.datasets.tabfaith.mimic import read_panels
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 from tablemend.datasets.tabfaith.totto import is_totto, read_totto
@@ -23,6 +22,7 @@ from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import speakers
 from tablemend.programs.table import TypedTable
+from tablemend.tables.filings import read_filing
 from tablemend.tables.table import Table
 
 POOL_ROWS = (6, 30)
@@ -37,33 +37,36 @@ class Found(NamedTuple):
     where: str
 
 
+@dataclass(frozen=True, slots=True)
 class Tables:
     """The tables of one domain, by number.
 
-    Args:
+    Attributes:
         found: those of a user; empty for a generator.
         domain: whose generator it is.
         name: of the source.
         seed: of the generator.
     """
 
-    def __init__(self, found: list[Found], domain: Domain, name: str, seed: int) -> None:
-        self._found, self.domain, self._name, self._seed = found, domain, name, seed
+    found: tuple[Found, ...]
+    domain: Domain
+    name: str
+    seed: int
 
     @property
     def count(self) -> int | None:
         """How many there are; ``None`` for a generator."""
-        return len(self._found) or None
+        return len(self.found) or None
 
     def __getitem__(self, number: int) -> Found:
         """A table; those of a user begin anew at the end."""
-        if self._found:
-            return self._found[number % len(self._found)]
-        if self._name == POOL:
-            table = make_table(self._seed, number).table
-            rows = Random(f"{POOL}:{self._seed}:{number}").randint(*POOL_ROWS)
+        if self.found:
+            return self.found[number % len(self.found)]
+        if self.name == POOL:
+            table = make_table(self.seed, number).table
+            rows = Random(f"{POOL}:{self.seed}:{number}").randint(*POOL_ROWS)
             return Found(replace(table, rows=table.rows[:rows]), f"{POOL}:{number}")
-        table = GENERATORS[self.domain](self._seed, number)
+        table = GENERATORS[self.domain](self.seed, number)
         return Found(table, f"{SYNTHETIC}-{self.domain}:{number}")
 
 
@@ -79,33 +82,27 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
     name, wanted = settings.sources.of(domain), settings.sizes.of(domain)
     skipped: list[Skipped] = []
     found: dict[str, Found] = {}
-    if name not in (POOL, SYNTHETIC) and wanted:
-        for one in _read(settings, domain, name):
-            reason = _why_not(one.table, found) if isinstance(one, Found) else one.reason
-            if isinstance(one, Skipped) or reason:
-                skipped.append(Skipped(f"{domain}: {one.where}", reason))
-                continue
-            found[one.table.content_hash()] = one
-            if len(found) == wanted:
-                break
-        if not found:
-            reasons = ranked(Counter(one.reason for one in skipped), 3)
-            said = "; ".join(f"{n} x {reason}" for reason, n in reasons.items()) or "empty"
-            raise TablemendError(
-                f"sources.{domain}={name}: no table that can be summarised ({said})"
-            )
-    return Tables([*found.values()], domain, name, settings.seed), skipped
-
-
-def _why_not(table: Table, found: Container[str]) -> str:
-    """Why a table is left out; empty where something can be said of it."""
-    if table.content_hash() in found:
-        return "the same table again"
-    try:
-        speakers(TypedTable.of(table))
-    except TablemendError as error:
-        return str(error)
-    return ""
+    if name in (POOL, SYNTHETIC) or not wanted:
+        return Tables((), domain, name, settings.seed), skipped
+    for one in _read(settings, domain, name):
+        reason = one.reason if isinstance(one, Skipped) else ""
+        if isinstance(one, Found) and one.table.content_hash() in found:
+            reason = "the same table again"
+        elif isinstance(one, Found):
+            try:
+                speakers(TypedTable.of(one.table))
+                found[one.table.content_hash()] = one
+            except TablemendError as error:
+                reason = str(error)
+        if reason:
+            skipped.append(Skipped(f"{domain}: {one.where}", reason))
+        if len(found) == wanted:
+            break
+    if not found:
+        reasons = ranked(Counter(one.reason for one in skipped), 3)
+        said = "; ".join(f"{n} x {reason}" for reason, n in reasons.items()) or "empty"
+        raise TablemendError(f"sources.{domain}={name}: no table that can be summarised ({said})")
+    return Tables((*found.values(),), domain, name, settings.seed), skipped
 
 
 def _read(settings: TabFaith, domain: Domain, name: str) -> Iterator[Found | Skipped]:
