@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tablemend.detector.keys import filled_rows, primary_key
+from tablemend.detector.query import decimals_from_query
 from tablemend.records import Claim, ClaimKind, Document
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
@@ -14,14 +15,15 @@ def answer_claims(table: Table, query: str = "") -> Document:
     """Take an answer table apart into claims.
 
     Row by row: first that the row belongs into the table, then each cell that is no blank. Rows
-    of blanks claim nothing. A row is named by the column that names the rows
-    (:func:`~tablemend.detector.keys.primary_key`), or by its number where that cell is blank.
+    of blanks claim nothing, nor do columns that the query has rounded: no text states them. A row
+    is named by the column that names the rows (:func:`~tablemend.detector.keys.primary_key`), or
+    by its number where that cell is blank.
 
     Args:
         table: the answer.
         query: the question that it answers; kept for who verifies the rows' scope.
     """
-    key = primary_key(table)
+    key, computed = primary_key(table), decimals_from_query(query, table.columns)
     claims: list[Claim] = []
     for index in filled_rows(table):
         row = table.rows[index]
@@ -29,7 +31,7 @@ def answer_claims(table: Table, query: str = "") -> Document:
         stands = f"{name} is one of the rows" if name else f"There is a row number {index + 1}"
         claims.append(_claim(f"{stands}.", "presence", index, None))
         for place, cell in enumerate(row):
-            if cell is None or is_blank(cell):
+            if cell is None or is_blank(cell) or table.columns[place] in computed:
                 continue
             column = clean(table.columns[place])
             whose = "" if place == key else f" of {name or f'row {index + 1}'}"

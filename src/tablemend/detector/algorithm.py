@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from tablemend.detector.errors import REPEATED, check_format, find_errors
@@ -15,7 +17,7 @@ from tablemend.errors import TablemendError, defect
 from tablemend.records import Finding, Judgement, Share
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
-from tablemend.tables.table import Table
+from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
@@ -23,6 +25,7 @@ AnswerFormat = Format | Literal["auto"]
 DETECTOR_VERSION = "1.3.0"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
+_PLAIN = re.compile(r"[-+]?[0-9][0-9,]{0,30}(\.[0-9]{1,30})?").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Submission:
         order: the sort that the query demands; ``None`` leaves the order check out.
         format: the serialisation that was asked for; ``"auto"`` is any but CSV.
         failed: why there is no answer (a failed request): the judgement is then *unscored*.
+        decimals: that the query rounds columns to (:func:`~.query.decimals_from_query`).
     """
 
     text: str
@@ -44,6 +48,7 @@ class Submission:
     order: SortRule | None = None
     format: AnswerFormat = "auto"
     failed: str = ""
+    decimals: Mapping[str, int] | None = None
 
 
 class Alignment(NamedTuple):
@@ -80,9 +85,12 @@ def detect_in_answer(
     order: SortRule | None = None,
     format: AnswerFormat = "auto",
     similarity: Similarity = _LEXICAL,
+    decimals: Mapping[str, int] | None = None,
 ) -> Judgement:
     """The errors of one raw answer; see :func:`detect_in_answers`."""
     found = extract_table(text, format, gold.columns)
+    if decimals and found.table is not None:
+        found = replace(found, table=_rounded(found.table, gold, decimals))
     return _detect_in_table(found, gold, context, order, similarity)
 
 
@@ -107,7 +115,13 @@ def detect_in_answers(
             continue
         try:
             yield detect_in_answer(
-                one.text, one.gold, one.context, one.order, one.format, similarity
+                one.text,
+                one.gold,
+                one.context,
+                one.order,
+                one.format,
+                similarity,
+                one.decimals,
             )
         except (TablemendError, OSError, MemoryError):
             raise
@@ -118,6 +132,26 @@ def detect_in_answers(
 def detector_name(similarity: Similarity) -> str:
     """What reports print: detector version and similarity."""
     return f"tablemend {DETECTOR_VERSION}, {similarity.name}"
+
+
+def _rounded(answer: Table, gold: Table, decimals: Mapping[str, int]) -> Table:
+    """An answer whose numbers are the gold ones where they are as near as the rounding allows."""
+    asked = {header_key(column): count for column, count in decimals.items()}
+    wanted = {
+        header_key(column): [(Decimal(c.replace(",", "")), c) for c in cells if c and _PLAIN(c)]
+        for column, cells in zip(gold.columns, zip(*gold.rows, strict=True), strict=False)
+        if header_key(column) in asked
+    }
+
+    def rounded(column: str, cell: Cell) -> Cell:
+        key, text = header_key(column), (cell or "").strip().replace("\u2212", "-")
+        if key not in wanted or not _PLAIN(text):
+            return cell
+        number, half = Decimal(text.replace(",", "")), Decimal(5).scaleb(-asked[key] - 1)
+        return next((own for value, own in wanted[key] if abs(value - number) <= half), cell)
+
+    rows = tuple(tuple(map(rounded, answer.columns, row)) for row in answer.rows)
+    return Table(answer.columns, rows, answer.title)
 
 
 def _detect_in_table(

@@ -32,6 +32,12 @@ _DIRECTIONS: tuple[tuple[SortOrder, re.Pattern[str]], ...] = (
     ),
 )
 _QUOTED = re.compile(r"(?<!\w)[\"'`\u201c\u2018*]+([^\"`\u201d\u2019*]+?)[\"'`\u201d\u2019*]+")
+_COUNTS = ("zero", "one", "two", "three", "four", "five", "six")
+_DECIMALS = re.compile(
+    rf"\b(?P<count>[0-6]|{'|'.join(_COUNTS)}) (?:decimals?|decimal places?|digits? after the)\b"
+    r"|\b(?:as|to) (?:a|the nearest) (?:whole number|integer)\b",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n")
 
 
@@ -113,6 +119,21 @@ def sort_rule_from_query(query: str, columns: Sequence[str]) -> SortRule | None:
         if order:
             return SortRule(column, order)
     return None
+
+
+def decimals_from_query(query: str, columns: Sequence[str]) -> dict[str, int]:
+    """How many decimals a query rounds columns to: "... 'X', rounded to two decimal places".
+
+    Read is the column of ``columns`` that is named first in the sentence that says so.
+    """
+    found: dict[str, int] = {}
+    for sentence in re.split(r"[.!?](?=\s|$)|\n", query):
+        said = _DECIMALS.search(sentence)
+        named = _first_column(sentence, columns) if said else None
+        if said and named:
+            count = said["count"] or "zero"
+            found[named[0]] = int(count) if count.isdigit() else _COUNTS.index(count.lower())
+    return found
 
 
 def _first_column(text: str, columns: Sequence[str]) -> tuple[str, int, int] | None:

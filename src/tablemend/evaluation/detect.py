@@ -24,7 +24,7 @@ from tablemend.detector.algorithm import (
 )
 from tablemend.detector.errors import ERROR_TYPES, METRICS
 from tablemend.detector.order import SortRule
-from tablemend.detector.query import sort_rule_from_query
+from tablemend.detector.query import decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import DEFECT, TablemendError
 from tablemend.records import Finding, Judgement
@@ -97,9 +97,10 @@ def detect(options: argparse.Namespace) -> int:
     context = load_text(options.context, may_be_empty=True)
     query = read_query(options)
     order = sort_rule_from_query(query, gold.columns)
+    decimals = decimals_from_query(query, gold.columns)
     similarity = load_similarity(options.similarity)
     format = answer_format(options.answer, options.format)
-    judgement = detect_in_answer(answer, gold, context, order, format, similarity)
+    judgement = detect_in_answer(answer, gold, context, order, format, similarity, decimals)
     if judgement.unscored:
         raise TablemendError(f"{options.gold}: {judgement.unscored}; no answer can be scored by it")
     if options.json:
@@ -167,7 +168,8 @@ def read_submissions(path: Path, format: AnswerFormat) -> Iterator[Submission]:
     """The answers of a file, one at a time; see :func:`tablemend.config.batch.read_batch`."""
     for _, one in batch.read_batch(path, Fields):
         order = sort_rule_from_query(one.query, one.gold.columns)
-        yield Submission(one.answer, one.gold, one.context, order, format)
+        decimals = decimals_from_query(one.query, one.gold.columns)
+        yield Submission(one.answer, one.gold, one.context, order, format, decimals=decimals)
 
 
 _LONGEST = 200  # characters of a cell in a report

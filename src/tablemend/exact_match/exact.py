@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
@@ -66,6 +66,7 @@ def compare_exactly(
     columns: Sequence[str],
     rows: Sequence[Sequence[str | None]],
     sort_column: str | None,
+    decimals: Mapping[str, int] | None = None,
 ) -> Opinion:
     """Score one raw answer.
 
@@ -76,6 +77,7 @@ def compare_exactly(
         rows: of the gold table, in the order that the query asks for.
         sort_column: what they are sorted by; rows of equal value may be in any order, rows
             without a value anywhere. ``None``: order does not count.
+        decimals: that the query rounds a column to, by its name; nothing nearer is asked for.
 
     Returns:
         The opinion; unscored where the gold table itself cannot be compared with.
@@ -96,7 +98,8 @@ def compare_exactly(
     if tuple(map(_plain, answer.columns)) != gold.columns:
         said = f"{' | '.join(answer.columns)} instead of {' | '.join(columns)}"
         return Opinion((Difference("columns", said),), 0, count)
-    return _compare_rows(gold, body, sort_column)
+    halves = {columns.index(name): Decimal(10) ** -n / 2 for name, n in (decimals or {}).items()}
+    return _compare_rows(gold, body, sort_column, halves)
 
 
 def _why_not(gold: Grid, sort_column: str | None) -> str:
@@ -111,7 +114,10 @@ def _why_not(gold: Grid, sort_column: str | None) -> str:
 
 
 def _compare_rows(
-    table: Grid, body: Sequence[tuple[Value, ...]], sort_column: str | None
+    table: Grid,
+    body: Sequence[tuple[Value, ...]],
+    sort_column: str | None,
+    halves: Mapping[int, Decimal],
 ) -> Opinion:
     gold = _filled(table.rows)
     key = _key_columns(gold)
@@ -128,7 +134,7 @@ def _compare_rows(
             differences.append(Difference("extra_row", f"row {number}, {named}: {again}"))
             continue
         found.append(same.pop(0))
-        differences += _compare_cells(table.columns, gold[found[-1]], row, number)
+        differences += _compare_cells(table.columns, gold[found[-1]], row, number, halves)
     differences += _compare_order(table.columns, gold, found, sort_column)
     return Opinion(tuple(differences), len(found), len(gold))
 
@@ -151,12 +157,22 @@ def _pick(row: Sequence[Value], columns: Sequence[int]) -> tuple[Value, ...]:
 
 
 def _compare_cells(
-    columns: Sequence[str], wanted: Sequence[Value], row: Sequence[Value], number: int
+    columns: Sequence[str],
+    wanted: Sequence[Value],
+    row: Sequence[Value],
+    number: int,
+    halves: Mapping[int, Decimal],
 ) -> Iterator[Difference]:
-    for column, expected, got in zip(columns, wanted, row, strict=True):
-        if expected != got:
+    for place, (column, expected, got) in enumerate(zip(columns, wanted, row, strict=True)):
+        if expected != got and not _is_rounded(expected, got, halves.get(place)):
             said = f"row {number}, {column}: {_said(got)} instead of {_said(expected)}"
             yield Difference("cell", said)
+
+
+def _is_rounded(expected: Value, got: Value, half: Decimal | None) -> bool:
+    if half is None or not isinstance(expected, Decimal) or not isinstance(got, Decimal):
+        return False
+    return abs(expected - got) <= half
 
 
 def _compare_order(

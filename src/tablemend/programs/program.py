@@ -95,6 +95,22 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """Left and right together."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Left times right."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Left less right."""
 
@@ -192,6 +208,8 @@ Program = (
     Value
     | Count
     | Aggregate
+    | Sum
+    | Product
     | Difference
     | Ratio
     | Change
@@ -266,7 +284,7 @@ _CLASSES = {
     kind.__name__: kind
     for kind in (
         *(Condition, Rows, Rank, Amount, Statement),
-        *(Value, Count, Aggregate, Difference, Ratio, Change, GroupBy),
+        *(Value, Count, Aggregate, Sum, Product, Difference, Ratio, Change, GroupBy),
         *(Compare, Between, Quantifier, Trend),
     )
 }

@@ -29,6 +29,7 @@ from tablemend.records.examples import (
     CONTEXT_KINDS,
     Call,
     CallVerdict,
+    Computed,
     Condition,
     Constraints,
     Example,

@@ -39,6 +39,24 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Computed:
+    """A column that the query asks to be worked out of two others (TableHallu, D.3).
+
+    Attributes:
+        column: its name; the last of the gold table.
+        operation: ``addition``, ``subtraction``, ``multiplication`` or ``division``.
+        left, right: the columns it is worked out of, row by row.
+        decimals: what it is rounded to, as the query says.
+    """
+
+    column: str
+    operation: str
+    left: str
+    right: str
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True)
 class Constraints:
     """A query's constraints: the paper's four fields (TableHallu, A.2.1) and their conditions."""
 
@@ -47,6 +65,12 @@ class Constraints:
     sort_column: str
     sort_order: SortOrder
     conditions: tuple[Condition, ...] = ()
+    computed: Computed | None = None
+
+    @property
+    def decimals(self) -> dict[str, int]:
+        """Columns that are rounded, and to how many decimals."""
+        return {self.computed.column: self.computed.decimals} if self.computed else {}
 
 
 class Mention(NamedTuple):
@@ -144,7 +168,9 @@ class Example(FromJson):
         left_out = ("id", "facts", "calls")
         content = {n: getattr(self, n) for n in self.__slots__ if n not in left_out}
         content["constraints"] = constraints = asdict(self.constraints)
-        for condition in constraints["conditions"]:  # the ids of older data stay
+        if self.constraints.computed is None:  # the ids of older data stay
+            del constraints["computed"]
+        for condition in constraints["conditions"]:  # likewise
             for name in [name for name in ("excluded", "top") if not condition[name]]:
                 del condition[name]
         content["gold_table"] = self.gold_table.to_json()

@@ -34,6 +34,7 @@ class SampleView(FromJson):
         title: what it is about.
         note: what else there is to know, in small print.
         domain: what rates are broken down by.
+        calculation: what the query asks to be worked out; ``none`` where nothing is.
         query: what was asked for; empty where that is always the same.
         text: the text that the model read; empty where it read tables alone.
         marks: in the text.
@@ -51,6 +52,7 @@ class SampleView(FromJson):
     marks: tuple[Mark, ...] = ()
     tables: tuple[Table, ...] = ()
     gold: Table | str | None = None
+    calculation: str = "none"
 
     @property
     def length(self) -> int:

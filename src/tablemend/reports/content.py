@@ -124,6 +124,23 @@ def _rate(rate: Rate) -> Cell:
     return Cell(percent(rate["rate"]), interval(rate["low"], rate["high"]))
 
 
+CALCULATED = "attribute"
+"""The error that a wrong calculation is (TableHallu, 4.6)."""
+
+
+def calculation_table(results: Results, context: ContextKind) -> Rows | None:
+    """Wrong values by what was to be calculated (TableHallu, Figure 7); ``None`` for nothing."""
+    parts = {name: own[context] for name, own in results.get("by_calculation", {}).items()}
+    names = sorted({name for own in parts.values() for name in own})
+    if len(names) < 2:
+        return None
+    rows = [
+        [Cell(system), *(_rate(own[name][CALCULATED]) for name in names)]
+        for system, own in parts.items()
+    ]
+    return Rows(["%", *names], rows)
+
+
 # ---- tests and mitigations ----
 
 

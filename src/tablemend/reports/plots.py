@@ -71,20 +71,26 @@ def plot_errors(results: Mapping[str, Any]) -> Markup:
     return _plot_rows(results, list(titles.values()), rates, "errors")
 
 
-def plot_domains(results: Mapping[str, Any]) -> Markup | None:
-    """TotalHallu by domain, one panel a context; ``None`` where there is one domain only."""
-    by_domain = results["by_domain"]
-    domains = sorted({d for kinds in by_domain.values() for own in kinds.values() for d in own})
-    if len(domains) < 2:
+def plot_parts(results: Mapping[str, Any], by: str, metric: str) -> Markup | None:
+    """A rate by part of the data, one panel a context; ``None`` where there is one part only.
+
+    Args:
+        results: of the comparison.
+        by: ``by_domain`` or ``by_calculation``.
+        metric: whose rate.
+    """
+    parts = results.get(by, {})
+    names = sorted({name for kinds in parts.values() for own in kinds.values() for name in own})
+    if len(names) < 2:
         return None
     rates = {
         system: {
-            context: [own.get(domain, {}).get(TOTAL, {"rate": None}) for domain in domains]
+            context: [own.get(name, {}).get(metric, {"rate": None}) for name in names]
             for context, own in kinds.items()
         }
-        for system, kinds in by_domain.items()
+        for system, kinds in parts.items()
     }
-    return _plot_rows(results, domains, rates, "domains")
+    return _plot_rows(results, names, rates, by)
 
 
 def _plot_rows(

@@ -13,7 +13,9 @@ from tablemend.generations import Generations
 from tablemend.records import ContextKind, Judgement, SampleView
 from tablemend.reports import plots
 from tablemend.reports.content import (
+    CALCULATED,
     agreement_table,
+    calculation_table,
     cost_table,
     editing_table,
     headline,
@@ -35,6 +37,7 @@ from tablemend.reports.examples import (
 from tablemend.reports.rendering import render, resource
 from tablemend.reports.stored_results import read_results
 from tablemend.reports.wording import (
+    TOTAL,
     contexts_of,
     formats_of,
     listed,
@@ -166,7 +169,8 @@ def write_html(
             "errors": plots.plot_errors(results),
             "contexts": plots.plot_contexts(results),
             "lengths": plots.plot_lengths(results),
-            "domains": plots.plot_domains(results),
+            "domains": plots.plot_parts(results, "by_domain", TOTAL),
+            "calculations": plots.plot_parts(results, "by_calculation", CALCULATED),
         },
         tests=pair_table(results),
         examples=_examples(results, views, shown),
@@ -183,6 +187,7 @@ def _content(results: Mapping[str, Any]) -> dict[str, Any]:
             "rates": rate_table(results, context, metrics),
             "editing": editing_table(results, context),
             "tests": pair_sentences(results, context) if several else [],
+            "calculations": calculation_table(results, context),
         }
         for context, name in results["contexts"].items()
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -29,6 +29,8 @@ Judgements = Mapping[str, Mapping[ContextKind, Mapping[str, Judgement]]]
 """system -> context -> example id -> judgement."""
 Views = Mapping[ContextKind, Mapping[str, SampleView]]
 """context -> example id -> what was shown."""
+Part = Callable[[SampleView], str]
+"""What part of the data an example belongs to."""
 Tables = Mapping[str, str]
 """example id -> the table that it was made from: intervals and tests draw whole tables."""
 
@@ -45,11 +47,12 @@ def tabulate(
         tables: that the examples were made from.
 
     Returns:
-        ``systems`` (system -> context -> metric -> rate), ``paired``, ``by_domain`` (system ->
-        context -> domain -> metric -> rate) and ``by_length`` (system -> context -> list of bins).
+        ``systems`` (system -> context -> metric -> rate), ``paired``, ``by_domain`` and
+        ``by_calculation`` (system -> context -> domain or calculation -> metric -> rate) and
+        ``by_length`` (system -> context -> list of bins).
     """
     few = _broken_down(metrics)
-    domains = {context: _by_domain(own) for context, own in views.items()}
+    errors = [metric for metric in metrics if metric.kind == "error"]
     lengths = {context: _by_length(own) for context, own in views.items()}
 
     def rates(
@@ -57,6 +60,16 @@ def tabulate(
     ) -> dict[str, Rate]:
         listed = list(names)
         return summarise([own[n] for n in listed], shown, [tables[n] for n in listed])
+
+    def broken_down(part: Part, shown: Sequence[Metric]) -> dict[str, Any]:
+        parts = {context: _by(part, own) for context, own in views.items()}
+        return {
+            system: {
+                context: {name: rates(own, ids, shown) for name, ids in parts[context].items()}
+                for context, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
+        }
 
     return {
         "systems": {
@@ -71,13 +84,8 @@ def tabulate(
                 for test in compare_pair(context, a, b, judgements, metrics, tables)
             ]
         ),
-        "by_domain": {
-            system: {
-                context: {name: rates(own, ids, few) for name, ids in domains[context].items()}
-                for context, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        },
+        "by_domain": broken_down(lambda view: view.domain, few),
+        "by_calculation": broken_down(lambda view: view.calculation, errors),
         "by_length": {
             system: {
                 context: [
@@ -91,12 +99,12 @@ def tabulate(
     }
 
 
-def _by_domain(shown: Mapping[str, SampleView]) -> dict[str, list[str]]:
-    """Ids of the examples of each domain."""
+def _by(part: Part, shown: Mapping[str, SampleView]) -> dict[str, list[str]]:
+    """Ids of the examples of each part."""
     groups: dict[str, list[str]] = {}
-    for name, one in sorted(shown.items(), key=lambda item: item[1].domain):
-        groups.setdefault(one.domain, []).append(name)
-    return groups
+    for name, one in shown.items():
+        groups.setdefault(part(one), []).append(name)
+    return dict(sorted(groups.items()))
 
 
 def _by_length(shown: Mapping[str, SampleView]) -> dict[tuple[int, int], list[str]]:

@@ -97,6 +97,7 @@ class TableGeneration(Task[Example]):
                 why = f" (out of scope by {fact.violates})" if fact.violates else ""
                 about = f"{fact.entity}: {fact.column}{why}"
                 marks.append(Mark(place.start, place.end, kind, about))
+        computed = sample.constraints.computed
         return SampleView(
             sample.id,
             view,
@@ -107,6 +108,7 @@ class TableGeneration(Task[Example]):
             sample.context(view),
             tuple(sorted(marks)),
             gold=sample.gold_table,
+            calculation=computed.operation if computed else "none",
         )
 
     def scorer(self) -> AbstractContextManager[TableScorer]:
@@ -116,7 +118,8 @@ class TableGeneration(Task[Example]):
     def second_opinion(self, answer: Submission[Example]) -> Judgement:
         """What the exact comparison says."""
         gold, sort = answer.sample.gold_table, answer.sample.constraints.sort_column
-        said = compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort)
+        decimals = answer.sample.constraints.decimals
+        said = compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort, decimals)
         return Judgement(
             tuple(Finding(d.kind, None, None, None, None, d.text) for d in said.differences),
             {"row_recall": Share(said.found, said.rows)},
@@ -168,6 +171,7 @@ class TableScorer:
                 SortRule.of(one.sample.constraints),
                 self._format,
                 one.unscored,
+                one.sample.constraints.decimals,
             )
             for one in answers
         )

@@ -37,6 +37,11 @@ MEANS = {
     "facts": "facts with their places",
 }
 """What is averaged over the examples of a data set."""
+ARITHMETIC = (
+    "No gold table has a blank, and each is asked for five times in turn: as it is, and with the "
+    "sum, difference, product and quotient of the same two columns as a last column, rounded as "
+    "the query says."
+)
 _IN_VAIN = "no draw gave a valid example"
 
 
@@ -137,6 +142,7 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         command_of("tablehallu.py", settings, named, ("kind", "workers", "out")),
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
+        ARITHMETIC * settings.arithmetic,
         _made_up(settings, counts["counts"]),
         CARD_PART,
         *counted_parts(counts, MEANS),

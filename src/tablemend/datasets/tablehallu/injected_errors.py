@@ -137,6 +137,16 @@ def wrong_digit(example: Example, rng: Random) -> Table | None:
     return None
 
 
+def wrong_result(example: Example, rng: Random) -> Table | None:
+    """A computed cell with another last digit."""
+    if not (computed := example.constraints.computed):
+        return None
+    column = example.gold_table.columns.index(computed.column)
+    row = rng.randrange(len(example.gold_table.rows))
+    cell = example.gold_table.rows[row][column] or ""
+    return _with_cell(example, row, column, f"{cell[:-1]}{(int(cell[-1]) + 1) % 10}")
+
+
 def left_out(example: Example, rng: Random) -> Table | None:
     """A filled cell left blank."""
     places = _places(example)
@@ -168,6 +178,7 @@ INJECTED_ERRORS: dict[str, Injection] = {
     "row repeated": Injection("out_of_range", repeated),
     "row invented": Injection("entity_fabrication", invented),
     "wrong digit": Injection("attribute", wrong_digit),
+    "wrong result": Injection("attribute", wrong_result),
     "another's value": Injection("attribute", others_value),
     "value left out": Injection("attribute", left_out),
     "blank filled": Injection("blank_filling", blank_filled),

@@ -43,7 +43,9 @@ class Kernel:
         return (*self.columns, *sorted(outside))
 
 
-def draw_kernel(typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random) -> Kernel:
+def draw_kernel(
+    typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random, with_blanks: bool = True
+) -> Kernel:
     """Draw a kernel at random.
 
     Args:
@@ -51,9 +53,10 @@ def draw_kernel(typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random) ->
         scopes: what may be asked of it.
         shape: of the gold table.
         rng: what draws.
+        with_blanks: at least one cell of the gold table is blank; else none.
 
     Raises:
-        Rejected: the rows in scope allow no strict order, or no blank cell.
+        Rejected: the rows in scope allow no strict order, or not the blanks asked for.
     """
     scope = scopes.draw(rng)
     sort, order = _draw_sort(typed, scope, rng)
@@ -65,7 +68,11 @@ def draw_kernel(typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random) ->
     else:
         values = typed.orders[sort]
         rows = sorted(scope.rows, key=lambda r: values[r] or 0.0, reverse=reverse)
-    blanks = _draw_blanks(typed, scope, columns, rows, sort, rng)
+    blanks = frozenset[tuple[int, int]]()
+    if with_blanks:
+        blanks = _draw_blanks(typed, scope, columns, rows, sort, rng)
+    elif any(typed.table.rows[row][column] is None for row in rows for column in columns):
+        raise Rejected("an empty cell")
     return Kernel(scope, columns, tuple(rows), sort, order, blanks)
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import Skipped
 from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.arithmetic import QUERIES, is_measure, with_computed_column
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
 from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors, no_texts
@@ -37,7 +38,7 @@ from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/5"
+ENGINE = "program/6"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 LENGTHS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
@@ -66,6 +67,8 @@ class OpenTable:
         self.scopes = Scopes(self.typed, shape.min_rows, shape.max_rows)
         if not self.scopes:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
+        if settings.arithmetic and sum(map(is_measure, self.typed.columns)) < 2:
+            raise Unusable("fewer than two columns to calculate with")
         self.rows = Rows(self.typed, settings.seed, names, texts)
         self.speaker = Speaker(self.typed, self.rows.repeated)
         self.subject = subject_of(self.typed, read.subject, self.speaker)
@@ -127,6 +130,8 @@ class Engine:
 
         A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
         """
+        arithmetic = self._settings.arithmetic
+        number, query = divmod(number, QUERIES) if arithmetic else (number, 0)
         rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
         # Drawn once: draws that are too long must not turn hard examples into easy ones.
         difficulty = _draw_difficulty(self._settings, rng)
@@ -139,13 +144,15 @@ class Engine:
             for _ in range(TRIES_A_TABLE):
                 try:
                     example = self._draw(table, difficulty, rng)
+                    found = with_computed_column(example, rng) if arithmetic else [example]
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
                     continue
-                if (invalid := verify(example)) is not None:
+                # All or none: what a calculation costs is measured on the same rows.
+                if invalid := next(filter(None, map(verify, found)), None):
                     self.rejected[invalid] += 1
                     continue
-                return example
+                return found[query]
         return None
 
     def _read(self, place: Place) -> OpenTable:
@@ -169,7 +176,7 @@ class Engine:
 
     def _draw(self, table: OpenTable, difficulty: Difficulty, rng: Random) -> Example:
         settings, read, typed = self._settings, table.read, table.typed
-        kernel = draw_kernel(typed, table.scopes, settings.shape, rng)
+        kernel = draw_kernel(typed, table.scopes, settings.shape, rng, not settings.arithmetic)
         themes = table.speaker.themes(kernel.stated(), rng)
         gold = _state_gold(table, kernel, themes, rng)
         most, invent = settings.max_tokens, settings.distractors == "extended"

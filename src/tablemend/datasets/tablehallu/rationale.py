@@ -69,6 +69,8 @@ def rationale(example: Example, context: ContextKind = "adversarial") -> str:
         NoRationale: the record leaves a step open: text that no fact records, a row whose scope
             is not stated, or another reason by which the verification rejects examples.
     """
+    if example.constraints.computed:
+        raise NoRationale("a computed column")
     evidence = Evidence(example)
     for check in _CHECKS:
         if reason := check(evidence):

@@ -79,8 +79,11 @@ class Synthesis(HubOptions):
     """mixed: distractors are in the same paragraphs as the gold rows; own: in others."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows follow where those run out."""
+    arithmetic: bool = False
+    """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
+    asked for five times in turn: as it is, and with +, -, * and / on the same two columns."""
     shape: Shape = Shape()
-    """Size of the gold table."""
+    """Size of the gold table, without a column that is worked out."""
     shares: Shares = Shares()
     """Split of the source tables."""
     workers: int = Field(default=1, ge=1, le=256)
@@ -94,6 +97,7 @@ class Synthesis(HubOptions):
                 "max_tokens",
                 "distractor_paragraphs",
                 "distractors",
+                "arithmetic",
                 "shape",
             ):
                 if name in self.model_fields_set:

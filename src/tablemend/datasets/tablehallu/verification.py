@@ -7,17 +7,27 @@ facts are where they are recorded is true by construction, and tested.
 
 from __future__ import annotations
 
+import operator
 import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 
 from tablemend.datasets.tablehallu.columns import read_date, read_number, words_of, write_day
 from tablemend.detector.order import is_sorted
 from tablemend.records import Condition, Example, Fact
+from tablemend.tables.table import Table
 
 _QUOTED = re.compile(r'"([^"]*)"')
+_OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "addition": operator.add,
+    "subtraction": operator.sub,
+    "multiplication": operator.mul,
+    "division": operator.truediv,
+}
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Span = tuple[int, int]
@@ -27,6 +37,12 @@ class Evidence:
     """An example's facts by row and its sentences by place."""
 
     def __init__(self, example: Example) -> None:
+        self.computed = example.constraints.computed
+        self.whole = example
+        if self.computed:  # the rest of the table is as without it
+            table = example.gold_table
+            rows = tuple(row[:-1] for row in table.rows)
+            example = replace(example, gold_table=Table(table.columns[:-1], rows, table.title))
         self.example = example
         self.gold: dict[int, list[Fact]] = defaultdict(list)
         self.others: dict[int, list[Fact]] = defaultdict(list)
@@ -262,7 +278,7 @@ def check_query(evidence: Evidence) -> str | None:
     """The query names the columns in order and the sort rule, and no cell but the scope's."""
     example = evidence.example
     constraints = example.constraints
-    columns = list(example.gold_table.columns)
+    columns = list(evidence.whole.gold_table.columns)
     quoted = _QUOTED.findall(example.query)
     width = len(columns)
     if columns not in (quoted[i : i + width] for i in range(len(quoted) - width + 1)):
@@ -279,6 +295,31 @@ def check_query(evidence: Evidence) -> str | None:
                 words = words_of(cell)
                 if words in spoken and words not in allowed and _number(cell) not in allowed:
                     return "gold cell in the query"
+    return None
+
+
+def check_computed(evidence: Evidence) -> str | None:
+    """The last column is what the query says of two others, which have no blank in any row."""
+    computed, table = evidence.computed, evidence.whole.gold_table
+    if computed is None:
+        return None
+    if evidence.blanks:
+        return "blank in a table with a computed column"
+    named = _QUOTED.findall(evidence.whole.query)[-3:]
+    if named != [computed.column, computed.left, computed.right]:
+        return "columns of the calculation not named in the query"
+    half = Fraction(1, 2 * 10**computed.decimals)
+    for row, cell in enumerate(table.column(computed.column)):
+        stated = {fact.column: fact.value for fact in evidence.gold[row]}
+        given = (stated.get(computed.left, ""), stated.get(computed.right, ""), cell or "")
+        numbers = [Fraction(str(n)) for text in given if (n := _number(text)) is not None]
+        if len(numbers) < len(given):
+            return "calculation without a number"
+        left, right, result = numbers
+        if abs(_OPERATIONS[computed.operation](left, right) - result) >= half:
+            return "computed cell is another than its columns give"
+        if len(given[2].partition(".")[2]) != computed.decimals:
+            return "computed cell with other decimals than the query says"
     return None
 
 
@@ -313,4 +354,5 @@ CHECKS: tuple[Callable[[Evidence], str | None], ...] = (
     check_scope,
     check_order,
     check_query,
+    check_computed,
 )
