@@ -16,6 +16,7 @@ from tablemend.reports.wording import (
     main_share,
     metrics_of,
     p_value,
+    parts_of,
     percent,
     points,
     say_tests,
@@ -130,13 +131,12 @@ CALCULATED = "attribute"
 
 def calculation_table(results: Results, context: ContextKind) -> Rows | None:
     """Wrong values by what was to be calculated (TableHallu, Figure 7); ``None`` for nothing."""
-    parts = {name: own[context] for name, own in results.get("by_calculation", {}).items()}
-    names = sorted({name for own in parts.values() for name in own})
+    names = parts_of(results, "by_calculation")
     if len(names) < 2:
         return None
     rows = [
-        [Cell(system), *(_rate(own[name][CALCULATED]) for name in names)]
-        for system, own in parts.items()
+        [Cell(system), *(_rate(kinds[context][name][CALCULATED]) for name in names)]
+        for system, kinds in results["by_calculation"].items()
     ]
     return Rows(["%", *names], rows)
 

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tablemend.records import ContextKind
-from tablemend.reports.wording import DASH, TOTAL, contexts_of, metrics_of
+from tablemend.reports.wording import DASH, TOTAL, contexts_of, metrics_of, parts_of
 
 MARKERS = "osD^vPX*"
 # Stand-ins that matplotlib accepts and that are replaced in the SVG by the page's variables.
@@ -79,8 +79,7 @@ def plot_parts(results: Mapping[str, Any], by: str, metric: str) -> Markup | Non
         by: ``by_domain`` or ``by_calculation``.
         metric: whose rate.
     """
-    parts = results.get(by, {})
-    names = sorted({name for kinds in parts.values() for own in kinds.values() for name in own})
+    parts, names = results.get(by, {}), parts_of(results, by)
     if len(names) < 2:
         return None
     rates = {

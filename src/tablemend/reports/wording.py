@@ -71,6 +71,13 @@ def main_share(results: Mapping[str, Any]) -> Metric | None:
     return next((metric for metric in metrics_of(results) if metric.kind == "share"), None)
 
 
+def parts_of(results: Mapping[str, Any], by: str) -> list[str]:
+    """Names of the parts of the data, such as domains; ``none`` first."""
+    kinds = results.get(by, {}).values()
+    names = {name for contexts in kinds for own in contexts.values() for name in own}
+    return sorted(names, key=lambda name: (name != "none", name))
+
+
 def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:
     """The contexts that were shown, in the recipe's order."""
     return list(results["contexts"])

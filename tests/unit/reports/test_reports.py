@@ -22,7 +22,7 @@ from tablemend.records import (
     Share,
 )
 from tablemend.reports.examples import Shown
-from tablemend.reports.report import write_html, write_reports
+from tablemend.reports.report import write_html, write_markdown, write_reports
 from tablemend.reports.tabulation import RESULTS_VERSION, cost, tabulate
 from tablemend.tables.table import Table
 from tablemend.tasks.table_generation import TableGeneration
@@ -202,6 +202,21 @@ def test_page_has_all_sections_and_plots(page):
     assert [name for name, _ in page.elements].count("svg") == 4
     assert "viewport" in {a.get("name") for _, a in page.elements}
     assert any("tablemend 0, lexical" in text for text in page.text)
+
+
+def test_wrong_values_are_shown_by_calculation() -> None:
+    results, views, shown = make_results()
+    assert {*results["by_calculation"]["base"]["clean"]} == {"none"}
+    assert "calculated" not in write_markdown(results)
+    results["by_calculation"] = {
+        system: {
+            context: dict.fromkeys(("addition", "none"), own) for context, own in kinds.items()
+        }
+        for system, kinds in results["systems"].items()
+    }
+    assert re.search(r"\| % +\| +none \| +addition \|", write_markdown(results))
+    found = [name for name, _ in Page(write_html(results, views, shown)).elements]
+    assert found.count("svg") == 5
 
 
 def show(text: str, *findings: Finding, ending: str = "stop", word: str = "Oslo") -> Page:

@@ -22,6 +22,7 @@ from tablemend.mitigations.repair_table import repair_table
 from tablemend.records import Example
 from tablemend.tables.table import Cell, Table
 from tablemend.tables.write import write_table
+from tablemend.tasks.all_tasks import TASKS
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,8 @@ def test_a_kernel_without_blanks_is_asked_for_in_five_ways(made: list[Example]) 
         assert Example.from_json(example.to_json()) == example
         assert example.adversarial_context == plain.adversarial_context
         assert columns_from_query(example.query) == gold.columns
+        shown = TASKS["table_generation"]().show(example, "clean")
+        assert shown.calculation == (operations[number] or "none")
         assert decimals_from_query(example.query, gold.columns) == example.constraints.decimals
         width = len(plain.gold_table.columns)
         assert gold.columns[width:] == ("Composite Value",) * (example is not plain)
