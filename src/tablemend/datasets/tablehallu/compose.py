@@ -8,17 +8,14 @@ along, so that no place ever has to be searched for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise, repeat
+from itertools import chain, cycle, pairwise, repeat
 from random import Random
 from string import Formatter
 from typing import NamedTuple
 
 from tablemend.records import Fact, Mention
-
-NO_LEADS = partial(repeat, "")
 
 
 class Stated(NamedTuple):
@@ -124,7 +121,8 @@ def compose(
     rng: Random,
     paragraph: int = 0,
     apart: bool = False,
-    leads: Callable[[], Iterator[str]] = NO_LEADS,
+    opening: str = "",
+    leads: Sequence[str] = ("",),
 ) -> Composition:
     """Lay out both contexts.
 
@@ -139,7 +137,8 @@ def compose(
         paragraph: sentences a paragraph, with a blank line between two; 0 writes one
             paragraph, 1 one sentence a line.
         apart: no paragraph has sentences of both kinds.
-        leads: gives what stands before the sentences of each paragraph of a context, or "".
+        opening: sentence at the start of both contexts.
+        leads: what stands at the start of the other paragraphs of the adversarial one, in turn.
     """
     numbered = [
         (row, stated_row, sentence)
@@ -166,8 +165,10 @@ def compose(
         paragraphs += order if apart else _cut([n for piece in order for n in piece], size)
     sentences = [sentence for _, _, sentence in numbered]
     border = "\n" if paragraph == 1 else "\n\n"
-    clean, clean_starts = _lay_out(clean_paragraphs, sentences, border, leads())
-    adversarial, starts = _lay_out(paragraphs, sentences, border, leads())
+    clean, clean_starts = _lay_out(
+        clean_paragraphs, sentences, border, chain([opening], repeat(""))
+    )
+    adversarial, starts = _lay_out(paragraphs, sentences, border, chain([opening], cycle(leads)))
     facts: list[Fact] = []
     # tuple.__new__ skips the keyword handling of named tuples: a third of the time of compose.
     new = tuple.__new__

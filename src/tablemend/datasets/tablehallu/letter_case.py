@@ -23,7 +23,8 @@ _PROPER, _SMALL, _ACRONYMS, _TITLES = (
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NO_VOWEL = re.compile(r"[b-df-hj-np-tv-xz]{2,4}")
 _SPACE = re.compile(r" (?=[,;:!?%)\]]|'s\b)|(?<=[(\[]) |(?<=\w) (?=- \w)|(?<=\w -) (?=\w)|(?<=^-) ")
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.I)
+MONTH = re.compile(rf"\b(?:{'|'.join(month[:3] for month in MONTHS)})", re.I)
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|^[wldt](?= \d)", re.I)
 
 
 def is_small(rows: Iterable[Sequence[Cell]]) -> bool:
@@ -61,6 +62,8 @@ def with_capital(name: str) -> str:
 
     def write(match: re.Match[str]) -> str:
         word, start = match[0], match.start()
+        if text[match.end() : match.end() + 1] == "." and len(word) == 1:
+            return word.upper()
         if word in _ACRONYMS or (_NO_VOWEL.fullmatch(word) and word not in _TITLES):
             return word.upper()
         is_inner = start > 1 and text[start - 1] == "'" and text[start - 2 : start - 1] not in "od"

@@ -23,7 +23,7 @@ from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.scope import Scopes
-from tablemend.datasets.tablehallu.sentences import Speaker, leads
+from tablemend.datasets.tablehallu.sentences import Speaker, draw_leads
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import (
     Place,
@@ -188,13 +188,15 @@ class Engine:
         if not distractors:
             raise Rejected("no row out of scope")
         query, subject, constraints = write_query(typed, kernel, table.subject, table.speaker, rng)
+        opening, leads = draw_leads(*subject, rng)
         composition = compose(
             gold,
             distractors,
             rng,
             paragraph=PASSAGES_A_PARAGRAPH[len(themes) > 1],
             apart=settings.distractor_paragraphs == "own",
-            leads=lambda: leads(*subject, rng),
+            opening=opening,
+            leads=leads,
         )
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)

@@ -18,8 +18,8 @@ from tablemend.datasets.tablehallu.columns import TypedTable, words_of, write_da
 from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.scope import Bound
-from tablemend.datasets.tablehallu.sentences import EVENTS, ORDINALS, PLACES, SCALES, Label, Speaker
-from tablemend.programs.nouns import is_counted_label, takes_article, with_article
+from tablemend.datasets.tablehallu.sentences import EVENTS, ORDINALS, PLACES, Label, Speaker
+from tablemend.programs.nouns import is_plural_label, takes_article, with_article
 from tablemend.records import Condition, Constraints, SortOrder
 
 _WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
@@ -35,6 +35,9 @@ QUOTED = 0.2
 """Share of the conditions that give the header in quotation marks."""
 TITLED = 0.85
 """Share of the queries that say what the text is about, where there is a title."""
+
+
+_PLAIN = ("entries", "people")
 
 
 class Subject(NamedTuple):
@@ -67,7 +70,10 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
     ):
         return Subject(speaker.rows)
     if folded.startswith(_WORDS["list_of"]):
-        return Subject(title[len(_WORDS["list_of"]) :])
+        title = title[len(_WORDS["list_of"]) :]
+        is_of_all = speaker.rows in _PLAIN and is_plural_label(title.lower().split()[0])
+        if is_of_all or speaker.rows.split()[-1] in title.lower().split():
+            return Subject(title)
     if _DATED.match(title) and not _EVENTS.isdisjoint(folded.split()):
         title = f"the {title}"
     return Subject(speaker.rows, title)
@@ -148,12 +154,13 @@ def _phrase_scope(
     for number, bound in enumerate(bounds):
         label, condition = speaker.labels[bound.column], bound.condition
         header = typed.table.columns[bound.column]
-        is_header = label.is_plain and header.lower().startswith(label.name.lower())
+        is_header = label.is_plain and label.name.lower().startswith(header.lower().split(" (")[0])
         if not is_header or rng.random() < QUOTED:  # "whose "#" is 5 or more"
             label = label._replace(is_plain=False)
         name = label.name if label.is_plain else f'"{header}"'
         if condition.top:
             ends = ("lowest", "highest") if bound.kind == "number" else ("earliest", "latest")
+            ends = ("fewest", "most") if label.is_counted else ends
             pattern = rng.choice(_WORDS["superlatives"][ends[condition.top > 0]])
             said = pattern.format(n=NUMBERS[abs(condition.top)], rows=rows, c=name)
         elif bound.column == typed.key:
@@ -199,9 +206,8 @@ def phrase_bound(bound: Bound, typed: TypedTable, label: Label, name: str, rng: 
     elif folded.split()[-1] in ORDINALS:
         manner = "number"
     else:
-        is_count = is_counted_label(label.name) and (label.after in SCALES or not label.after)
-        has_unit = label.before or any(typed.columns[bound.column].unit)
-        manner = "count" if is_count and not has_unit else "amount"
+        has_unit = any(typed.columns[bound.column].unit)
+        manner = "count" if label.is_counted and not has_unit else "amount"
     article = with_article(name) if label.is_plain and takes_article(name) else name
     slots = {"c": said, "a": article, "be": be, "low": low, "high": high}
     return str(rng.choice(_SCOPES[manner][ends])).format(**slots)

@@ -7,7 +7,7 @@ patterns and the lists of words are in ``sentences.yaml``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -18,6 +18,7 @@ import yaml
 from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.donors import shape_of
+from tablemend.datasets.tablehallu.letter_case import MONTH
 from tablemend.datasets.tablehallu.scope import Row
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import (
@@ -54,8 +55,9 @@ PLACES = {label: how for how, said in WORDS["places"].items() for label in said.
 _COMMON = frozenset(WORDS["common"].split()).union(
     NOUNS["common"], NOUNS["also_common"], NOUNS["joining"]
 )
-_PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld) (?:by|in|at|on|from|as|for)")
+_PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld|ng) (?:by|in|at|on|from|as|for)")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
 _BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _PLAIN = re.compile(r"[^\W\d_][\w' -]*")
@@ -72,8 +74,12 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
 }
 """Number of facts of a passage -> how many each of its sentences may join."""
-LEADS_A_PARAGRAPH = 0.25
+LEADS_OF = 3
+"""Paragraphs without a lead for every one with."""
 _LEADS: dict[str, list[str]] = WORDS["leads"]
+_NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
+_OF_MATCHES = {"score", "record"}
+_NO_ENDS = NOUNS["joining"] | {"with"}
 _WHERE = ("at ", "@", "vs")
 _PARTICIPLES = NOUNS["participles"] | NOUNS["events"]
 _WORDS_KINDS = ("category", "name", "text")
@@ -100,6 +106,14 @@ class Label(NamedTuple):
     before: str
     after: str
     is_plain: bool
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a number stands before it: "12 wins", "3 gold medals", "5 lost"."""
+        words = self.name.lower().split()
+        counted = is_counted_label(self.name) or words[-1] in _PARTICIPLES
+        counted |= _is_a_tally(self.name)
+        return counted and self.is_plain and not self.before and self.after in ("", *SCALES)
 
     @property
     def is_plural(self) -> bool:
@@ -147,18 +161,25 @@ def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
     before = after = ""
     name = header
     if match := _BRACKETS.fullmatch(header):
-        unit = _say_unit(match[2])
+        unit = _say_unit(match[2].strip())
         if unit is not None:
             name = match[1]
             before, after = ("", "") if has_unit else unit
     written_out = WORDS["labels"].get(name.lower())
     if written_out and written_out not in taken:
         name = written_out
+    elif name.lower() in WORDS["medals"]:
+        name = f"{name.lower()} medals"
     elif name.lower() in EVENTS or name.lower() in _DEEDS:
         name = name.lower()
     else:
         name = _spoken(name)
-    return Label(name, before, after, bool(_PLAIN.fullmatch(name)) and len(name) > 2)
+    is_plain = (
+        _PLAIN.fullmatch(name)
+        and len(name) > 2
+        and (name.split()[-1] not in _NO_ENDS or _is_a_tally(name))
+    )
+    return Label(name, before, after, bool(is_plain))
 
 
 def _spoken(header: str) -> str:
@@ -206,7 +227,7 @@ def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
     if its == "their" and folded in WORDS["homes"]:
         homes = [" of {v}", " ({v})"]
     if kind != "number" and label.is_plain:
-        nouns = [f"{{v}} as {its} {name}"] * 2
+        nouns = [f"{before}{{v}}{after} as {its} {name}"] * 2
         nouns += [] if echoes or deeds else [f"the {name} {{v}}"]
     elif _YEAR.fullmatch(name):
         nouns, whole = [f"{before}{{v}}{after} in {name}"], f"entry for {name}"
@@ -215,10 +236,7 @@ def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
         whole = f"{'figure for' if kind == 'number' else 'entry under'} {name}"
     elif folded.split()[-1] in ORDINALS and not has_unit:
         nouns = [f"{name} {{v}}"]
-    elif folded in WORDS["medals"]:
-        nouns, one = [f"{{v}} {name} medals"], [f"{{v}} {name} medal"]
-        whole = f"number of {name} medals"
-    elif is_counted_label(name) and not before and (not after or after in SCALES):
+    elif label.is_counted:
         nouns, one = [f"{{v}}{after} {name}"], [f"{{v}}{after} {_singular(name)}"]
         whole, are = f"number of {name}", False
     else:
@@ -237,6 +255,12 @@ def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
         whole=whole,
         verb=_clauses([said.removeprefix(" ") for said in verb]),  # type: ignore[arg-type]
     )
+
+
+def _is_a_tally(label: str) -> bool:
+    """Whether it is one of "goals for" and "goals against"."""
+    words = label.lower().split()
+    return len(words) > 1 and words[-1] in ("for", "against") and is_plural_label(words[0])
 
 
 def _singular(label: str) -> str:
@@ -298,6 +322,8 @@ class Speaker:
         self._key = key
         self._is_panel = any((row[key] or "") in repeated for row in typed.table.rows)
         header = columns[key].name
+        if header.lower() == "team" and {column.name.lower() for column in columns} >= _OF_MATCHES:
+            header = "opponent"
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = _SUBJECTS.get(header.lower()) or ("{e}", _noun(header), "")
         is_a_person = noun.rpartition(" ")[2] in NOUNS["persons"] or not noun
@@ -320,8 +346,10 @@ class Speaker:
         tellers = (*typed.telling, *range(len(columns)))
         found = (self._time_of(typed, index) for index in tellers)
         self._time = next(filter(None, found), None)
-        pronouns = [f"the {noun}"] if noun else []
-        pronouns += ["they"] if self.is_of_persons and not noun else []
+        # "The line" would name one of several if "Upper Line" is another.
+        is_apart = noun and not any(noun in name.lower() for name in names)
+        pronouns = [f"the {noun}"] if is_apart else []
+        pronouns += ["they"] if self.is_of_persons and not is_apart else []
         pronouns += [] if self.is_of_persons else ["it", "it"]
         which = "who" if self.is_of_persons else "which"
         # By tense (present, past), then by the verb before deeds ("was built", "is owned").
@@ -352,8 +380,11 @@ class Speaker:
         if said is None or index == self._key or not column.usable:
             return None
         cells = [row[index] or "" for row in typed.table.rows]
-        if said.startswith("On ") and not all(not cell or _DAY.search(cell) for cell in cells):
-            said = said.replace("On ", "In ")
+        if said.startswith("On "):
+            if not all(not cell or MONTH.search(cell) or _ISO.match(cell) for cell in cells):
+                return None
+            if not all(not cell or _DAY.search(cell) for cell in cells):
+                said = said.replace("On ", "In ")
         return index, _clauses([said.replace("{c}", label)])[0]
 
     def themes(self, columns: Sequence[int], rng: Random) -> list[list[int]]:
@@ -437,10 +468,6 @@ class Speaker:
                     text = self._tell(text, row, nouns[1:], stated, " and ")
                 elif slot == "b":
                     text = self._tell(text, row, deeds, stated, " and ")
-                elif slot == "B":
-                    start = len(text)
-                    text = self._tell(text, row, deeds, stated, " and ")
-                    text = text[:start] + capital(text[start:])
                 elif slot in ("p", "p1"):
                     told = nouns if slot == "p" else nouns[:1]
                     parts = [(index, wordings[index].part[is_past]) for index, _ in told]
@@ -500,13 +527,13 @@ def _noun(header: str) -> str:
     words = header.split()
     is_noun = all(word.isalpha() and word[1:].islower() for word in words) and len(words) < 3
     folded = header.lower()
-    if not is_noun or is_plural_label(folded) or NOUNS["no_nouns"].intersection(folded.split()):
+    if not is_noun or is_plural_label(folded) or _NO_NOUNS.intersection(folded.split()):
         return ""
     return folded
 
 
-def leads(rows: str, title: str, rng: Random) -> Iterator[str]:
-    """What stands before the sentences of each paragraph, mostly nothing; without end.
+def draw_leads(rows: str, title: str, rng: Random) -> tuple[str, Sequence[str]]:
+    """The sentence that opens a context, and those that may lead over to other paragraphs.
 
     Args:
         rows: what the query calls the rows.
@@ -514,9 +541,9 @@ def leads(rows: str, title: str, rng: Random) -> Iterator[str]:
         rng: what draws.
     """
     pattern = rng.choice(_LEADS["titled" if title else "opening"])
-    yield capital(pattern.format(rows=rows, title=title))
-    while True:
-        yield rng.choice(_LEADS["later"]) if rng.random() < LEADS_A_PARAGRAPH else ""
+    later = _LEADS["later"]
+    silent = [""] * (LEADS_OF * len(later))
+    return pattern.format(rows=rows, title=title), rng.sample(later + silent, len(later + silent))
 
 
 def capital(text: str) -> str:

@@ -16,7 +16,7 @@ from tablemend.tables.table import Cell, Table
 
 ROWS = 40
 ENTITIES_OF_PANEL = 11
-FIRMS = ("{} Corp", "{} Partners", "{} & Sons", "{} Ltd", "{} Union")
+FIRMS = ("{} Brothers", "{} Partners", "{} & Sons", "{} Limited", "{} Union")
 
 
 _SLOTS = {"{town}": TOWNS, "{family}": FAMILY, "{given}": GIVEN}
