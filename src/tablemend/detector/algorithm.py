@@ -225,10 +225,10 @@ def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Align
     cells = Cells(
         [tuple(row[index] for index in place) for row in gold.rows],
         [tuple(answer.rows[row][index] for _, index in shared) for row in body],
-        [gold.units[index] for index in place],
-        [gold.rates[index] for index in place],
+        [gold.counts[index] for index in place],
         place.index(gold.key),
         similarity,
+        gold.is_info_box,
     )
     return Alignment(place, body, cells, match_rows(cells))
 

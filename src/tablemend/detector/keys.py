@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from tablemend.tables.table import Cell, Row, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit, header_unit
+from tablemend.values.words import names_attributes, names_values
 
 # What is often counted in percent though its name has no such sign.
 _RATE = re.compile(
@@ -22,6 +24,13 @@ _RATE = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 
 
+class Counted(NamedTuple):
+    """What the numbers of a column count: its header's unit, and whether it can be percent."""
+
+    unit: Unit
+    rate: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Gold:
     """A usable gold table.
@@ -29,9 +38,9 @@ class Gold:
     Attributes:
         table: the table itself.
         headers: :func:`~tablemend.values.text.header_key` of each column.
-        units: the unit that each header states.
-        rates: whether each column can count percent, by its name or its cells.
+        counts: what the numbers of each column count.
         key: index of the primary-key column.
+        is_info_box: whether the keys are names of attributes, and their values beside them.
         rows: the rows with at least one filled cell, top to bottom.
         filled: for each of these rows, which cells are no blanks.
         cells: how many cells are filled.
@@ -39,9 +48,9 @@ class Gold:
 
     table: Table
     headers: tuple[str, ...]
-    units: tuple[Unit, ...]
-    rates: tuple[bool, ...]
+    counts: tuple[Counted, ...]
     key: int
+    is_info_box: bool
     rows: tuple[Row, ...]
     filled: tuple[tuple[bool, ...], ...]
     cells: int
@@ -97,13 +106,15 @@ def prepare_gold(table: Table) -> Gold | str:
     if not rows:
         return "the gold table has no filled row"
     filled = tuple(tuple(not is_blank(cell) for cell in row) for row in rows)
-    units = tuple(header_unit(name) for name in table.columns)
-    rates = tuple(map(_is_rate, table.columns, units, zip(*rows, strict=True)))
-    cells = sum(map(sum, filled))
-    return Gold(table, headers, units, rates, primary_key(table), rows, filled, cells)
+    counts = tuple(map(_counted, table.columns, zip(*rows, strict=True)))
+    key, cells = primary_key(table), sum(map(sum, filled))
+    is_info_box = (
+        len(headers) == 2 and names_attributes(headers[key]) and names_values(headers[1 - key])
+    )
+    return Gold(table, headers, counts, key, is_info_box, rows, filled, cells)
 
 
-def _is_rate(name: str, unit: Unit, cells: Sequence[Cell]) -> bool:
-    numbers = (read_value(cell).number for cell in cells)
-    stated = any(number is not None and number.percent for number in numbers)
-    return stated or unit.symbol == "%" or _RATE.search(name) is not None
+def _counted(name: str, cells: Sequence[Cell]) -> Counted:
+    unit = header_unit(name)
+    stated = any((number := read_value(cell).number) and number.percent for cell in cells)
+    return Counted(unit, stated or unit.symbol == "%" or _RATE.search(name) is not None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
+from tablemend.detector.keys import Counted
 from tablemend.detector.similarity import THRESHOLD, Pair, Similarity
 from tablemend.tables.table import Cell, Row
 from tablemend.values.cells import Value, equal_values, read_value
@@ -16,12 +18,11 @@ from tablemend.values.inclusion import (
     without_additions,
 )
 from tablemend.values.text import tokens_of
-from tablemend.values.units import Unit
 
 Edges = dict[int, list[int]]
 
 
-def compare_cells(gold: Cell, answer: Cell, unit: Unit, rate: bool) -> bool | Pair:
+def compare_cells(gold: Cell, answer: Cell, counts: Counted) -> bool | Pair:
     """Whether an answer cell says what a gold cell says, or the pair to ask similarity about.
 
     In order: two blanks are the same and a blank equals nothing else; standardised equality;
@@ -34,7 +35,7 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit, rate: bool) -> bool | Pa
     one, other = read_value(gold), read_value(answer)
     if one.blank or other.blank:
         return one.blank and other.blank
-    if _equal(one, other, unit, rate) or includes(one, other, unit):
+    if _equal(one, other, counts) or includes(one, other, counts.unit):
         return True
     if one.number or other.number or one.dates or other.dates:
         return False
@@ -51,42 +52,33 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit, rate: bool) -> bool | Pa
     return left, right
 
 
-def _equal(one: Value, other: Value, unit: Unit, rate: bool) -> bool:
-    if one.number and other.number and one.number.percent != other.number.percent and not rate:
-        return False
-    return equal_values(one, other, unit)
+def _equal(one: Value, other: Value, counts: Counted) -> bool:
+    if one.number and other.number and one.number.percent != other.number.percent:
+        return counts.rate and equal_values(one, other, counts.unit)
+    return equal_values(one, other, counts.unit)
 
 
+@dataclass(slots=True)
 class Cells:
     """The cells of one answer beside those of its gold table, over the columns both have.
 
-    Args:
+    Attributes:
         gold: gold rows, cut to the shared columns.
         answer: answer rows, cut to the same columns in the same order.
-        units: header unit of each shared column.
-        rates: whether each can count percent.
+        counts: what the numbers of each shared column count.
         key: index of the primary key among the shared columns.
         similarity: decides what :func:`compare_cells` leaves open; asked for many pairs at once.
+        is_info_box: whether the keys are names of attributes: "birth place" is no "place".
     """
 
-    def __init__(
-        self,
-        gold: Sequence[Row],
-        answer: Sequence[Row],
-        units: Sequence[Unit],
-        rates: Sequence[bool],
-        key: int,
-        similarity: Similarity,
-    ) -> None:
-        self.gold = gold
-        self.answer = answer
-        self.units = units
-        self.rates = rates
-        self.key = key
-        self._similarity = similarity
-        self._similar: dict[Pair, bool] = {}
-        self._all_same: Sequence[bool | Pair] = [True] * len(units)
-        self._verdicts: dict[tuple[int, int], Sequence[bool | Pair]] = {}
+    gold: Sequence[Row]
+    answer: Sequence[Row]
+    counts: Sequence[Counted]
+    key: int
+    similarity: Similarity
+    is_info_box: bool = False
+    _similar: dict[Pair, bool] = field(default_factory=dict)
+    _verdicts: dict[tuple[int, int], Sequence[bool | Pair]] = field(default_factory=dict)
 
     def identical(self, gold_row: int, answer_row: int) -> bool:
         """Whether two rows agree letter by letter; most rows do, and it is quick to see."""
@@ -105,7 +97,7 @@ class Cells:
         """Those of some pairs that mean the same."""
         asked = set(pairs)
         new = sorted(asked - self._similar.keys())
-        scores = self._similarity.score(new) if new else []
+        scores = self.similarity.score(new) if new else []
         self._similar |= {pair: own >= THRESHOLD for pair, own in zip(new, scores, strict=True)}
         return {pair for pair in asked if self._similar[pair]}
 
@@ -119,19 +111,12 @@ class Cells:
 
     def _compare(self, gold_row: int, answer_row: int) -> Sequence[bool | Pair]:
         """The verdict of each column; keys are compared by :func:`match_rows` alone."""
-        if self.identical(gold_row, answer_row):
-            return self._all_same
-        gold, answer = self.gold[gold_row], self.answer[answer_row]
-        verdicts = self._verdicts.get((gold_row, answer_row))
-        if verdicts is None:
-            verdicts = [
-                True if column == self.key else compare_cells(*cells)
-                for column, cells in enumerate(
-                    zip(gold, answer, self.units, self.rates, strict=True)
-                )
+        if (gold_row, answer_row) not in self._verdicts:
+            cells = zip(self.gold[gold_row], self.answer[answer_row], self.counts, strict=True)
+            self._verdicts[gold_row, answer_row] = [
+                column == self.key or compare_cells(*own) for column, own in enumerate(cells)
             ]
-            self._verdicts[gold_row, answer_row] = verdicts
-        return verdicts
+        return self._verdicts[gold_row, answer_row]
 
 
 def match_rows(cells: Cells) -> dict[int, int]:
@@ -159,14 +144,13 @@ def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
         for form in read_value(cells.gold[row][cells.key]).forms():
             index[form].append(row)
     edges: Edges = {}
-    column = cells.units[cells.key], cells.rates[cells.key]
     for row in answer:
         value = read_value(cells.answer[row][cells.key])
         near = {found for form in value.forms() for found in index.get(form, ())}
         equal = [
             found
             for found in sorted(near)
-            if _equal(read_value(cells.gold[found][cells.key]), value, *column)
+            if _equal(read_value(cells.gold[found][cells.key]), value, cells.counts[cells.key])
         ]
         if equal:
             edges[row] = equal
@@ -191,7 +175,7 @@ def _missing_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     cells.prepare(couples)
     edges: Edges = defaultdict(list)
     for one, other in couples:
-        if 2 * cells.agreement(one, other) > len(cells.units) - 1:
+        if 2 * cells.agreement(one, other) > len(cells.counts) - 1:
             edges[other].append(one)
     return dict(edges)
 
@@ -202,9 +186,8 @@ def _key_verdicts(
     """Comparisons of all distinct free keys; a missing key is nothing to compare."""
     gold_keys = dict.fromkeys(cells.gold[row][cells.key] for row in gold)
     answer_keys = dict.fromkeys(cells.answer[row][cells.key] for row in answer)
-    unit, rate = cells.units[cells.key], cells.rates[cells.key]
     return {
-        (one, other): compare_cells(one, other, unit, rate)
+        (one, other): compare_cells(one, other, cells.counts[cells.key])
         for one in gold_keys
         if not read_value(one).blank
         for other in answer_keys
@@ -224,6 +207,8 @@ def _edges(
     for row in answer:
         key = cells.answer[row][cells.key]
         near = [found for one in by_key if (one, key) in admitted for found in by_key[one]]
+        if cells.is_info_box:
+            near = [found for found in near if cells.agreement(found, row)]
         if near:
             edges[row] = sorted(near)
     return edges
@@ -249,7 +234,7 @@ def _best_pairing(cells: Cells, edges: Edges, answer: list[int], gold: list[int]
     from scipy.optimize import linear_sum_assignment  # half a second to import
 
     place = {row: index for index, row in enumerate(gold)}
-    certain = len(cells.units) + 2.0  # one more pair outweighs any agreement
+    certain = len(cells.counts) + 2.0  # one more pair outweighs any agreement
     # A strictly convex cost keeps equal rows in their order: a tie must not look like a swap.
     nudge = 0.5 / (len(answer) + len(gold)) ** 3
     gain = np.zeros((len(answer), len(gold)))

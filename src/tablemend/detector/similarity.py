@@ -46,12 +46,10 @@ class Similarity(Protocol):
         ...
 
 
-_WORDS: dict[str, Any] = yaml.load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CBaseLoader
-)
+_WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 _LITTLE = frozenset(_WORDS["little"].split())
 _IN_FULL: dict[str, str] = {
-    short: full
+    short: str(full)
     for kind in ("abbreviations", "teams", "given_names")
     for full, shorts in _WORDS[kind].items()
     for short in shorts.split()

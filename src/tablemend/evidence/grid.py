@@ -13,10 +13,8 @@ from tablemend.evidence.labels import (
     caption_unit,
     counts_by_itself,
     merge_units,
-    names_attributes,
     names_average,
     names_total_column,
-    names_values,
     row_unit,
 )
 from tablemend.evidence.layout import Body, Layout, find_parents, lay_out
@@ -34,6 +32,7 @@ from tablemend.tables.table import Table
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import MONTHS, parse_date
 from tablemend.values.units import PLAIN, Unit
+from tablemend.values.words import names_attributes, names_values
 
 ColumnKind = Literal["name", "number", "date", "text"]
 SAMPLE = 256

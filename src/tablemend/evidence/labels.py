@@ -74,10 +74,6 @@ _TOTAL = re.compile(
 _TOTAL_COLUMN = re.compile(
     rf"{_ADDED}(?:totals?|sum|overall|average|avg\.?|mean|all)(?: ?\([^()]*\))?", re.I
 )
-_ATTRIBUTES = frozenset(
-    "attribute property field key name item feature metric parameter characteristic".split()
-) | {""}
-_VALUES = frozenset("value values detail details description information content".split()) | {""}
 _US = re.compile(r"\bu\.s\.?", re.I)
 _THOUSANDS = re.compile(r"(?<![\d.,])['\u2019]?000(?:'?s)?\b")
 _PLURAL = re.compile(r" ?\((?:e?s|ies)\)")
@@ -161,16 +157,6 @@ def names_total_column(label: str) -> bool:
 def names_average(label: str) -> bool:
     """Whether a column's name is that of an average and nothing else."""
     return _AVERAGE.fullmatch(label.strip()) is not None
-
-
-def names_attributes(label: str) -> bool:
-    """Whether a column's name, or none, says that its cells are attributes."""
-    return label.strip().casefold() in _ATTRIBUTES
-
-
-def names_values(label: str) -> bool:
-    """Whether a column's name, or none, says that its cells are the values of attributes."""
-    return label.strip().casefold() in _VALUES
 
 
 def merge_units(*units: Unit) -> Unit:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tablemend.evidence.labels import is_label, is_unit_label, label_unit, names_values
+from tablemend.evidence.labels import is_label, is_unit_label, label_unit
 from tablemend.evidence.marks import read_cell
 from tablemend.values.cells import year_of
 from tablemend.values.units import PLAIN, Unit
+from tablemend.values.words import names_values
 
 MAX_HEADER_ROWS = 6
 _LOOK_AHEAD = 8

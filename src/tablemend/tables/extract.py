@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from tablemend.tables.html import locate_html
 from tablemend.tables.jsontable import locate_json
 from tablemend.tables.latex import locate_latex
-from tablemend.tables.markdown import has_rows_without_delimiter, locate_markdown
+from tablemend.tables.markdown import (
+    NO_DELIMITER,
+    has_rows_without_delimiter,
+    locate_markdown,
+)
 from tablemend.tables.read import READERS, Format
 from tablemend.tables.table import EmptyTableError, Table, TableError
 from tablemend.values.text import fold, header_key
@@ -26,6 +29,7 @@ MAX_TABLES = 1000
 
 _MARKER = re.compile(r"(?<!#)####(?!#)")
 _CODE_BLOCK = re.compile(r"```[^\n]*+\n(.*?)(?:```|\Z)", re.DOTALL)
+_ENDLESS = "the thinking never ended (no </think>)"
 _BLANK_REST = re.compile(r"[^\S\n]*+(?:\n|\Z)")
 
 
@@ -88,17 +92,15 @@ def extract_table(
     answer = text[start:end]
     if not answer.strip():
         if open_think >= 0:
-            return Extraction(None, "the thinking never ended (no </think>)")
+            return Extraction(None, _ENDLESS)
         return Extraction(None, "nothing follows the thinking")
     if format == "csv":
         found = _extract_csv(answer, columns)
     else:
         found = _extract(answer, tuple(_LOCATORS) if format == "auto" else (format,), columns)
-    if found.table is None and not found.empty and open_think >= 0:
-        return Extraction(None, "the thinking never ended (no </think>)")
-    if found.table is None:
-        return found
-    return Extraction(found.table, "", found.start + start, found.end + start, found.format)
+    if found.table is not None:
+        return replace(found, start=found.start + start, end=found.end + start)
+    return Extraction(None, _ENDLESS) if open_think >= 0 and not found.empty else found
 
 
 _LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
@@ -111,20 +113,17 @@ _LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
 
 def _extract(answer: str, formats: Sequence[Format], columns: Sequence[str]) -> Extraction:
     groups = _locate(answer, formats)
-    marker = _last_marker(answer, groups)
-    if marker >= 0:
+    parts = [(answer, groups[::-1])]
+    if (marker := _last_marker(answer, groups)) >= 0:
         after = [group for group in groups if group[0].start >= marker]
-        found, reason = _choose(answer, after, columns)
-        if found is not None:
+        parts.insert(0, (answer[marker:], after))
+    for text, own in parts:
+        found = _choose(answer, own, columns)
+        if found.table is not None or found.reason:
             return found
-        reason = reason or _missing(answer[marker:], formats)
-        if reason:
-            return Extraction(None, reason)
-    found, reason = _choose(answer, groups[::-1], columns)
-    if found is not None:
-        return found
-    reason = reason or _missing(answer, formats)
-    return Extraction(None, reason or f"no table found ({' or '.join(formats)})")
+        if "markdown" in formats and has_rows_without_delimiter(text):
+            return Extraction(None, NO_DELIMITER)
+    return Extraction(None, f"no table found ({' or '.join(formats)})")
 
 
 def _locate(answer: str, formats: Sequence[Format]) -> list[list[_Candidate]]:
@@ -144,13 +143,6 @@ def _locate(answer: str, formats: Sequence[Format]) -> list[list[_Candidate]]:
     return groups
 
 
-def _missing(answer: str, formats: Sequence[Format]) -> str:
-    """Why Markdown rows are no candidate; empty where there are none."""
-    if "markdown" in formats and has_rows_without_delimiter(answer):
-        return "Markdown rows without a delimiter row (|---|---|) under the header"
-    return ""
-
-
 def _last_marker(answer: str, groups: Sequence[Sequence[_Candidate]]) -> int:
     """Where the text after the last ``####`` outside of the candidates starts, or -1."""
     last = -1
@@ -165,82 +157,60 @@ def _last_marker(answer: str, groups: Sequence[Sequence[_Candidate]]) -> int:
 
 
 def _choose(
-    answer: str, groups: Sequence[Sequence[_Candidate]], columns: Sequence[str]
-) -> tuple[Extraction | None, str]:
+    answer: str, groups: Iterable[Sequence[_Candidate]], columns: Sequence[str]
+) -> Extraction:
     """The table of the answer, from candidates in order of preference; else why there is none."""
-    found, reason = _first_readable(answer, groups)
-    if found is None or found.table is None:
-        return found, reason
-    tables = list(islice(_read_all(answer, groups), MAX_TRIES))
-    headers = [[header_key(name) for name in table.columns] for table, _ in tables]
+    found, reason, empty = _read_groups(answer, groups)
+    if not found:
+        return Extraction(None, reason, empty=empty)
+    headers = [[header_key(name) for name in table.columns] for table, _ in found]
     wanted = [header_key(name) for name in columns]
     first = headers.index(wanted) if wanted in headers else 0
-    parts = [tables[first]]
-    names = _names(parts[0][0])
-    for part, header in zip(tables[first + 1 :], headers[first + 1 :], strict=True):
-        if header != headers[first] or not names.isdisjoint(_names(part[0])):
+    parts: list[tuple[Table, _Candidate]] = []
+    names: set[str] = set()
+    for (table, place), header in zip(found[first:], headers[first:], strict=True):
+        own = {fold(row[0] or "") for row in table.rows}
+        if parts and (header != headers[first] or not names.isdisjoint(own)):
             break
-        parts.append(part)
-        names |= _names(part[0])
+        parts.append((table, place))
+        names |= own
     parts.sort(key=lambda part: part[1].start)
-    table, found = parts[0]
-    if len(parts) > 1:
-        rows = tuple(row for part, _ in parts for row in part.rows)
-        table = replace(table, rows=rows)
-    return replace(found, table=table, end=parts[-1][1].end), ""
+    (table, place), (_, last) = parts[0], parts[-1]
+    table = replace(table, rows=tuple(row for part, _ in parts for row in part.rows))
+    return Extraction(table, "", place.start, last.end, place.format)
 
 
-def _read_all(
-    answer: str, groups: Sequence[Sequence[_Candidate]]
-) -> Iterator[tuple[Table, Extraction]]:
-    """The tables of the groups that can be read, in the groups' order."""
-    while groups:
-        found, _ = _first_readable(answer, groups)
-        if found is None or found.table is None:
-            return
-        yield found.table, found
-        place = next(i for i, (one, *_) in enumerate(groups) if one.start <= found.start < one.end)
-        groups = groups[place + 1 :]
+def _read_groups(
+    answer: str, groups: Iterable[Sequence[_Candidate]]
+) -> tuple[list[tuple[Table, _Candidate]], str, bool]:
+    """The first readable table of each group; where there is none, why the first one is none.
 
-
-def _names(table: Table) -> set[str]:
-    """How the rows of a table begin."""
-    return {fold(row[0] or "") for row in table.rows}
-
-
-def _first_readable(
-    answer: str, groups: Sequence[Sequence[_Candidate]]
-) -> tuple[Extraction | None, str]:
-    """The first candidate that can be read, and why the first one that cannot be is not.
-
-    Where none can be read and the first one is an empty JSON table, that one. Brackets that are
-    no answer give a reason only where nothing else does.
+    And whether that is an empty JSON table. Brackets that are no answer give a reason only where
+    nothing else does.
     """
+    found: list[tuple[Table, _Candidate]] = []
     reason = brackets = ""
     empty = False
-    passed = 0
-    for start, end, format in islice(chain.from_iterable(groups), MAX_TRIES):
-        if passed > MAX_PASSED:
-            break
-        passed += end - start
-        try:
-            if end - start > MAX_CHARACTERS:
-                raise TableError(
-                    f"a table of {end - start:,} characters; the limit is {MAX_CHARACTERS:,}"
-                )
-            table = READERS[format](answer[start:end])
-        except TableError as error:
-            if reason:
-                continue
-            empty = isinstance(error, EmptyTableError)
-            if empty and not _is_answer(answer, start, end):
-                empty = False
-                brackets = brackets or str(error)
-            else:
-                reason = str(error)
-        else:
-            return Extraction(table, "", start, end, format), ""
-    return (Extraction(None, reason, empty=True) if empty else None), reason or brackets
+    passed = tries = 0
+    for group in groups:
+        for start, end, format in group:
+            if passed > MAX_PASSED or tries == MAX_TRIES:
+                return found, reason or brackets, empty
+            tries += 1
+            try:
+                if end - start > MAX_CHARACTERS:
+                    raise TableError(
+                        f"a table of {end - start:,} characters; the limit is {MAX_CHARACTERS:,}"
+                    )
+                found.append((READERS[format](answer[start:end]), _Candidate(start, end, format)))
+                break
+            except TableError as error:
+                passed += end - start
+                if isinstance(error, EmptyTableError) and not _is_answer(answer, start, end):
+                    brackets = brackets or str(error)
+                elif not reason:
+                    reason, empty = str(error), isinstance(error, EmptyTableError)
+    return found, reason or brackets, empty
 
 
 def _is_answer(answer: str, start: int, end: int) -> bool:
@@ -259,5 +229,4 @@ def _extract_csv(answer: str, columns: Sequence[str]) -> Extraction:
     start = marker + 4 if marker >= 0 else 0
     blocks = [match.span(1) for match in _CODE_BLOCK.finditer(answer, start)]
     blocks = blocks[:: 1 if marker >= 0 else -1] or [(start, len(answer))]
-    found, reason = _choose(answer, [[_Candidate(*span, "csv")] for span in blocks], columns)
-    return found or Extraction(None, reason)
+    return _choose(answer, [[_Candidate(*span, "csv")] for span in blocks], columns)

@@ -8,29 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from pylatexenc.latex2text import (
-    LatexNodes2Text,
-    MacroTextSpec,
-    SpecialsTextSpec,
-)
-from pylatexenc.latex2text import (
-    get_default_latex_context_db as get_text_db,
-)
-from pylatexenc.latexwalker import (
-    LatexCharsNode,
-    LatexCommentNode,
-    LatexEnvironmentNode,
-    LatexGroupNode,
-    LatexMacroNode,
-    LatexSpecialsNode,
-    LatexWalker,
-    LatexWalkerError,
-)
-from pylatexenc.latexwalker import (
-    get_default_latex_context_db as get_walker_db,
-)
+import yaml
+from pylatexenc import latex2text, latexwalker
+from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode
 from pylatexenc.macrospec import std_environment, std_macro
 
 from tablemend.tables.limits import (
@@ -48,38 +31,14 @@ MAX_CHARACTERS = 500_000
 MAX_SPAN = 1000
 MAX_HEADER_ROWS = 3
 
-_TABULARS = {"tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "tabulary": "{[{"}
-_TABULARS["longtable"] = "[{"
+_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+_TABULARS: dict[str, str] = _DATA["tabulars"]
 _ENVIRONMENT = re.compile(
     r"\\(?:begin|(?P<close>end))[ \t]*+\{(?:table\*?|tabular[*xy]?|longtable)\}"
 )
 _ROW_ENDS = frozenset(("\\", "tabularnewline", "cr"))
-_RULES = frozenset(
-    "addlinespace bottomrule cline cmidrule hhline hline midrule morecmidrules rowcolor "
-    "specialrule toprule".split()
-)
+_RULES = frozenset(_DATA["rules"].split())
 _LONGTABLE_PARTS = frozenset(("endfirsthead", "endhead", "endfoot", "endlastfoot"))
-_ARGUMENTS = {
-    "addlinespace": "[",
-    "bottomrule": "[",
-    "caption": "*[{",
-    "cellcolor": "[{",
-    "cline": "{",
-    "cmidrule": "{",
-    "hhline": "{",
-    "href": "{{",
-    "makecell": "*[{",
-    "midrule": "[",
-    "multicolumn": "{{{",
-    "multirow": "[{[{[{",
-    "num": "[{",
-    "rowcolor": "[{",
-    "specialrule": "{{{",
-    "symbol": "{",
-    "textsuperscript": "{",
-    "thead": "*[{",
-    "toprule": "[",
-}
 # Control characters, refused in the input, stand in for white space that must not collapse:
 # what LaTeX writes by macros, and Unicode's spaces, which pylatexenc takes for plain ones.
 _MACRO_SPACES = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
@@ -138,7 +97,7 @@ def read_latex(text: str) -> Table:
         raise TableError("the LaTeX table holds a control character")
     try:
         return _read_nodes(_parse(span))
-    except LatexWalkerError as error:
+    except latexwalker.LatexWalkerError as error:
         last = str(error).strip().splitlines()[0]
         raise TableError(f"malformed LaTeX table: {last}") from error
     except RecursionError as error:
@@ -169,37 +128,21 @@ def write_latex(table: Table) -> str:
 
 
 def _walker_db() -> Any:
-    db = get_walker_db()
-    macros = [std_macro(name, arguments) for name, arguments in _ARGUMENTS.items()]
+    db = latexwalker.get_default_latex_context_db()
+    macros = [std_macro(name, arguments) for name, arguments in _DATA["arguments"].items()]
     environments = [std_environment(name, arguments) for name, arguments in _TABULARS.items()]
     db.add_context_category("tables", macros=macros, environments=environments, prepend=True)
     return db
 
 
 def _text_db() -> Any:
-    texts = {
-        "\\": "\x01",
-        " ": "\x00",
-        "cellcolor": "",
-        "footnote": "",
-        "href": "%(2)s",
-        "label": "",
-        "makecell": "%(3)s",
-        "multicolumn": "%(3)s",
-        "multirow": "%(6)s",
-        "newline": "\x01",
-        "num": "%(2)s",
-        "textasciicircum": "^",
-        "textsuperscript": "^%s",
-        "thead": "%(3)s",
-        "url": "%s",
-    }
-    macros = [MacroTextSpec(name, simplify_repl=text) for name, text in texts.items()]
-    macros.append(MacroTextSpec("symbol", simplify_repl=_read_symbol))
-    specials = [SpecialsTextSpec("~", simplify_repl=" ")]
-    db = get_text_db()
+    spec = latex2text.MacroTextSpec
+    macros = [spec(name, simplify_repl=text) for name, text in _DATA["texts"].items()]
+    macros.append(spec("symbol", simplify_repl=_read_symbol))
+    specials = [latex2text.SpecialsTextSpec("~", simplify_repl=" ")]
+    db = latex2text.get_default_latex_context_db()
     db.add_context_category("tables", macros=macros, specials=specials, prepend=True)
-    db.set_unknown_macro_spec(MacroTextSpec("", simplify_repl=_read_unknown))
+    db.set_unknown_macro_spec(spec("", simplify_repl=_read_unknown))
     return db
 
 
@@ -216,12 +159,14 @@ def _read_symbol(node: Any, l2tobj: Any) -> str:
 
 
 _WALKER_DB = _walker_db()
-_to_text = LatexNodes2Text(latex_context=_text_db(), math_mode="text", keep_comments=False)
+_to_text = latex2text.LatexNodes2Text(
+    latex_context=_text_db(), math_mode="text", keep_comments=False
+)
 
 
 def _parse(text: str) -> list[Any]:
     text = _CMIDRULE_TRIM.sub(r"\1", text).translate(_HIDE)
-    walker = LatexWalker(text, latex_context=_WALKER_DB, tolerant_parsing=False)
+    walker = latexwalker.LatexWalker(text, latex_context=_WALKER_DB, tolerant_parsing=False)
     nodes: list[Any] = walker.get_latex_nodes()[0]
     return nodes
 
@@ -272,7 +217,7 @@ class _Body:
     def add(self, node: Any) -> None:
         """Take the next node of the environment."""
         name = _name(node)
-        if isinstance(node, LatexSpecialsNode) and node.specials_chars == "&":
+        if isinstance(node, latexwalker.LatexSpecialsNode) and node.specials_chars == "&":
             self.row.append([])
         elif name in _ROW_ENDS:
             self._end_row()
@@ -283,7 +228,7 @@ class _Body:
             self.parts[name], self.rows = self.rows, []
         elif name == "caption":
             self.captions.append(node)
-        elif name != "label" and not isinstance(node, LatexCommentNode):
+        elif name != "label" and not isinstance(node, latexwalker.LatexCommentNode):
             self.row[-1].append(node)
 
     def finish(self) -> tuple[list[list[list[Any]]], list[list[list[Any]]]]:
@@ -306,7 +251,7 @@ class _Body:
 
 
 def _is_space(node: Any) -> bool:
-    return isinstance(node, LatexCharsNode) and not node.chars.strip(" \t\r\n")
+    return isinstance(node, latexwalker.LatexCharsNode) and not node.chars.strip(" \t\r\n")
 
 
 def _build(header: list[list[list[Any]]], rows: list[list[list[Any]]], title: str) -> Table:

@@ -19,6 +19,7 @@ MAX_CHARACTERS = 4_000_000
 """Longest Markdown table that is read."""
 MAX_MARKUP = 500_000
 """Characters in cells with inline markup: what the inline parser reads in a few seconds."""
+NO_DELIMITER = "Markdown rows without a delimiter row (|---|---|) under the header"
 
 _inline = MarkdownIt("commonmark", {"html": True})
 # Possessive: a run of a million dashes that ends in a letter is looked at once.
@@ -79,7 +80,7 @@ def read_markdown(text: str) -> Table:
     """
     spans = locate_markdown(text)
     if not spans and has_rows_without_delimiter(text):
-        raise TableError("Markdown rows without a delimiter row (|---|---|) under the header")
+        raise TableError(NO_DELIMITER)
     table = only_table(text, spans, "Markdown", "a header row and a row of dashes under it")
     if len(table) > MAX_CHARACTERS:
         raise TableError(

@@ -209,7 +209,7 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
     settled = {
         row
         for row, gold_row in aligned.matched.items()
-        if equal_values(read_value(cells.gold[gold_row][key]), said[row], cells.units[key])
+        if equal_values(read_value(cells.gold[gold_row][key]), said[row], cells.counts[key].unit)
     }
     for row, gold_row in sorted(aligned.matched.items()):
         name = read_value(cells.gold[gold_row][key])
@@ -218,11 +218,11 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
             for other in range(len(cells.answer))
             if other not in settled
             and other != row
-            and equal_values(name, said[other], cells.units[key])
+            and equal_values(name, said[other], cells.counts[key].unit)
         ]
         credits = [
             fmean(
-                credit_cell(cells.gold[gold_row][at], cells.answer[one][at], cells.units[at])
+                credit_cell(cells.gold[gold_row][at], cells.answer[one][at], cells.counts[at].unit)
                 for one in (row, *rivals)
             )
             for at in range(len(aligned.place))

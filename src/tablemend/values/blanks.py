@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from tablemend.values.text import clean
 
 _MARKS = re.compile(r"[-_.?/\u2026\u2205'\"\s]*\Z")
-# "Na" is sodium, "Nan" a town, "N.D." a state: these count as codes are written only.
-_CODES = frozenset(
-    {"NA", "na", "n.d", "N.A.", "n.a.", "n.a", "N.A", "NaN", "nan", "NAN", "<NA>", "<na>"}
-)
-_NOUN = "data|details|info|information|value|values|record|records|entry|figure|figures|mention"
-_VERB = (
-    "available|applicable|reported|given|provided|specified|stated|mentioned|disclosed|recorded"
-    "|listed|found|known|announced|included|indicated|identified|determined|published"
-    "|documented|detailed|noted|described|shown|revealed|quantified|clear"
-)
-_ABSENT = (
-    "missing|unknown|undisclosed|unspecified|unavailable|unreported|undefined|undetermined|unclear"
-)
-_HOW = "explicitly|publicly|specifically|directly|currently|clearly"
-_PHRASE = re.compile(
-    rf"""
-    n[ ]?/[ ]?a | null | none | nil(\ value)? | blank | empty | pending\ data
-  | (({_NOUN})\ ((is|are|was|were)\ )?)?({_ABSENT})
-  | tb[acd] | (yet\ )?to\ be\ (announced|confirmed|decided|determined)
-  | n/d | (insufficient|not\ enough)\ (data|info|information)
-  | none\ ({_VERB})
-  | no\ ({_NOUN})(\ (was|were|is|are))?(\ ({_VERB}))?
-  | (({_NOUN})\ )?((is|are|was|were)\ )?not\ (yet\ )?(({_HOW})\ )?({_VERB})(\ yet)?
-    (\ (in|by|within)\ (the\ )?(provided\ |given\ )?(context|text|source|passage|article|document))?
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
+_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+_CODES = frozenset(_DATA["codes"].split())
+_PHRASE = re.compile("|".join(_DATA["phrases"]).format(**_DATA["words"]), re.IGNORECASE)
 # "N/A (not reported)", "N/A - not stated", "Not stated/unknown"; both halves must be blanks.
 _TWICE = re.compile(r"(.+?)(?: ?[(\[](.+)[)\]]|(?: - |(?<![nN])/|; ?)(.+))")
 

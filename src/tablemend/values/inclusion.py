@@ -11,6 +11,9 @@ import re
 from functools import lru_cache
 from itertools import groupby, product
 from operator import itemgetter
+from pathlib import Path
+
+import yaml
 
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date, split_dates
@@ -26,20 +29,10 @@ from tablemend.values.numbers import (
 from tablemend.values.text import Tokens, tokens_of
 from tablemend.values.units import PLAIN, Unit
 
-# Words that deny what they are said of, wherever they stand in a cell.
-NEGATIONS = frozenset(
-    "no not non never neither nor none without except excluding cannot unless against denied "
-    "rejected failed false".split()
+_WORDS: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+NEGATIONS, MODIFIERS, BOUND_WORDS = (
+    frozenset(_WORDS[kind].split()) for kind in ("negations", "modifiers", "bounds")
 )
-# Words that make another thing of their neighbour: "vice president", "North Korea".
-MODIFIERS = frozenset(
-    "un anti counter pseudo ex former formerly previously past pre post half semi quarter sub "
-    "vice deputy assistant associate acting co step runner partly partially north south east "
-    "west northern southern eastern western northeast northwest southeast southwest new upper "
-    "lower inner outer democratic".split()
-)
-# Words that turn a number or a date into a bound of it.
-BOUND_WORDS = frozenset("before after until since under below less fewer minus within".split())
 _BOUND_MARK = re.compile(r"[<\u2264]")
 _HAS_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")

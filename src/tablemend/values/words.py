@@ -12,10 +12,24 @@ LITTLE_WORDS = frozenset(
     "was were with".split()
 )
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_ATTRIBUTES = frozenset(
+    "attribute property field key name item feature metric parameter characteristic".split()
+) | {""}
+_VALUES = frozenset("value values detail details description information content".split()) | {""}
 _VERB_ENDINGS = frozenset({"", "s", "d", "ed", "ing"})
 _ENDINGS = _VERB_ENDINGS | frozenset(
     "al ally ance ation cation e ee ence er ers es ies ion ity ive ment n or r tion y".split()
 )
+
+
+def names_attributes(label: str) -> bool:
+    """Whether a column's name, or none, says that its cells are attributes."""
+    return label.strip().casefold() in _ATTRIBUTES
+
+
+def names_values(label: str) -> bool:
+    """Whether a column's name, or none, says that its cells are the values of attributes."""
+    return label.strip().casefold() in _VALUES
 
 
 def content_words(header: str) -> list[str]:
