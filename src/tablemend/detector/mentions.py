@@ -6,10 +6,9 @@ import re
 from functools import cached_property, lru_cache
 from itertools import combinations
 
-from tablemend.detector.similarity import TITLES, in_full, initialisms
+from tablemend.detector.similarity import TITLES, in_full, initialisms, standard_tokens
 from tablemend.values.cells import read_value
 from tablemend.values.dates import covers_date, same_date, split_dates
-from tablemend.values.inclusion import in_figures
 from tablemend.values.numbers import Number, quantities, same_number
 from tablemend.values.text import fold, split_tokens, tokens_of
 
@@ -52,7 +51,7 @@ class Context:
         return (
             self._has_sequence(words)
             or self._has_sequence(tokens_of(_BRACKETS.sub("", value.text)).words)
-            or self._has_sequence(_standard_words(value.text)[in_full(words[0]) in TITLES :])
+            or self._has_sequence(standard_tokens(value.text).words[in_full(words[0]) in TITLES :])
             or (len(content) > 1 and any(_close_together(content, s) for s in self._sentences))
             or (key.isupper() and words[0] in self._initials)
             or not self._capitals.isdisjoint(initialisms(words))
@@ -68,7 +67,7 @@ class Context:
 
     @cached_property
     def _spelled(self) -> str:
-        return f" {' '.join(_standard_words(fold(self.text)))} "
+        return f" {' '.join(standard_tokens(fold(self.text)).words)} "
 
     @cached_property
     def _sentences(self) -> list[tuple[str, ...]]:
@@ -91,14 +90,9 @@ class Context:
         """Of every run of words in a name: "the New Democratic Party and the Greens"."""
         found = _NAME.findall(self.text)
         names = [split_tokens(name).words for name in found]
-        names += [_standard_words(fold(name)) for name in found]
+        names += [standard_tokens(fold(name)).words for name in found]
         runs = (name[a:b] for name in names for a, b in combinations(range(len(name) + 1), 2))
         return {letters for run in runs for letters in initialisms(run) if len(letters) > 2}
-
-
-def _standard_words(text: str) -> tuple[str, ...]:
-    """The words of a folded text, numbers in figures, abbreviations in full."""
-    return tuple(map(in_full, split_tokens(in_figures(text)).words))
 
 
 def _close_together(words: list[str], sentence: tuple[str, ...]) -> bool:

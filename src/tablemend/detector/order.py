@@ -59,7 +59,12 @@ def find_disorder(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder)
         order: the direction demanded.
     """
     sign = 1 if order == "ascending" else -1
-    return _find(_ranks_of(gold, sign), answer, sign)
+    ranks = _ranks_of(gold, sign)
+    ranked = [(place, row) for place, row in enumerate(answer) if ranks[row] is not None]
+    for (before, one), (after, other) in pairwise(ranked):
+        if one > other and _reversed(ranks[one], ranks[other], sign):
+            return Disorder(before, after)
+    return None
 
 
 def ordered_pairs(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder) -> tuple[int, int]:
@@ -128,14 +133,6 @@ def _follows(ranks: Sequence[object | None], sign: int) -> bool:
     """Whether the gold table itself is in this order."""
     known = [rank for rank in ranks if rank is not None]
     return not any(_reversed(one, other, sign) for one, other in pairwise(known))
-
-
-def _find(ranks: Sequence[object | None], rows: Sequence[int], sign: int) -> Disorder | None:
-    ranked = [(place, row) for place, row in enumerate(rows) if ranks[row] is not None]
-    for (before, one), (after, other) in pairwise(ranked):
-        if one > other and _reversed(ranks[one], ranks[other], sign):
-            return Disorder(before, after)
-    return None
 
 
 def _reversed(one: object, other: object, sign: int) -> bool:

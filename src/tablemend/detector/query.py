@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
 
 from tablemend.detector.order import SortRule
 from tablemend.records import SortOrder
 from tablemend.values.text import header_key
 
-_SORT_BY = re.compile(
-    r"\b(?:sort|order|arrang|rank)(?:e?d|ing|e|s)?\b[^.;\n]{0,80}?"
-    r"\b(?:by|according to|based on|on|in terms of)\b|\border of\b",
-    re.IGNORECASE,
-)
-_DIRECTIONS: tuple[tuple[SortOrder, re.Pattern[str]], ...] = (
-    (
-        "descending",
-        re.compile(
-            r"\bdesc(?:end|\b)|\bdecreas|\breverse|\bz ?(?:to|-) ?a\b"
-            r"|\b(?:high|larg|great|new|lat|bigg)est (?:to|first)\b"
-            r"|\bmost recent first\b|\bhigh to low\b|\bmost to (?:least|fewest)\b"
-        ),
-    ),
-    (
-        "ascending",
-        re.compile(
-            r"\basc(?:end|\b)|\bincreas|\balphabetic|\bchronologic|\ba ?(?:to|-) ?z\b"
-            r"|\blow to high\b|\b(?:low|small|old|earli|few|lea)e?st (?:to|first)\b"
-        ),
-    ),
-)
+_PATTERNS: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+_SORT_BY = re.compile(_PATTERNS["sort by"], re.IGNORECASE | re.VERBOSE)
+_DIRECTIONS: dict[SortOrder, re.Pattern[str]] = {
+    "descending": re.compile(_PATTERNS["descending"], re.VERBOSE),
+    "ascending": re.compile(_PATTERNS["ascending"], re.VERBOSE),
+}
 _QUOTED = re.compile(r"(?<!\w)[\"'`\u201c\u2018*]+([^\"`\u201d\u2019*]+?)[\"'`\u201d\u2019*]+")
 _COUNTS = ("zero", "one", "two", "three", "four", "five", "six")
 _DECIMALS = re.compile(
@@ -163,9 +150,6 @@ def _first_column(text: str, columns: Sequence[str]) -> tuple[str, int, int] | N
 
 def _direction(text: str) -> SortOrder | None:
     """The direction said first in a text."""
-    said = [
-        (match.start(), number)
-        for number, (_, words) in enumerate(_DIRECTIONS)
-        if (match := words.search(text.lower()))
-    ]
-    return _DIRECTIONS[min(said)[1]][0] if said else None
+    found = {order: words.search(text.lower()) for order, words in _DIRECTIONS.items()}
+    said = [(match.start(), order) for order, match in found.items() if match]
+    return min(said)[1] if said else None

@@ -86,7 +86,7 @@ class LexicalSimilarity:
 def lexical_similarity(one: str, other: str) -> float:
     """The score of :class:`LexicalSimilarity` for one pair."""
     plain = tokens_of(one).words, tokens_of(other).words
-    first, second = sorted((_standard_tokens(one), _standard_tokens(other)))
+    first, second = sorted((standard_tokens(one), standard_tokens(other)))
     figures = first.words, second.words
     for letters, name in (plain, plain[::-1], figures, figures[::-1]):
         if len(letters) == 1 and letters[0] in initialisms(name):
@@ -137,7 +137,8 @@ def _content(words: tuple[str, ...]) -> list[str]:
     return [word for word in words[:-1] if word not in _LITTLE] + [words[-1]]
 
 
-def _standard_tokens(text: str) -> Tokens:
+def standard_tokens(text: str) -> Tokens:
+    """The words of a folded text: numbers in figures, abbreviations in full, no apostrophes."""
     words, parts = tokens_of(in_figures(text))
     return Tokens(tuple(in_full(word).replace("'", "") for word in words), parts)
 
