@@ -153,11 +153,11 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "errors workers statistics values tables records config runs renderer exact_match detector "
-    "evidence programs claims verifier datasets datasets.card datasets.tablehallu generations "
-    "backends reports prompting faithfulness datasets.tabfaith tasks mitigations recipe evaluation "
-    "training datasets.tablehallu_llm meta_evaluation datasets.labelled_claims annotation "
-    "publishing script cli"
+    "errors workers statistics foreign from_json values tables records config runs renderer "
+    "exact_match detector evidence programs claims verifier datasets datasets.card "
+    "datasets.tablehallu generations backends reports prompting faithfulness datasets.tabfaith "
+    "tasks mitigations recipe evaluation training datasets.tablehallu_llm meta_evaluation "
+    "datasets.labelled_claims annotation publishing script cli"
 ).split()
 """Each imports only from those before it."""
 

@@ -9,8 +9,8 @@ from typing import Any
 from tablemend.backends.limits import estimate_prompt
 from tablemend.backends.requests import END_OF_THINKING, Completion, Request
 from tablemend.config.backend import BackendOptions
+from tablemend.foreign import shown
 from tablemend.records import FinishReason
-from tablemend.values.foreign import shown
 from tablemend.values.qwen_tokens import count_tokens
 
 START_OF_THINKING = "<think>"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tablemend.foreign import whole_characters
 from tablemend.records import FinishReason
-from tablemend.values.foreign import whole_characters
 
 Message = Mapping[str, str]
 """One turn of a chat: ``role`` and ``content``."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tablemend.config.nearest import nearest
 from tablemend.errors import TablemendError
-from tablemend.values.foreign import whole_characters
+from tablemend.foreign import whole_characters
 
 
 class Fields(BaseModel):

@@ -27,11 +27,11 @@ from tablemend.detector.order import SortRule
 from tablemend.detector.query import decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import DEFECT, TablemendError
+from tablemend.foreign import shown
 from tablemend.records import Finding, Judgement
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import FORMATS, answer_format, load_table, load_text, read_table
 from tablemend.tables.table import Table, TableError
-from tablemend.values.foreign import shown
 from tablemend.values.text import on_one_line
 
 NO_TABLE = 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from tablemend.evidence.json_document import document_tables
 from tablemend.evidence.source import Source
+from tablemend.foreign import load_json
 from tablemend.tables.csvtable import read_csv
 from tablemend.tables.html import locate_html
 from tablemend.tables.jsontable import read_json
@@ -16,7 +17,6 @@ from tablemend.tables.latex import locate_latex
 from tablemend.tables.markdown import locate_markdown
 from tablemend.tables.read import READERS, SUFFIXES, Format, detect_format, load_text
 from tablemend.tables.table import EmptyTableError, Table, TableError
-from tablemend.values.foreign import load_json
 
 PROSE = (".txt", ".text", ".rst")
 MAX_TABLES = 200

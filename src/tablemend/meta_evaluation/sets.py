@@ -14,10 +14,10 @@ from tablemend.errors import TablemendError
 from tablemend.evidence.files import read_source
 from tablemend.evidence.json_document import document_tables
 from tablemend.evidence.source import Source
+from tablemend.foreign import load_json
 from tablemend.meta_evaluation.basketball import accuracy_shared_task
 from tablemend.meta_evaluation.items import Item, Label, Mark
 from tablemend.tables.table import Table
-from tablemend.values.foreign import load_json
 from tablemend.values.sentences import Span
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from tablemend.from_json import FromJson
 from tablemend.records.answers import ContextKind, FinishReason
-from tablemend.tables.from_json import FromJson
 from tablemend.tables.table import Table
 
 SortOrder = Literal["ascending", "descending"]

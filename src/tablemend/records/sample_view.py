@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tablemend.tables.from_json import FromJson
+from tablemend.from_json import FromJson
 from tablemend.tables.table import Table
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.errors import FULL_DISK, TablemendError
-from tablemend.values.foreign import load_json
+from tablemend.foreign import load_json
 
 PROBE = 1 << 20
 """Bytes that must fit on a disk that is not full."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from tablemend.errors import TablemendError
+from tablemend.foreign import load_json
 from tablemend.runs.files import hash_text, to_line
 from tablemend.runs.locks import lock
-from tablemend.values.foreign import load_json
 
 SYNC_SECONDS = 1.0
 """A power cut takes at most the records of so many seconds; a kill takes none."""

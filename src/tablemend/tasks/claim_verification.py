@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.errors import NoTarget, TablemendError
+from tablemend.from_json import FromJson
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import (
     ABSTENTION,
@@ -27,7 +28,6 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tables.from_json import FromJson
 from tablemend.tables.table import Table
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Submission, Task

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Mixture, Source
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
+from tablemend.foreign import load_json
 from tablemend.records import Example
 from tablemend.tasks.chats import Chat
-from tablemend.values.foreign import load_json
 
 MAKES = "python data_gen/tablehallu.py"
 Item = TypeVar("Item")

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tablemend.errors import TablemendError
+from tablemend.from_json import FromJson
 from tablemend.recipe.experiment import DpoExperiment, Trained
 from tablemend.records import ContextKind, Finding
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.runs import hash_text, read_jsonl
-from tablemend.tables.from_json import FromJson
 from tablemend.tasks.task import Sample
 from tablemend.training.data import Row
 

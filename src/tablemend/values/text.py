@@ -10,7 +10,7 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-from tablemend.values.foreign import shown
+from tablemend.foreign import shown
 
 _FRACTIONS = {"¼": ".25", "½": ".5", "¾": ".75"}
 _FRACTION = re.compile(r"(\d?)[ \u2009\u202f]?([¼½¾])")

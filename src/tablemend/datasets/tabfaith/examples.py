@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
-from tablemend.tables.from_json import FromJson
+from tablemend.from_json import FromJson
 from tablemend.tables.table import Table
 
 Label = Literal["faithful", "unfaithful", "unscored"]
