@@ -41,6 +41,14 @@ def write_results(
     models = {system: model_of(config, system) for system in scored}
     after = {system: own.after for system, own in config.evaluation.systems.items() if own.after}
     seconds = share_seconds(scored, models, after)
+    seen = {
+        name
+        for kinds in judgements.values()
+        for own in kinds.values()
+        for one in own.values()
+        for name in one.shares
+    }
+    metrics = [one for one in task.metrics if one.kind != "distractor" or one.name in seen]
     results: dict[str, Any] = {
         "run": run.path.name,
         "version": RESULTS_VERSION,
@@ -50,7 +58,7 @@ def write_results(
         "contexts": {context: task.views[context] for context in config.contexts},
         "length_unit": task.length_unit,
         "second_scorer": task.second_scorer,
-        "metrics": [asdict(metric) for metric in task.metrics],
+        "metrics": [asdict(metric) for metric in metrics],
         "n": len(examples),
         "scorer": _scorer_name(judgements),
         "cut": config.evaluation.cut,
@@ -70,7 +78,7 @@ def write_results(
             }
             for system, kinds in scored.items()
         },
-        **tabulate(judgements, views, task.metrics, tables),
+        **tabulate(judgements, views, metrics, tables),
         "second": tabulate_second(second, judgements, tables),
     }
     write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])

@@ -19,7 +19,8 @@ class Metric:
         meaning: what is counted, in a sentence.
         kind: ``error``: answers with an error of the type ``name``. ``group``: answers with an
             error of one of ``types``. ``share``: the mean of :attr:`Judgement.shares`; higher is
-            better. ``abstention``, ``unscored``: answers that say nothing, or get no verdict.
+            better. ``distractor``: answers with such a share above 0, of those that can have it.
+            ``abstention``, ``unscored``: answers that say nothing, or get no verdict.
         types: of a group.
     """
 
@@ -27,7 +28,7 @@ class Metric:
     title: str
     column: str
     meaning: str
-    kind: Literal["error", "group", "share", "abstention", "unscored"] = "error"
+    kind: Literal["error", "group", "share", "distractor", "abstention", "unscored"] = "error"
     types: tuple[str, ...] = ()
 
     def value(self, judgement: Judgement) -> float | None:
@@ -39,6 +40,9 @@ class Metric:
                 return float(any(finding.type in self.types for finding in judgement.findings))
             case "share":
                 return judgement.share(self.name)
+            case "distractor":
+                share = judgement.share(self.name)
+                return None if share is None else float(share > 0)
             case "abstention":
                 return float(judgement.abstained)
             case "unscored":

@@ -159,7 +159,8 @@ def compare_pair(
     metrics: Sequence[Metric],
     tables: Tables,
 ) -> list[dict[str, Any]]:
-    """Two systems on the examples that were scored in both, by all metrics but unscored answers.
+    """Two systems on the examples that were scored in both, by all metrics but those of
+    distractors and of unscored answers.
 
     Returns:
         One dict a metric: who was compared and how, and what :class:`statistics.Paired` has;
@@ -169,7 +170,7 @@ def compare_pair(
     shared = [n for n in a if n in b and not a[n].unscored and not b[n].unscored]
     tests = []
     for metric in metrics:
-        if metric.kind == "unscored":
+        if metric.kind in ("distractor", "unscored"):
             continue
         values = {
             name: (first, second)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
+from tablemend.datasets.tablehallu.distractor_types import TAKEN_IN, taken_in
 from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
@@ -50,7 +53,7 @@ class TableGeneration(Task[Example]):
     begins = tablehallu.MARKER
     second_scorer = SCORER
     prompts = tablehallu.STRATEGIES
-    metrics = METRICS
+    metrics = (*METRICS, *TAKEN_IN)
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
         super().__init__(options)
@@ -162,17 +165,28 @@ class TableScorer:
         self._format, self._similarity = format, similarity
 
     def score(self, answers: Iterable[Submission[Example]]) -> Iterator[Judgement]:
-        """One judgement an answer (:func:`~tablemend.detector.algorithm.detect_in_answers`)."""
-        submissions = (
-            Scored(
-                one.text,
-                one.sample.gold_table,
-                one.sample.context(one.view),
-                SortRule.of(one.sample.constraints),
-                self._format,
-                one.unscored,
-                one.sample.constraints.decimals,
-            )
-            for one in answers
-        )
-        return detect_in_answers(submissions, self._similarity)
+        """One judgement an answer (:func:`~tablemend.detector.algorithm.detect_in_answers`),
+        with the types of distractors that it took in.
+        """
+        read: deque[Submission[Example]] = deque()
+
+        def submissions() -> Iterator[Scored]:
+            for one in answers:
+                read.append(one)
+                yield Scored(
+                    one.text,
+                    one.sample.gold_table,
+                    one.sample.context(one.view),
+                    SortRule.of(one.sample.constraints),
+                    self._format,
+                    one.unscored,
+                    one.sample.constraints.decimals,
+                )
+
+        for judgement in detect_in_answers(submissions(), self._similarity):
+            one = read.popleft()
+            if one.view == "clean" or judgement.unscored:
+                yield judgement
+                continue
+            taken = taken_in(one.sample, judgement.findings)
+            yield replace(judgement, shares={**judgement.shares, **taken})

@@ -42,6 +42,7 @@ class Usable(NamedTuple):
         key: index of its key column.
         headers: of all columns in lower case, that of the key column first.
         shape: of the names in it.
+        is_small: it is written without capitals.
     """
 
     place: Place
@@ -49,6 +50,7 @@ class Usable(NamedTuple):
     key: int
     headers: tuple[str, ...]
     shape: Hashable
+    is_small: bool
 
 
 class Donors:
@@ -69,18 +71,18 @@ class Donors:
             for kind in self._kinds(table):
                 self._alike[kind].append(table)
             for name in table.headers:
-                self._alike[self._split(table), "column", name].append(table)
+                self._alike[self._side(table), "column", name].append(table)
 
-    def _split(self, table: Usable) -> str:
-        return split_of(table.source_hash, self._settings.shares)
+    def _side(self, table: Usable) -> tuple[str, bool]:
+        """What tables that give each other anything share: no text is to be seen in two splits,
+        and no row is to mix letter cases.
+        """
+        return split_of(table.source_hash, self._settings.shares), table.is_small
 
     def _kinds(self, table: Usable) -> tuple[Hashable, ...]:
-        """What tables that may give each other names share.
-
-        The split always: no name of a table is to be seen in another split.
-        """
-        split = self._split(table)
-        return (split, table.headers[0]), (split, table.shape), (split,)
+        """What tables that may give each other names share, from much to little."""
+        side = self._side(table)
+        return (side, table.headers[0]), (side, table.shape), side
 
     def _likeness(self, one: Usable, other: Usable) -> float:
         """How much speaks for entities of one kind: looks, then headers, rare ones most."""
@@ -114,7 +116,7 @@ class Donors:
 
         def texts(header: str) -> Iterator[str]:
             own = self._tables.get(place)
-            found = self._alike[self._split(own), "column", header] if own else []
+            found = self._alike[self._side(own), "column", header] if own else []
             others = [table for table in found if table is not own]
             ranked = sorted(others, key=lambda table: -self._likeness(own or table, table))
             for table in ranked[:TEXT_TABLES]:

@@ -331,10 +331,11 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         else:
             typed = table.typed
             names = [row[typed.key] or "" for row in typed.table.rows]
+            text = "".join(filter(None, (row[typed.key] for row in table.read.table.rows)))
             key, columns = typed.key, map(str.lower, typed.table.columns)
             headers = tuple(dict.fromkeys((typed.table.columns[key].lower(), *columns)))
             usable[source_hash] = Usable(
-                place, source_hash, key, headers, shape_of(headers[0], names)
+                place, source_hash, key, headers, shape_of(headers[0], names), text == text.lower()
             )
     if not usable:
         reasons = Counter(entry.reason for entry in skipped).most_common(3)
