@@ -37,7 +37,6 @@ _PLACE = re.compile(
     re.I,
 )
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
-_TAKEN = ("out_of_range", "attribute", "blank_filling")
 
 
 def types_of(example: Example) -> dict[int, str]:
@@ -76,7 +75,7 @@ def taken_in(example: Example, findings: Iterable[Finding]) -> dict[str, Share]:
     types = types_of(example)
     taken = set()
     for finding in findings:
-        if finding.type not in _TAKEN or finding.got is None:
+        if finding.got is None:
             continue
         suspects = {
             types.get(fact.row) if fact.violates is not None else None

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.columns import MAX_ROWS, clean_cell, is_name
 from tablemend.datasets.tablehallu.invented_names import GIVEN
-from tablemend.datasets.tablehallu.letter_case import is_small, with_capital
+from tablemend.datasets.tablehallu.letter_case import with_capitals
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, Source
 from tablemend.datasets.tablehallu.topics import more_names
+from tablemend.tables.table import Cell
 
-NAMES_A_TABLE = 12
+NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""
 TEXT_TABLES = 3
 """Tables that give a column texts."""
@@ -105,7 +106,7 @@ class Donors:
             found.update((table.place, table) for table in drawn if table is not own)
         rest: list[str] = []
         for table in sorted(found.values(), key=lambda table: -self._likeness(own, table)):
-            names = self._names(table.place, table.key, rng)
+            names = self._names(table, rng)
             yield from names[:NAMES_A_TABLE]
             rest += names[NAMES_A_TABLE:]
         rng.shuffle(rest)
@@ -120,21 +121,25 @@ class Donors:
             others = [table for table in found if table is not own]
             ranked = sorted(others, key=lambda table: -self._likeness(own or table, table))
             for table in ranked[:TEXT_TABLES]:
-                read = self._source.read(table.place).table
-                headers = [(clean_cell(name) or "Item").lower() for name in read.columns]
-                cells = [clean_cell(row[headers.index(header)]) for row in read.rows[:MAX_ROWS]]
+                cells = self._columns(table)[header]
                 yield from (cell for cell in cells if cell and is_name(cell))
 
         return texts
 
-    def _names(self, place: Place, key: int, rng: Random) -> list[str]:
-        table = self._source.read(place).table
-        cells = dict.fromkeys(clean_cell(row[key]) for row in table.rows[:MAX_ROWS])
-        names = [name for name in cells if name is not None and is_name(name)]
-        if is_small(table.rows[:MAX_ROWS]):
-            names = list(map(with_capital, names))
+    def _names(self, table: Usable, rng: Random) -> list[str]:
+        cells = self._columns(table)[table.headers[0]]
+        names = [name for name in dict.fromkeys(cells) if name is not None and is_name(name)]
         rng.shuffle(names)
         return names
+
+    def _columns(self, table: Usable) -> dict[str, Sequence[Cell]]:
+        """The clean cells of a table by its headers in lower case."""
+        read = self._source.read(table.place).table
+        headers = [(clean_cell(name) or "Item").lower() for name in read.columns]
+        rows = [tuple(map(clean_cell, row)) for row in read.rows[:MAX_ROWS]]
+        if table.is_small:
+            rows = with_capitals(headers, rows, table.key)
+        return dict(zip(headers, zip(*rows, strict=True), strict=True))
 
 
 def shape_of(header: str, names: Sequence[str]) -> Hashable:

@@ -21,6 +21,7 @@ from tablemend.datasets.tablehallu.compose import StatedRow, compose
 from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors, no_texts
 from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
+from tablemend.datasets.tablehallu.letter_case import is_small
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.scope import Scopes
 from tablemend.datasets.tablehallu.sentences import Speaker, draw_leads
@@ -331,11 +332,11 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         else:
             typed = table.typed
             names = [row[typed.key] or "" for row in typed.table.rows]
-            text = "".join(filter(None, (row[typed.key] for row in table.read.table.rows)))
+            small = is_small(table.read.table.rows)
             key, columns = typed.key, map(str.lower, typed.table.columns)
             headers = tuple(dict.fromkeys((typed.table.columns[key].lower(), *columns)))
             usable[source_hash] = Usable(
-                place, source_hash, key, headers, shape_of(headers[0], names), text == text.lower()
+                place, source_hash, key, headers, shape_of(headers[0], names), small
             )
     if not usable:
         reasons = Counter(entry.reason for entry in skipped).most_common(3)
