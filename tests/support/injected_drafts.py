@@ -8,9 +8,9 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.settings import Shape
-from tablemend.datasets.tablehallu_llm import checks, omissions, preservation, queries
+from tablemend.datasets.tablehallu_llm import checks, omissions, queries
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
-from tablemend.datasets.tablehallu_llm.preservation import Preserved, check_adversarial
+from tablemend.datasets.tablehallu_llm.statements import Statements
 from tablemend.detector.keys import primary_key
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Mention
@@ -49,7 +49,7 @@ def all_problems(kernel: Kernel) -> list[Problem]:
         *checks.check_kernel(draft, SHAPE),
         *queries.check_query(query, draft),
         *queries.check_constraints(constraints, draft, query),
-        *(check_adversarial(draft, text, FLOOR) if text else ()),
+        *(checks.check_adversarial(draft, text, FLOOR) if text else ()),
     ]
 
 
@@ -226,18 +226,18 @@ def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     draft, _, _, text = kernel
 
     def injected(name: str, changed: str, *kinds: str) -> Injected:
-        return Injected(name, frozenset(kinds), check_adversarial(draft, changed, FLOOR))
+        return Injected(name, frozenset(kinds), checks.check_adversarial(draft, changed, FLOOR))
 
-    facts = preservation.locate_facts(draft, text)
+    facts = checks.locate_facts(draft, text)
     fact = rng.choice(facts)
     cut = _splice(text, fact.adversarial.sentence_start, fact.adversarial.sentence_end, "")
-    yield injected("gold sentence lost", cut, preservation.LOST)
+    yield injected("gold sentence lost", cut, checks.LOST)
     key = draft.table.columns[primary_key(draft.table)]
     fact = rng.choice([fact for fact in facts if fact.column != key])
     other = _other_value(draft.table, fact.row, draft.table.columns.index(fact.column))
     place = fact.adversarial
     changed = _splice(text, place.start, place.end, other)
-    yield injected("gold value changed", changed, preservation.LOST)
+    yield injected("gold value changed", changed, checks.LOST)
     spans = sentence_spans(text)
     row, column = rng.choice(
         [
@@ -252,17 +252,16 @@ def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Injected]:
         if name != "null stated without its column":
             filled = f"{text[:place_at]} {sentence}{text[place_at:]}"
             yield injected(f"long text: {name}", filled, kind, omissions.NULL_STATED)
-    kept = sorted(kept.span for kept in Preserved(draft, text).kept)
     rest = text
-    for start, end in reversed(kept):
-        rest = _splice(rest, start, end, "")
-    yield injected("not dispersed", f"{draft.context}\n\n{rest}", preservation.CLUSTERED)
-    yield injected("too short", draft.context, preservation.TOO_SHORT)
+    for sentence in sentence_spans(draft.context):
+        rest = rest.replace(draft.context[slice(*sentence)], "")
+    yield injected("not dispersed", f"{draft.context}\n\n{rest}", checks.CLUSTERED)
+    yield injected("too short", draft.context, checks.TOO_SHORT)
 
 
 def _gold_places(draft: KernelDraft) -> Iterator[tuple[int, int, Mention]]:
     """Facts that stand in the context once: those whose loss can be seen."""
-    statements = Preserved(draft, "").clean
+    statements = Statements(draft.table, draft.context)
     for row in range(len(draft.table.rows)):
         for column, place in statements.locate(row).items():
             if (

@@ -1,7 +1,8 @@
 """What a model answered, read strictly but not pettily; what cannot be read says why.
 
-Prose around one JSON object, code fences and a line of introduction are tolerated. Nothing is
-completed, guessed or cut: an answer that needs that is unreadable.
+Prose around one JSON object, code fences, a line of introduction, line breaks in strings and
+commas before a closing bracket are tolerated. Nothing is completed, guessed or cut: an answer that
+needs that is unreadable.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NO_VERDICT = "no verdict"
 TWO_VERDICTS = "contradicting verdicts"
 NOT_PROSE = "not the text alone"
 
-_LONGEST_VERDICT = 80
+_LONGEST_VERDICT = 240
 _FENCE = "```"
 _BRACE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 """A brace, or a string, whose braces do not count."""
@@ -43,10 +44,15 @@ _REFUSAL = re.compile(
     r"|(?:i['\u2019]?m|i am) (?:just )?an? (?:ai|language model)"
     r"|sorry\b|apologies\b|my apologies\b|as an? (?:ai|language model)\b"
     r"|i (?:cannot|can['\u2019]?t|can not|won['\u2019]?t|will not|must decline|decline)\b"
-    r"|unfortunately,? (?:i|this|the)\b|this request (?:cannot|can['\u2019]?t|violates)\b)",
+    r"|unfortunately,? (?:i|we|(?:this|the|your) (?:request|task|prompt))\b"
+    r"|this request (?:cannot|can['\u2019]?t|violates)\b)",
     re.IGNORECASE,
 )
-_VERDICT = re.compile(r"[\W_]*verdict[\W_]*?[:=][\W_]*(\w+)[\W_]*", re.IGNORECASE)
+_VERDICT = re.compile(
+    r"[\W_]*(?:(?:my|the|final|overall) )*verdict[\W_]*?[:=][\W_]*(\w+)(?:[\W_]*|[\W_]*[-\u2013\u2014(,;.:](.*))",
+    re.IGNORECASE,
+)
+_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
 
 
 class Problem(NamedTuple):
@@ -96,8 +102,8 @@ def why_no_answer(completion: Completion) -> Problem | None:
 def read_verdict(text: str, yes: str, no: str) -> Verdict:
     """The verdict on the last line, ``VERDICT: yes`` or ``VERDICT: no``, and what precedes it.
 
-    Only marks may follow it, such as the end of a code fence: whoever goes on writing may
-    be taking the verdict back.
+    On its line a remark may follow that has no such word; on further lines only marks, such as
+    the end of a code fence: whoever goes on writing may be taking the verdict back.
 
     Raises:
         Unreadable: no such line, two that contradict each other, or more text behind it.
@@ -107,8 +113,10 @@ def read_verdict(text: str, yes: str, no: str) -> Verdict:
     ended = False
     for line in checked(text).splitlines():
         match = _VERDICT.fullmatch(line) if len(line) <= _LONGEST_VERDICT else None
-        if match and match[1].casefold() in words:
+        spoken = set(re.findall(r"\w+", line.casefold())) & words.keys()
+        if match and spoken == {match[1].casefold()}:
             said.append(words[match[1].casefold()])
+            reason += [match[2].strip(" )*_")] if match[2] else []
             ended = True
         else:
             reason.append(line)
@@ -133,7 +141,8 @@ def one_object(text: str, required: Iterable[str]) -> dict[str, Any]:
     failure: Unreadable | None = None
     for part in _objects(checked(text)):
         try:
-            data = _unwrap(_DECODER.decode(part), required)
+            plain = _LAST_COMMA.sub(lambda match: match[1] or "", part)
+            data = _unwrap(_DECODER.decode(plain), required)
         except (ValueError, RecursionError) as error:
             failure = failure or Unreadable(INVALID, f"The JSON cannot be read: {_why(error)}.")
             continue
@@ -204,7 +213,11 @@ def _no_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_pairs, parse_float=str, parse_int=str, parse_constant=_no_constant
+    object_pairs_hook=_unique_pairs,
+    parse_float=str,
+    parse_int=str,
+    parse_constant=_no_constant,
+    strict=False,
 )
 
 

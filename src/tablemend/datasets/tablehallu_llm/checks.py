@@ -1,4 +1,4 @@
-"""What a program checks of a kernel that a model wrote, before another model reads it.
+"""What a program checks of a kernel and of a long text, before another model reads them.
 
 Every check returns all problems that it finds, each in words that the writer can act on; none
 means that nothing is wrong that a program can see.
@@ -6,21 +6,30 @@ means that nothing is wrong that a program can see.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
-from tablemend.datasets.tablehallu_llm.statements import Statements, overlap
+from tablemend.datasets.tablehallu_llm.statements import (
+    Statements,
+    alike,
+    is_text,
+    overlap,
+    pattern,
+    wordings,
+)
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
 from tablemend.prompting.replies import Problem
+from tablemend.records import Fact, Mention
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
+from tablemend.values.sentences import paragraph_spans
 from tablemend.values.text import fold, header_key
-from tablemend.values.units import header_unit
 
 COLUMNS = "number of columns"
 ROWS = "number of rows"
@@ -30,17 +39,20 @@ BLANK_WORD = "word for an empty cell"
 SEVERAL_VALUES = "several values in a cell"
 EMPTY_COLUMN = "empty column"
 KEY_EMPTY = "row without a name"
-KEY_REPEATED = "name of two rows"
 SAME_ROW = "row twice"
 SORT_COLUMN = "sort column not in the table"
 SORT_EMPTY = "empty cell in the sort column"
 UNSORTED = "rows not sorted as declared"
 NOT_STATED = "value not stated"
-NO_PROSE = "context is no prose"
+NO_PROSE = "heading, list or unfinished sentence"
+NOTE = "note about the task"
 EXTRA = "number that the table does not have"
+TOO_SHORT = "too short"
+LOST = "original value lost"
+CLUSTERED = "original sentences not dispersed"
+ALIKE = "name that resembles one of the table"
 
 _LONGEST_CELL = 80
-_MARKUP = ("|", "#", "- ", "* ", "1. ", "```")
 
 
 def check_kernel(draft: KernelDraft, shape: Shape) -> list[Problem]:
@@ -113,16 +125,6 @@ def _check_rows(table: Table) -> Iterator[Problem]:
     doubled = [row for row, count in Counter(table.rows).items() if count > 1]
     for row in doubled:
         yield Problem(SAME_ROW, f"The row of {row[key]!r} is in the table twice.")
-    counts = Counter(fold(entity) for entity in entities if entity is not None)
-    for row in table.rows:
-        entity = row[key]
-        # Of two rows of one name nobody could say which one a text passes over.
-        if entity is not None and counts[fold(entity)] > 1 and None in row:
-            yield Problem(
-                KEY_REPEATED,
-                f"Two rows have {entity!r} in the column {name!r}, which names the rows, and one "
-                "of them has an empty cell: give each row a name of its own.",
-            )
 
 
 def _check_order(draft: KernelDraft) -> Iterator[Problem]:
@@ -143,10 +145,9 @@ def _check_order(draft: KernelDraft) -> Iterator[Problem]:
 
 
 def _check_context(draft: KernelDraft) -> Iterator[Problem]:
-    if any(line.startswith(_MARKUP) for line in draft.context.split("\n")):
-        yield Problem(NO_PROSE, "The context must be plain prose without headings and lists.")
+    yield from _check_prose(draft.context)
     table = draft.table
-    statements = Statements(table, draft.context, closed=True)
+    statements = Statements(table, draft.context)
     for number, row in enumerate(table.rows):
         for column, place in statements.locate(number).items():
             if place is None:
@@ -159,15 +160,22 @@ def _check_context(draft: KernelDraft) -> Iterator[Problem]:
     yield from Omissions(statements).find()
 
 
+def _check_prose(text: str) -> Iterator[Problem]:
+    """Sentences in paragraphs, and nothing about the task."""
+    if match := pattern("notes").search(text):
+        yield Problem(NOTE, f"Give the text alone, without {match[0][:60]!r}.")
+    elif match := pattern("not_prose").search(text):
+        yield Problem(
+            NO_PROSE, f"Write whole sentences without headings and lists, not {match[0][:60]!r}."
+        )
+
+
 def _check_numbers(statements: Statements) -> Iterator[Problem]:
     """The text says no more than the table (A.3.1), as far as digits tell."""
     table, places = statements.table, statements.places
-    units = [header_unit(name) for name in table.columns]
-    cells = [(cell, unit) for row in table.rows for cell, unit in zip(row, units, strict=True)]
-    said = [span for cell, unit in cells if cell for span in places.find(cell, unit)]
-    written = words_of(
-        " | ".join([table.title, *table.columns, *(cell or "" for cell, _ in cells)])
-    )
+    cells = [(cell, column) for row in table.rows for column, cell in enumerate(row) if cell]
+    said = [span for cell, column in cells for span in statements.spans(cell, column)]
+    written = words_of(" | ".join([table.title, *table.columns, *(cell for cell, _ in cells)]))
     for span in places.amounts(0, len(statements.text)):
         stated = statements.text[slice(*span)]
         if (
@@ -176,3 +184,122 @@ def _check_numbers(statements: Statements) -> Iterator[Problem]:
             and not overlap(span, said)
         ):
             yield Problem(EXTRA, f"The text says {stated!r}, which the table does not have.")
+
+
+def check_adversarial(draft: KernelDraft, text: str, expansion: float) -> list[Problem]:
+    """The long text (TableHallu, A.2.2 and A.3.2), as far as a program can read it.
+
+    Whether a distractor meets the query is left to the verifier.
+
+    Args:
+        draft: the kernel that it was made from.
+        text: the long text.
+        expansion: how many times as many words as the base context it must have at least.
+    """
+    base = Statements(draft.table, draft.context)
+    statements = Statements(draft.table, text, base)
+    return [
+        *_check_length(draft, text, expansion),
+        *_check_prose(text),
+        *_check_preserved(statements),
+        *dict.fromkeys(Omissions(statements).find()),
+        *_check_names(statements),
+        *_check_dispersal(locate_facts(draft, text), text),
+    ]
+
+
+def locate_facts(draft: KernelDraft, adversarial: str) -> tuple[Fact, ...]:
+    """The gold facts with their places in both texts, row by row, each value as the texts write it.
+
+    A cell that one of the texts does not state has no fact.
+    """
+    base = Statements(draft.table, draft.context)
+    statements = Statements(draft.table, adversarial, base)
+    return tuple(
+        Fact(
+            row,
+            draft.table.rows[row][base.key] or "",
+            draft.table.columns[column],
+            draft.context[clean.start : clean.end],
+            None,
+            clean,
+            place,
+        )
+        for row, column, clean in _stated(base)
+        if (place := statements.taken_over(clean)) is not None
+    )
+
+
+def _stated(base: Statements) -> Iterator[tuple[int, int, Mention]]:
+    for row in range(len(base.table.rows)):
+        for column, clean in base.locate(row).items():
+            if clean is not None:
+                yield row, column, clean
+
+
+def _check_length(draft: KernelDraft, text: str, expansion: float) -> Iterator[Problem]:
+    least, words = round(len(draft.context.split()) * expansion), len(text.split())
+    if words < least:
+        yield Problem(TOO_SHORT, f"The text has {words} words; it needs {least} at least.")
+
+
+def _check_preserved(statements: Statements) -> Iterator[Problem]:
+    base = statements.base
+    assert base is not None
+    lost: dict[str, str] = {}
+    for row, column, clean in _stated(base):
+        if statements.taken_over(clean) is None:
+            said = base.text[clean.sentence_start : clean.sentence_end]
+            lost.setdefault(
+                said,
+                f"The text must keep {base.text[clean.start : clean.end]!r} "
+                f"({base.table.columns[column]} of {base.table.rows[row][base.key]!r}), in the words "
+                f"{said!r} and behind what a pronoun there points to.",
+            )
+    yield from (Problem(LOST, text) for text in lost.values())
+
+
+def _check_names(statements: Statements) -> Iterator[Problem]:
+    """No new name is one of the table but for a letter, a number or a word (A.2.2)."""
+    base = statements.base
+    assert base is not None
+    known = set(re.findall(r"\w+", fold(" ".join((base.text, base.table.title)))))
+    keys = {row[base.key] or "" for row in base.table.rows}
+    for key in sorted(key for key in keys if is_text(key) and not wordings(key)):
+        for span in statements.spans(key, base.key):
+            follows = re.match(
+                r" (?:[IVX]+|\d{1,2}|Junior|Plus|Pro|Max)\b", statements.text[span.end :]
+            )
+            if (
+                follows
+                and f"{key}{follows[0]}" not in base.text
+                and f"{key}{follows[0]}" not in keys
+            ):
+                yield Problem(ALIKE, f"The name '{key}{follows[0]}' resembles {key!r}.")
+        words = fold(key).split()
+        for match in re.finditer(r"\b[A-Z\u00c0-\u00de]\w{4,}", statements.text):
+            word = fold(match[0])
+            for place, own in enumerate(words):
+                if word not in known and alike(word, own):
+                    before = (
+                        statements.text[: match.start()].casefold().split()[-place:]
+                        if place
+                        else []
+                    )
+                    if before == words[:place]:
+                        yield Problem(ALIKE, f"The name {match[0]!r} resembles {key!r}.")
+
+
+def _check_dispersal(facts: Sequence[Fact], text: str) -> Iterator[Problem]:
+    places = [fact.adversarial for fact in facts]
+    if len({place.sentence_start for place in places}) < 2:
+        return
+    first = min(place.sentence_start for place in places)
+    last = max(place.sentence_end for place in places)
+    paragraphs = paragraph_spans(text)
+    held = sum(any(span.start <= place.start < span.end for place in places) for span in paragraphs)
+    if held < 2 or 3 * (last - first) < len(text):
+        yield Problem(
+            CLUSTERED,
+            "The sentences of the original stand together; spread them over the whole text.",
+        )

@@ -16,7 +16,6 @@ from tablemend.backends.requests import Message
 from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
-from tablemend.datasets.tablehallu_llm.checks import check_kernel
 from tablemend.datasets.tablehallu_llm.parsing import (
     KernelDraft,
     read_constraints,
@@ -24,7 +23,7 @@ from tablemend.datasets.tablehallu_llm.parsing import (
     read_kernel,
     read_query,
 )
-from tablemend.datasets.tablehallu_llm.preservation import check_adversarial, locate_facts
+from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, locate_facts
 from tablemend.datasets.tablehallu_llm.prompting import (
     render,
     show_blanks,

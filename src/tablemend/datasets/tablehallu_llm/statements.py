@@ -1,9 +1,10 @@
 """What each sentence of a text is about, and where it states the cells of a table.
 
-A value belongs to a row if it is in a sentence that names the row, or in one that follows
-without naming another. In a base context, which speaks of nothing but the table, a sentence
-about no row in particular ("All five ...") speaks of all of them. In a longer text only a
-sentence that begins with a pronoun is carried over, for what else it names is not known.
+A value belongs to a row if it is in a sentence that names the row, or in one that follows without
+naming another. A base context speaks of nothing but the table: there a sentence about no row in
+particular ("All five ...") speaks of all. A long text is read beside its base context: sentences
+that it took over are about what they were about, as long as what they refer back to precedes
+them; of its own sentences only one that begins with a pronoun refers back.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
 
 from tablemend.detector.keys import primary_key
 from tablemend.records import Mention
@@ -21,32 +26,39 @@ from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
-from tablemend.values.text import tokens_of
+from tablemend.values.text import fold, tokens_of
 from tablemend.values.units import header_unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 
-_FLAGS = frozenset({"yes", "no", "true", "false"})
+FLAGS = frozenset({"yes", "no", "true", "false"})
+YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 _COLLECTIVE = re.compile(r"\b(?:all|each|every|both|these|those|they|their|together)\b", re.I)
 _PRONOUN = re.compile(
     r"(?:it|its|he|his|she|her|they|their|this|that|these|both|the (?:former|latter|same))\b", re.I
 )
+_AGAIN = re.compile(r"\b(?:same|again|likewise|also|too|as well|still|that year|another)\b", re.I)
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
+_ORDINALS = (("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "last", "4th"))
 _SHORT_NAME = 3
+_LONG_WORD = 5
+_ALIKE = 0.8
 
 
 class Sentence(NamedTuple):
-    """A sentence and the rows it is about.
+    """A sentence, or a part of one, and the rows it is about.
 
     Attributes:
         start, end: its place.
         named: rows that it names itself.
         about: the same, or the rows of the sentence before that it carries on from.
+        origin: where the base context has the same words; ``None`` for a text's own sentence.
     """
 
     start: int
     end: int
     named: frozenset[int]
     about: frozenset[int]
+    origin: int | None = None
 
 
 class Statements:
@@ -55,13 +67,12 @@ class Statements:
     Args:
         table: the table whose rows the text is about.
         text: the text.
-        closed: whether the text speaks of nothing but the table.
+        base: the base context that a long text was made from; without it, the text itself is one.
     """
 
-    def __init__(self, table: Table, text: str, *, closed: bool) -> None:
-        self.table = table
-        self.text = text
-        self.closed = closed
+    def __init__(self, table: Table, text: str, base: Statements | None = None) -> None:
+        self.table, self.text, self.base = table, text, base
+        self.closed = base is None
         self.key = primary_key(table)
         self.places = Places(text)
         self._units = tuple(header_unit(column) for column in table.columns)
@@ -70,30 +81,118 @@ class Statements:
     @cached_property
     def sentences(self) -> list[Sentence]:
         """Every sentence, in order."""
-        named: dict[int, set[int]] = defaultdict(set)
-        first: dict[int, int] = {}
-        spans = sentence_spans(self.text)
-        starts = [span.start for span in spans]
-        for entity, rows in self._rows_of.items():
-            for start, _ in self.name_spans(entity):
-                place = bisect_right(starts, start) - 1
-                named[place].update(rows)
-                first[place] = min(start, first.get(place, start))
-        paragraphs = [span.start for span in paragraph_spans(self.text)]
         found: list[Sentence] = []
-        paragraph, about = -1, frozenset[int]()
-        for place, (start, end) in enumerate(spans):
-            own = frozenset(named.get(place, ()))
+        paragraphs = [span.start for span in paragraph_spans(self.text)]
+        paragraph, group, about = -1, frozenset[int](), frozenset[int]()
+        for start, end in self._parts():
             here = bisect_right(paragraphs, start)
-            if own:
+            names = self._names_in(start, end)
+            own = frozenset(row for _, rows in names for row in rows)
+            if (taken := self._origin(start, end, about)) is not None:
+                origin, before = taken
+                group = about = before.about
+                own = before.named or own
+            elif own:
+                origin = None
                 # "Like the Alba she is based at Corran" is about her too.
-                spoken = _PERSONAL.search(self.text, start, first[place])
-                about = own | about if self.closed and spoken and here == paragraph else own
-            elif here != paragraph or not (self.closed or _PRONOUN.match(self.text, start)):
-                about = frozenset()
+                spoken = _PERSONAL.search(self.text, start, names[0][0])
+                joined = self.closed and spoken and here == paragraph
+                group, about = own, self._narrow(own, start, end) or own
+                about = about | found[-1].about if joined else about
+            else:
+                origin = None
+                if here != paragraph or not (self.closed or _PRONOUN.match(self.text, start)):
+                    group = about = frozenset()
+                about = self._narrow(group, start, end) or about
             paragraph = here
-            found.append(Sentence(start, end, own, about))
+            found.append(Sentence(start, end, own & about, about, origin))
         return found
+
+    def _parts(self) -> Iterator[Span]:
+        """Sentences; in a long text divided where one of the base context begins or ends."""
+        spans = sentence_spans(self.text)
+        if self.base is None:
+            yield from spans
+            return
+        cuts = set()
+        for sentence in self.base.sentences:
+            said = self.base.text[sentence.start : sentence.end]
+            for match in re.finditer(re.escape(said), self.text):
+                cuts |= {match.start(), match.end()}
+        for start, end in spans:
+            for cut in [*sorted(cut for cut in cuts if start < cut < end), end]:
+                part = self.text[start:cut]
+                yield Span(start + len(part) - len(part.lstrip()), start + len(part.rstrip()))
+                start = cut
+
+    def _origin(self, start: int, end: int, before: frozenset[int]) -> tuple[int, Sentence] | None:
+        """Where the base context has a sentence or part of one, and which one.
+
+        It is not taken over where what it refers back to does not precede it.
+        """
+        said = self.text[start:end].rstrip(".!?;, ")
+        if self.base is None or not said:
+            return None
+        for match in re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", self.base.text):
+            sentence = self.base.sentence_at(match.start())
+            if match.end() > sentence.end:
+                continue
+            named = sentence.named and self.base._names_in(*match.span())
+            if named or sentence.about <= before:
+                return match.start(), sentence
+        return None
+
+    def _names_in(self, start: int, end: int) -> list[tuple[int, tuple[int, ...]]]:
+        first = bisect_right(self._names, (start - 1, (len(self.table.rows),)))
+        last = bisect_right(self._names, (end - 1, (len(self.table.rows),)))
+        return self._names[first:last]
+
+    @cached_property
+    def _names(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Where rows are named, and which.
+
+        Where several rows share a name, a base context may name one by a text or year of its own.
+        """
+        found = [
+            (start, tuple(rows))
+            for entity, rows in self._rows_of.items()
+            for start, _ in self.name_spans(entity)
+        ]
+        if self.closed and any(len(rows) > 1 for rows in self._rows_of.values()):
+            counts = Counter(cell for row in self.table.rows for cell in row)
+            found += [
+                (span.start, (number,))
+                for number, row in enumerate(self.table.rows)
+                for column, cell in enumerate(row)
+                if cell and counts[cell] == 1 and column != self.key
+                if is_text(cell) or YEAR.fullmatch(cell)
+                for span in self.spans(cell, column)
+            ]
+        return sorted(found)
+
+    def _narrow(self, rows: frozenset[int], start: int, end: int) -> frozenset[int]:
+        """Those of several rows of one name of which a place states what the others do not have.
+
+        Empty where it states nothing of that sort.
+        """
+        found: set[int] = set()
+        stated = 0
+        for name in {self.table.rows[row][self.key] for row in rows}:
+            same = self._rows_of.get(name or "", [])
+            score = {row: self._count_own(row, same, start, end) for row in same if row in rows}
+            most = max(score.values(), default=0)
+            stated += most if len(same) > 1 else 0
+            found |= {row for row, count in score.items() if 2 * count >= most}
+        return frozenset(found) if stated else frozenset()
+
+    def _count_own(self, row: int, same: list[int], start: int, end: int) -> int:
+        """How many cells that no other row of its name has a place states."""
+        return sum(
+            any(start <= span.start < end for span in self.spans(cell, column))
+            for column, cell in enumerate(self.table.rows[row])
+            if cell
+            and all(self.table.rows[other][column] != cell for other in same if other != row)
+        )
 
     def sentence_at(self, place: int) -> Sentence:
         """The sentence at a place."""
@@ -101,10 +200,8 @@ class Statements:
 
     def speaks_of(self, sentence: Sentence, row: int) -> bool:
         """Whether a sentence may state values of a row."""
-        if row in sentence.about:
-            return True
-        if not self.closed:
-            return False
+        if row in sentence.about or not self.closed:
+            return row in sentence.about
         said = self.text[sentence.start : sentence.end]
         return not sentence.about or _COLLECTIVE.search(said) is not None
 
@@ -118,7 +215,8 @@ class Statements:
         for column, cell in enumerate(self.table.rows[row]):
             if cell is None:
                 continue
-            free = [span for span in self.cell_spans(row, column) if span not in taken]
+            spans = self.cell_spans(row, column) or self._said_before(row, column)
+            free = [span for span in spans if span not in taken]
             if not free:
                 found[column] = None
                 continue
@@ -126,9 +224,35 @@ class Statements:
             best = min(free, key=lambda span: (row not in self.sentence_at(span.start).named, span))
             if column != self.key:
                 taken.add(best)
-            sentence = self.sentence_at(best.start)
-            found[column] = Mention(*best, sentence.start, sentence.end)
+            found[column] = self.mention(best)
         return found
+
+    def mention(self, span: Span) -> Mention:
+        """A place with its sentence."""
+        sentence = self.sentence_at(span.start)
+        return Mention(*span, sentence.start, sentence.end)
+
+    def taken_over(self, clean: Mention) -> Mention | None:
+        """Where a long text has a place of its base context, with the same words.
+
+        In a sentence that was taken over, else in one about the same rows.
+        """
+        assert self.base is not None
+        before = self.base.sentence_at(clean.start)
+        said = self.base.text[clean.start : clean.end]
+        for sentence in self.sentences:
+            start = sentence.start + clean.start - (sentence.origin or 0)
+            if (
+                sentence.origin is not None
+                and sentence.origin <= clean.start
+                and start + len(said) <= sentence.end
+            ):
+                return self.mention(Span(start, start + len(said)))
+        for match in re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", self.text):
+            sentence = self.sentence_at(match.start())
+            if before.about and before.about <= sentence.about:
+                return self.mention(Span(*match.span()))
+        return None
 
     def cell_spans(self, row: int, column: int) -> list[Span]:
         """Every place in sentences about a row that states one of its cells."""
@@ -136,30 +260,63 @@ class Statements:
         if cell is None:
             return []
         if column == self.key:
-            return [span for span in self._all_spans(cell, column) if not self._inside(span, cell)]
-        if cell.casefold() in _FLAGS:
+            return [span for span in self.spans(cell, column) if not self._inside(span, cell)]
+        if cell.casefold() in FLAGS:
             spans = self._label_spans(column)
         else:
             # "The 2012 Games" state their year, but "Fenwick Foods" is not said to be in food.
             own = None if is_text(cell) else self.table.rows[row][self.key]
             spans = [
                 span
-                for span in self._all_spans(cell, column)
+                for span in self.spans(cell, column)
                 if not self._inside(span, cell, besides=own)
             ]
         found = self._of_row(spans, row)
         if spans and not found:  # "Benedek" once Karl Benedek has been named
             found = self._of_row(self._short_spans(cell, spans), row)
-        return found
+        return found or self._of_row(self._inflected(cell), row)
+
+    def _inflected(self, cell: str) -> list[Span]:
+        """Another form of a cell's one word, which is no name: "voted to uphold" for "Upheld"."""
+        word = fold(cell)
+        if not word.isalpha() or not self.closed:
+            return []
+        return [
+            Span(start, end)
+            for token, start, end in self.places.tokens
+            if self.text[start].islower() and (akin(token, word) or alike(token, word))
+        ]
+
+    def _said_before(self, row: int, column: int) -> list[Span]:
+        """The value that rows share, where it is the latest of its column before the row's own.
+
+        It was said of all that follows ("Two towers were built in 1871. Skarholm ..., Tern Rock
+        ..."), or the row's sentence points back to it ("on the same label").
+        """
+        cells = self.table.column(self.table.columns[column])
+        cell = cells[row]
+        own = next((one for one in self.sentences if row in one.about), None)
+        if not self.closed or cell is None or cells.count(cell) < 2 or own is None:
+            return []
+        said = [
+            (span, value)
+            for value in set(cells) - {None}
+            for span in self.spans(value or "", column)
+            if span.start < own.start
+        ]
+        latest, value = max(said, default=(None, None))
+        if latest is None or value != cell:
+            return []
+        start = self.sentence_at(latest.start).start
+        of_one = self._names_in(start, latest.start) or _PRONOUN.match(self.text, start)
+        return [] if of_one and not _AGAIN.search(self.text, own.start, own.end) else [latest]
 
     def name_spans(self, entity: str) -> list[Span]:
         """Every place that names an entity, in full or by a word that is its own.
 
         A longer text may give that word to others: there only the full name counts.
         """
-        spans = [
-            span for span in self._all_spans(entity, self.key) if not self._inside(span, entity)
-        ]
+        spans = [span for span in self.spans(entity, self.key) if not self._inside(span, entity)]
         return sorted(spans + self._short_spans(entity, spans))
 
     def _of_row(self, spans: Iterable[Span], row: int) -> list[Span]:
@@ -198,34 +355,46 @@ class Statements:
 
         They must be capitalised: "Norvik" of "Norvik Industries", not "the" of "The Alba".
         """
-        counts: Counter[str] = Counter()
-        counts.update(word for name in self.table.columns for word in set(tokens_of(name).words))
         cells = dict.fromkeys(cell for row in self.table.rows for cell in row if cell is not None)
-        for cell in cells:
-            counts.update(set(tokens_of(cell).words))
+        texts = (*self.table.columns, *cells)
+        counts = Counter(word for text in texts for word in set(tokens_of(text).words))
         own: dict[str, list[str]] = {}
         for cell in cells:
             words = tokens_of(cell).words
-            if len(words) < 2:
-                continue
             written = [word for word in re.findall(r"\w+", cell) if word[0].isupper()]
             spoken = {next(iter(tokens_of(word).words), ""): word for word in written}
             own[cell] = [
                 spoken[word]
                 for word in words
-                if counts[word] == 1
-                and word in spoken
-                and word.isalpha()
-                and len(word) >= _SHORT_NAME
-                and word not in LITTLE_WORDS
+                if len(words) > 1 and counts[word] == 1 and word in spoken and word.isalpha()
+                if len(word) >= _SHORT_NAME and word not in LITTLE_WORDS
             ]
         return own
 
-    def _all_spans(self, cell: str, column: int) -> list[Span]:
+    def spans(self, cell: str, column: int) -> list[Span]:
+        """Every place that states a cell's value, whatever it is said of."""
         key = (cell, column)
         if key not in self._spans:
-            self._spans[key] = self.places.find(cell, self._units[column])
+            found = self.places.find(cell, self._units[column])
+            for wording in wordings(cell):
+                found += (new for new in self.places.find(wording) if not overlap(new, found))
+            self._spans[key] = sorted(found) or self._divided_dates(cell)
         return self._spans[key]
+
+    def _divided_dates(self, cell: str) -> list[Span]:
+        """ "In 2018 ... on June 23": the day of a date whose year its sentence says elsewhere."""
+        days = {date for date in read_value(cell).dates if len(date) == 10}
+        return [
+            Span(stated.start, stated.end)
+            for stated in self.places.dates
+            for day in days
+            if f"-{day[4:]}" in stated.readings
+            and any(self._share_sentence(stated.start, year) for year in self.places.find(day[:4]))
+        ]
+
+    def _share_sentence(self, place: int, span: Span) -> bool:
+        starts = [start for start, _ in sentence_spans(self.text)]
+        return bisect_right(starts, place) == bisect_right(starts, span.start)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -240,7 +409,7 @@ class Statements:
             for column, cell in enumerate(row)
             if cell is not None and len(tokens_of(cell).words) > 1 and is_text(cell)
         }
-        return [(span, cell) for cell, column in names for span in self._all_spans(cell, column)]
+        return [(span, cell) for cell, column in names for span in self.spans(cell, column)]
 
     def _inside(self, span: Span, cell: str, besides: str | None = None) -> bool:
         """Whether a place is only a part of a longer name of the table."""
@@ -261,6 +430,43 @@ class Statements:
             for word, start, end in self.places.tokens
             if any(akin(word, wanted) for wanted in words)
         ]
+
+
+@cache
+def lexicon() -> dict[str, Any]:
+    """The file ``wordings.yaml``."""
+    text = Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """One of its lists of patterns."""
+    return re.compile("|".join(lexicon()[name]), re.IGNORECASE | re.MULTILINE)
+
+
+@cache
+def _countries() -> dict[str, tuple[str, ...]]:
+    """By each name of a country all others and the words for what is from there."""
+    groups = [(name, *others.split(", ")) for name, others in lexicon()["countries"].items()]
+    return {fold(word): words for words in groups for word in words}
+
+
+def wordings(cell: str) -> tuple[str, ...]:
+    """What texts write for a cell beside its own words: "Canadian", "the second quarter"."""
+    if match := re.fullmatch(r"Q([1-4])", cell, re.IGNORECASE):
+        return tuple(f"{ordinal} quarter" for ordinal in _ORDINALS[int(match[1]) - 1])
+    return tuple(word for word in _countries().get(fold(cell), ()) if word != cell)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two words of five letters or more differ by a letter or two after the first."""
+    return (
+        one != other
+        and one[0] == other[0]
+        and min(len(one), len(other)) >= _LONG_WORD
+        and SequenceMatcher(None, one, other).ratio() > _ALIKE
+    )
 
 
 def is_text(cell: Cell) -> bool:

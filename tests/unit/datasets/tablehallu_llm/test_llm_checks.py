@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
-from tablemend.datasets.tablehallu_llm import checks, preservation, queries
+from tablemend.datasets.tablehallu_llm import checks, queries
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
@@ -176,8 +176,8 @@ def test_no_table_and_text_break_a_check(data: st.DataObject) -> None:
         *checks.check_kernel(draft, Shape(min_columns=3, min_rows=2)),
         *queries.check_query(text, draft),
         *queries.check_constraints(constraints, draft, text),
-        *preservation.check_adversarial(draft, f"{text} More. {text}", 1.0),
+        *checks.check_adversarial(draft, f"{text} More. {text}", 1.0),
     ]
     assert all(problem.kind and problem.text for problem in found)
-    for fact in preservation.locate_facts(draft, text):
+    for fact in checks.locate_facts(draft, text):
         assert text[fact.adversarial.start : fact.adversarial.end] == fact.value

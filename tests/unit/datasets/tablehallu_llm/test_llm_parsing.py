@@ -70,6 +70,24 @@ def test_one_object_is_found_whatever_stands_around_it(wrapping: str) -> None:
     )
 
 
+def test_line_breaks_and_last_commas_in_json_are_read() -> None:
+    said = '"A, ] is\tone.\n\nThe Sella, ,] came."'
+    text = (
+        kernel(context=0).replace('"context": 0', f'"context": {said},').replace("null]", "null,]")
+    )
+    draft = parsing.read_kernel(text)
+    assert draft.context == "A, ] is one.\n\nThe Sella, ,] came."
+    assert draft.table.rows[1] == ("Sella", "2004", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Unfortunately, the 2020 season was lost.", "Unfortunately, this was Alba's last year."],
+)
+def test_a_text_may_begin_with_unfortunately(text: str) -> None:
+    assert parsing.read_context(text) == text
+
+
 def test_the_example_in_the_prompt_is_read() -> None:
     draft = parsing.read_kernel(prompt("kernel").user.partition("answer:\n\n")[2])
     assert draft.table.rows[1] == ("Sella", "2004", None, "Vey")
@@ -132,6 +150,7 @@ def test_unreadable_kernels(text: str, kind: str) -> None:
         ("Here is the request:\n", replies.EMPTY),
         ("Sorry, I cannot do this.", replies.REFUSED),
         ("Unfortunately, I am not able to do this.", replies.REFUSED),
+        ("Unfortunately, this request cannot be met.", replies.REFUSED),
         ("As an AI language model, I have no opinion.", replies.REFUSED),
         ('{"query": "Make a table."}', replies.NOT_PROSE),
         ("Text\n```\nmore\n```", replies.NOT_PROSE),
@@ -151,15 +170,18 @@ def test_unreadable_prose(text: str, kind: str) -> None:
         "**Verdict:** valid.",
         "VERDICT: [VALID]",
         "- VERDICT = VALID",
+        "VERDICT: VALID (no leaks found)",
+        "**FINAL VERDICT:** VALID - nothing that was added fits.",
     ],
 )
 def test_verdicts(line: str) -> None:
     verdict = replies.read_verdict(
         f"All of 3 break it.\nNone fits.\n\n{line}\n", "VALID", "INVALID"
     )
-    assert verdict == (True, "All of 3 break it.\nNone fits.")
+    assert verdict.ok and verdict.reason.startswith("All of 3 break it.\nNone fits.")
+    assert ("no leaks" in verdict.reason) == ("no leaks" in line)
     refusing = line.upper().replace("VALID", "INVALID")
-    assert replies.read_verdict(refusing, "VALID", "INVALID") == (False, "")
+    assert not replies.read_verdict(refusing, "VALID", "INVALID").ok
     twice = f"{line}\nSo, finally:\n{line}"
     assert replies.read_verdict(twice, "VALID", "INVALID").ok
     assert replies.read_verdict(f"```\n{line}\n```\n\n---\n", "VALID", "INVALID").ok
@@ -172,6 +194,7 @@ def test_verdicts(line: str) -> None:
         ("I cannot judge this.", replies.REFUSED),
         ("It is valid.", replies.NO_VERDICT),
         ("VERDICT: VALID or INVALID", replies.NO_VERDICT),
+        ("VERDICT: VALID (or INVALID, if row 2 counts)", replies.NO_VERDICT),
         ("VERDICT: UNSURE", replies.NO_VERDICT),
         ("The VERDICT: VALID would need more.", replies.NO_VERDICT),
         ("VERDICT: VALID\nVERDICT: INVALID", replies.TWO_VERDICTS),
