@@ -16,7 +16,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu_llm.asking import Asked
 from tablemend.datasets.tablehallu_llm.prompting import STAGES as PIPELINE
 from tablemend.datasets.tablehallu_llm.prompting import render, with_problems
-from tablemend.datasets.tablehallu_llm.rows import Row
+from tablemend.datasets.tablehallu_llm.asking import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import open_topics

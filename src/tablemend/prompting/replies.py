@@ -49,7 +49,8 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _VERDICT = re.compile(
-    r"[\W_]*(?:(?:my|the|final|overall) )*verdict[\W_]*?[:=][\W_]*(\w+)(?:[\W_]*|[\W_]*[-\u2013\u2014(,;.:](.*))",
+    r"[\W_]*(?:(?:my|the|final|overall) )*verdict[\W_]*?[:=][\W_]*(\w+)"
+    r"(?:[\W_]*|[\W_]*[-\u2013\u2014(,;.:](.*))",
     re.IGNORECASE,
 )
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)

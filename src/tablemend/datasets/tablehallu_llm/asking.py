@@ -1,26 +1,61 @@
-"""One row's talk with its two models: bounded retries, and everything noted."""
+"""One row's requests to its two models: bounded retries, and everything noted."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
+from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
 from tablemend.datasets.tablehallu_llm.parsing import SCHEMAS
 from tablemend.datasets.tablehallu_llm.prompting import version, with_problems
-from tablemend.datasets.tablehallu_llm.rows import Rejection
 from tablemend.prompting.replies import Problem, Unreadable, Verdict, read_verdict, why_no_answer
-from tablemend.records import Call, CallVerdict
+from tablemend.records import Call, CallVerdict, Example
 
 T = TypeVar("T")
 
 
-class Model(Protocol):
-    """What a row needs of a backend."""
+class Rejection(NamedTuple):
+    """One answer that was not taken.
 
-    async def answer(self, request: Request) -> Completion:
-        """Answer one request."""
-        ...
+    Attributes:
+        stage: what was asked for, such as ``kernel`` or ``verify_kernel``.
+        kind: stable words to count by.
+        text: the reason with its particulars.
+        attempt: 0 at first, one more with every retry of the stage.
+    """
+
+    stage: str
+    kind: str
+    text: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of one number, and everything that was paid for on its way.
+
+    Attributes:
+        number: place in the data set; topic, seeds and split follow from it alone.
+        example: ``None`` where the row was given up.
+        rejections: every answer that was not taken, in order.
+        calls: every answer of a model, in order, also those of kernels that were thrown away.
+    """
+
+    number: int
+    example: Example | None
+    rejections: tuple[Rejection, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as it is stored."""
+        return {
+            "number": self.number,
+            "rejections": [rejection._asdict() for rejection in self.rejections],
+            "calls": [call._asdict() for call in self.calls],
+            "example": None if self.example is None else self.example.to_json(),
+        }
 
 
 class Asked(NamedTuple):
@@ -34,7 +69,7 @@ class Asked(NamedTuple):
     """
 
     name: str
-    model: Model
+    model: Backend
     sampling: Sampling
     thinking: bool | None = None
 
@@ -51,15 +86,16 @@ class Talk:
         seed: the data set's; the seed of every request follows from both and from how many
             came before it in this row.
         retries: times that a rejected answer is asked for again.
+
+    Attributes:
+        failed: whether a request failed for good; then there is no verdict on the row.
     """
 
     def __init__(self, number: int, seed: int, retries: int) -> None:
-        self.number = number
+        self.number, self._seed, self._retries = number, seed, retries
         self.calls: list[Call] = []
         self.rejections: list[Rejection] = []
         self.failed = False
-        """Whether a request failed for good; then there is no verdict on the row."""
-        self._seed, self._retries = seed, retries
 
     async def draft(
         self,
@@ -80,29 +116,28 @@ class Talk:
         """
         chat: Sequence[Message] = messages
         for attempt in range(self._retries + 1):
-            completion, problem, place = await self._call(asked, stage, chat, attempt)
-            problems: Sequence[Problem] = () if problem is None else (problem,)
-            if problem is None:
-                try:
-                    value = read(completion.answer)
-                except Unreadable as error:
-                    problems = (error.problem,)
+            completion = await self._call(asked, stage, chat, attempt)
+            place = len(self.calls) - 1
+            try:
+                if problem := why_no_answer(completion):
+                    # An answer that was cut or declined is no text to be mended: it is drawn anew.
+                    problems, chat = [problem], messages
                 else:
-                    try:
-                        problems = check(value)
-                        if verify is not None and not problems:
-                            problems = await verify(value)
-                    except GivenUp:  # of a verifier that was asked in vain
-                        self._note_verdict(place, "unverified")
-                        raise
+                    value = read(completion.answer)
+                    self._note_verdict(place, "unverified")  # should the verifier give up
+                    problems = list(check(value))
+                    if verify is not None and not problems:
+                        problems = list(await verify(value))
                     self._note_verdict(place, "rejected" if problems else "accepted")
                     if not problems:
                         return value, completion.answer
+                    chat = with_problems(messages, completion.answer, problems)
+            except Unreadable as error:
+                problems = [error.problem]
+                chat = with_problems(messages, completion.answer, problems)
             self.reject(stage, attempt, problems)
             if self.failed:
                 break
-            # An answer that was cut or declined is no text to be mended: it is drawn anew.
-            chat = messages if problem else with_problems(messages, completion.answer, problems)
         raise GivenUp
 
     async def verdict(
@@ -126,8 +161,7 @@ class Talk:
 
     async def _call(
         self, asked: Asked, stage: str, messages: Sequence[Message], attempt: int
-    ) -> tuple[Completion, Problem | None, int]:
-        """An answer, why it cannot be read at all, and the place of its call."""
+    ) -> Completion:
         serial = f"{self.number}.{len(self.calls)}"
         completion = await asked.model.answer(
             Request(
@@ -139,20 +173,10 @@ class Talk:
                 seed=stream_seed(self._seed, serial),
             )
         )
-        self.calls.append(
-            Call(
-                stage=stage,
-                attempt=attempt,
-                prompt=version(stage),
-                model=asked.name,
-                prompt_tokens=completion.prompt_tokens,
-                completion_tokens=completion.completion_tokens,
-                finish_reason=completion.finish_reason,
-                verdict="unreadable",
-            )
-        )
+        used = completion.prompt_tokens, completion.completion_tokens, completion.finish_reason
+        self.calls.append(Call(stage, attempt, version(stage), asked.name, *used, "unreadable"))
         self.failed = completion.finish_reason == "error"
-        return completion, why_no_answer(completion), len(self.calls) - 1
+        return completion
 
     def _note_verdict(self, place: int, verdict: CallVerdict) -> None:
         """Set the verdict of a call; verifiers may have been called since."""

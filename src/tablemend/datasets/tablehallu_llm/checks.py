@@ -7,8 +7,9 @@ means that nothing is wrong that a program can see.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.datasets.tablehallu.settings import Shape
@@ -53,6 +54,8 @@ CLUSTERED = "original sentences not dispersed"
 ALIKE = "name that resembles one of the table"
 
 _LONGEST_CELL = 80
+_CAPITALISED = re.compile(r"\b[A-Z\u00c0-\u00de]\w{4,}")
+_SUCCESSOR = re.compile(r" (?:[IVX]+|\d{1,2}|Junior|Plus|Pro|Max)\b")
 
 
 def check_kernel(draft: KernelDraft, shape: Shape) -> list[Problem]:
@@ -62,102 +65,68 @@ def check_kernel(draft: KernelDraft, shape: Shape) -> list[Problem]:
         draft: what the model wrote.
         shape: admitted numbers of rows and columns.
     """
-    problems = [*_check_shape(draft.table, shape), *_check_header(draft.table)]
+    problems = [*_check_shape(draft.table, shape)]
     if problems:
         return problems  # what follows needs a table that can be read
-    problems = [
-        *_check_cells(draft.table),
-        *_check_rows(draft.table),
-        *_check_order(draft),
-    ]
-    return [*problems, *_check_context(draft)]
+    return [*_check_cells(draft.table), *_check_order(draft), *_check_context(draft)]
 
 
 def _check_shape(table: Table, shape: Shape) -> Iterator[Problem]:
-    columns, rows = len(table.columns), len(table.rows)
-    if not shape.min_columns <= columns <= shape.max_columns:
-        yield Problem(
-            COLUMNS,
-            f"The table has {columns} columns; it must have {shape.min_columns} to "
-            f"{shape.max_columns}.",
-        )
-    if not shape.min_rows <= rows <= shape.max_rows:
-        yield Problem(
-            ROWS,
-            f"The table has {rows} rows; it must have {shape.min_rows} to {shape.max_rows}.",
-        )
-
-
-def _check_header(table: Table) -> Iterator[Problem]:
-    seen: dict[str, str] = {}
+    for kind, what, size, least, most in (
+        (COLUMNS, "columns", len(table.columns), shape.min_columns, shape.max_columns),
+        (ROWS, "rows", len(table.rows), shape.min_rows, shape.max_rows),
+    ):
+        if not least <= size <= most:
+            yield Problem(kind, f"The table has {size} {what}; it must have {least} to {most}.")
+    names = Counter(map(header_key, table.columns))
     for name in table.columns:
-        key = header_key(name)
-        if not key or '"' in name:
-            yield Problem(HEADER, f"The column name {name!r} must be words without quotes.")
-        elif key in seen:
-            yield Problem(HEADER, f"The columns {seen[key]!r} and {name!r} have one name.")
-        seen[key] = name
+        if not header_key(name) or '"' in name or names[header_key(name)] > 1:
+            yield Problem(HEADER, f"The name {name!r} must be of one column, without quotes.")
 
 
 def _check_cells(table: Table) -> Iterator[Problem]:
+    key = primary_key(table)
     if all(cell is not None for row in table.rows for cell in row):
         yield Problem(NO_NULL, "At least one cell must be null.")
-    for name, cells in zip(table.columns, zip(*table.rows, strict=True), strict=True):
-        if all(cell is None for cell in cells):
+    for name in table.columns:
+        cells = [cell for cell in table.column(name) if cell is not None]
+        if not cells:
             yield Problem(EMPTY_COLUMN, f"The column {name!r} is empty.")
         for cell in cells:
-            if cell is None:
-                continue
             if is_blank(cell):
                 yield Problem(BLANK_WORD, f"Write null for {cell!r} in the column {name!r}.")
             elif len(cell) > _LONGEST_CELL or ";" in cell or cell.count(", ") > 2:
-                yield Problem(
-                    SEVERAL_VALUES, f"The cell {cell!r} in the column {name!r} is no single value."
-                )
-
-
-def _check_rows(table: Table) -> Iterator[Problem]:
-    key = primary_key(table)
-    name = table.columns[key]
-    entities = [row[key] for row in table.rows]
-    if None in entities:
+                yield Problem(SEVERAL_VALUES, f"The cell {cell!r} ({name}) is no single value.")
+    if None in table.column(table.columns[key]):
+        name = table.columns[key]
         yield Problem(KEY_EMPTY, f"The column {name!r} names the rows; no cell there may be null.")
-    doubled = [row for row, count in Counter(table.rows).items() if count > 1]
-    for row in doubled:
-        yield Problem(SAME_ROW, f"The row of {row[key]!r} is in the table twice.")
+    for row, count in Counter(table.rows).items():
+        if count > 1:
+            yield Problem(SAME_ROW, f"The row of {row[key]!r} is in the table twice.")
 
 
 def _check_order(draft: KernelDraft) -> Iterator[Problem]:
-    if draft.sort_column not in draft.table.columns:
-        names = ", ".join(draft.table.columns)
-        yield Problem(
-            SORT_COLUMN,
-            f"The table has no column {draft.sort_column!r} to be sorted by; it has {names}.",
-        )
-        return
-    cells = draft.table.column(draft.sort_column)
-    if None in cells:
-        yield Problem(SORT_EMPTY, f"No cell of the sort column {draft.sort_column!r} may be null.")
-    elif not is_sorted(cells, draft.sort_order):
-        yield Problem(
-            UNSORTED, f"The rows are not in {draft.sort_order} order of {draft.sort_column!r}."
-        )
+    name, names = draft.sort_column, draft.table.columns
+    if name not in names:
+        yield Problem(SORT_COLUMN, f"Sorted by {name!r}, but the columns are {', '.join(names)}.")
+    elif None in draft.table.column(name):
+        yield Problem(SORT_EMPTY, f"No cell of the sort column {name!r} may be null.")
+    elif not is_sorted(draft.table.column(name), draft.sort_order):
+        yield Problem(UNSORTED, f"The rows are not in {draft.sort_order} order of {name!r}.")
 
 
 def _check_context(draft: KernelDraft) -> Iterator[Problem]:
+    """All of the table and no more (A.3.1), as far as a program can tell."""
     yield from _check_prose(draft.context)
-    table = draft.table
-    statements = Statements(table, draft.context)
-    for number, row in enumerate(table.rows):
-        for column, place in statements.locate(number).items():
+    read = Statements(draft.table, draft.context)
+    for row, cells in enumerate(draft.table.rows):
+        for column, place in read.locate(row).items():
             if place is None:
-                yield Problem(
-                    NOT_STATED,
-                    f"The context does not state {row[column]!r} ({table.columns[column]}) in a "
-                    f"sentence about {row[statements.key]!r}.",
-                )
-    yield from _check_numbers(statements)
-    yield from Omissions(statements).find()
+                name, about = draft.table.columns[column], cells[read.key]
+                reason = f"The context does not state {cells[column]!r} ({name}) of {about!r}."
+                yield Problem(NOT_STATED, reason)
+    yield from _check_numbers(read)
+    yield from Omissions(read).find()
 
 
 def _check_prose(text: str) -> Iterator[Problem]:
@@ -165,24 +134,17 @@ def _check_prose(text: str) -> Iterator[Problem]:
     if match := pattern("notes").search(text):
         yield Problem(NOTE, f"Give the text alone, without {match[0][:60]!r}.")
     elif match := pattern("not_prose").search(text):
-        yield Problem(
-            NO_PROSE, f"Write whole sentences without headings and lists, not {match[0][:60]!r}."
-        )
+        yield Problem(NO_PROSE, f"Write whole sentences, no heading or list: {match[0][:60]!r}.")
 
 
-def _check_numbers(statements: Statements) -> Iterator[Problem]:
-    """The text says no more than the table (A.3.1), as far as digits tell."""
-    table, places = statements.table, statements.places
-    cells = [(cell, column) for row in table.rows for column, cell in enumerate(row) if cell]
-    said = [span for cell, column in cells for span in statements.spans(cell, column)]
-    written = words_of(" | ".join([table.title, *table.columns, *(cell for cell, _ in cells)]))
-    for span in places.amounts(0, len(statements.text)):
-        stated = statements.text[slice(*span)]
-        if (
-            any(map(str.isdigit, stated))
-            and words_of(stated) not in written
-            and not overlap(span, said)
-        ):
+def _check_numbers(read: Statements) -> Iterator[Problem]:
+    cells = [(cell, col) for row in read.table.rows for col, cell in enumerate(row) if cell]
+    said = [span for cell, column in cells for span in read.spans(cell, column)]
+    known = " | ".join([read.table.title, *read.table.columns, *(cell for cell, _ in cells)])
+    for span in read.places.amounts(0, len(read.text)):
+        stated = read.text[slice(*span)]
+        new = any(map(str.isdigit, stated)) and words_of(stated) not in words_of(known)
+        if new and not overlap(span, said):
             yield Problem(EXTRA, f"The text says {stated!r}, which the table does not have.")
 
 
@@ -197,14 +159,13 @@ def check_adversarial(draft: KernelDraft, text: str, expansion: float) -> list[P
         expansion: how many times as many words as the base context it must have at least.
     """
     base = Statements(draft.table, draft.context)
-    statements = Statements(draft.table, text, base)
+    read = Statements(draft.table, text, base)
     return [
         *_check_length(draft, text, expansion),
         *_check_prose(text),
-        *_check_preserved(statements),
-        *dict.fromkeys(Omissions(statements).find()),
-        *_check_names(statements),
-        *_check_dispersal(locate_facts(draft, text), text),
+        *_check_preserved(read, base),
+        *dict.fromkeys(Omissions(read).find()),
+        *dict.fromkeys(_check_names(read, base)),
     ]
 
 
@@ -214,20 +175,14 @@ def locate_facts(draft: KernelDraft, adversarial: str) -> tuple[Fact, ...]:
     A cell that one of the texts does not state has no fact.
     """
     base = Statements(draft.table, draft.context)
-    statements = Statements(draft.table, adversarial, base)
-    return tuple(
-        Fact(
-            row,
-            draft.table.rows[row][base.key] or "",
-            draft.table.columns[column],
-            draft.context[clean.start : clean.end],
-            None,
-            clean,
-            place,
-        )
-        for row, column, clean in _stated(base)
-        if (place := statements.taken_over(clean)) is not None
-    )
+    read = Statements(draft.table, adversarial, base)
+    found = []
+    for row, column, clean in _stated(base):
+        if place := read.taken_over(clean):
+            entity, name = draft.table.rows[row][base.key] or "", draft.table.columns[column]
+            value = draft.context[clean.start : clean.end]
+            found.append(Fact(row, entity, name, value, None, clean, place))
+    return tuple(found)
 
 
 def _stated(base: Statements) -> Iterator[tuple[int, int, Mention]]:
@@ -243,63 +198,44 @@ def _check_length(draft: KernelDraft, text: str, expansion: float) -> Iterator[P
         yield Problem(TOO_SHORT, f"The text has {words} words; it needs {least} at least.")
 
 
-def _check_preserved(statements: Statements) -> Iterator[Problem]:
-    base = statements.base
-    assert base is not None
-    lost: dict[str, str] = {}
+def _check_preserved(read: Statements, base: Statements) -> Iterator[Problem]:
+    """The long text has every value of the original, and has them spread."""
+    lost: dict[str, Problem] = {}
+    places = []
     for row, column, clean in _stated(base):
-        if statements.taken_over(clean) is None:
-            said = base.text[clean.sentence_start : clean.sentence_end]
-            lost.setdefault(
-                said,
-                f"The text must keep {base.text[clean.start : clean.end]!r} "
-                f"({base.table.columns[column]} of {base.table.rows[row][base.key]!r}), in the words "
-                f"{said!r} and behind what a pronoun there points to.",
-            )
-    yield from (Problem(LOST, text) for text in lost.values())
+        if place := read.taken_over(clean):
+            places.append(place)
+            continue
+        value, said = base.text[clean.start : clean.end], base.text[slice(*clean[2:])]
+        what = f"{value!r} ({base.table.columns[column]} of {base.table.rows[row][base.key]!r})"
+        reason = f"Keep {what}, in the words {said!r} and behind what a pronoun there points to."
+        lost.setdefault(said, Problem(LOST, reason))
+    yield from lost.values()
+    starts = [start for start, _ in paragraph_spans(read.text)]
+    paragraphs = {bisect_right(starts, place.start) for place in places}
+    if len({place.sentence_start for place in places}) > 1:
+        first, last = min(p.sentence_start for p in places), max(p.sentence_end for p in places)
+        if len(paragraphs) < 2 or 3 * (last - first) < len(read.text):
+            reason = "The sentences of the original are together; spread them over the whole text."
+            yield Problem(CLUSTERED, reason)
 
 
-def _check_names(statements: Statements) -> Iterator[Problem]:
-    """No new name is one of the table but for a letter, a number or a word (A.2.2)."""
-    base = statements.base
-    assert base is not None
-    known = set(re.findall(r"\w+", fold(" ".join((base.text, base.table.title)))))
-    keys = {row[base.key] or "" for row in base.table.rows}
-    for key in sorted(key for key in keys if is_text(key) and not wordings(key)):
-        for span in statements.spans(key, base.key):
-            follows = re.match(
-                r" (?:[IVX]+|\d{1,2}|Junior|Plus|Pro|Max)\b", statements.text[span.end :]
-            )
-            if (
-                follows
-                and f"{key}{follows[0]}" not in base.text
-                and f"{key}{follows[0]}" not in keys
-            ):
-                yield Problem(ALIKE, f"The name '{key}{follows[0]}' resembles {key!r}.")
+def _check_names(read: Statements, base: Statements) -> Iterator[Problem]:
+    """No new name is one of the table but for a letter or a number behind it (A.2.2)."""
+    known = set(re.findall(r"\w+", fold(f"{base.text} {base.table.title}")))
+    names = {row[base.key] or "" for row in base.table.rows}
+    for key in sorted(key for key in names if is_text(key) and not wordings(key)):
+        found = [
+            key + match[0]
+            for span in read.spans(key, base.key)
+            if (match := _SUCCESSOR.match(read.text, span.end))
+        ]
         words = fold(key).split()
-        for match in re.finditer(r"\b[A-Z\u00c0-\u00de]\w{4,}", statements.text):
-            word = fold(match[0])
-            for place, own in enumerate(words):
-                if word not in known and alike(word, own):
-                    before = (
-                        statements.text[: match.start()].casefold().split()[-place:]
-                        if place
-                        else []
-                    )
-                    if before == words[:place]:
-                        yield Problem(ALIKE, f"The name {match[0]!r} resembles {key!r}.")
-
-
-def _check_dispersal(facts: Sequence[Fact], text: str) -> Iterator[Problem]:
-    places = [fact.adversarial for fact in facts]
-    if len({place.sentence_start for place in places}) < 2:
-        return
-    first = min(place.sentence_start for place in places)
-    last = max(place.sentence_end for place in places)
-    paragraphs = paragraph_spans(text)
-    held = sum(any(span.start <= place.start < span.end for place in places) for span in paragraphs)
-    if held < 2 or 3 * (last - first) < len(text):
-        yield Problem(
-            CLUSTERED,
-            "The sentences of the original stand together; spread them over the whole text.",
-        )
+        for match in _CAPITALISED.finditer(read.text):
+            new = fold(match[0])
+            for place in (n for n, own in enumerate(words) if alike(new, own) and new not in known):
+                before = fold(read.text[: match.start()]).split()[-place:]
+                found += [match[0]] if not place or before == words[:place] else []
+        for name in found:
+            if name not in names and name not in base.text:
+                yield Problem(ALIKE, f"The name {name!r} resembles {key!r}: give it another.")

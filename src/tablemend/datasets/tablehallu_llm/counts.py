@@ -69,7 +69,7 @@ class Counts:
     def to_json(self, settings: LlmSynthesis) -> dict[str, Any]:
         """The counts as in ``counts.json``; the same rows give the same bytes."""
         cost = cost_of(self.usage, settings)
-        kinds = ("made", "given_up", "requests_failed", "near_duplicates")
+        kinds = ("made", "given_up", "requests_failed", "repeated")
         rejected = sorted(self.rejected, key=_order)
         stages = sorted(self.usage, key=_order)
         return {

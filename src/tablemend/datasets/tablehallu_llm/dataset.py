@@ -8,7 +8,8 @@ joined anew from them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,13 @@ from tablemend.datasets.build import COUNTS, SETTINGS, refuse_other_files, split
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.dataset import sizes_of
 from tablemend.datasets.tablehallu.statistics_plot import FILE, draw_statistics
+from tablemend.datasets.tablehallu_llm.asking import Rejection, Row
 from tablemend.datasets.tablehallu_llm.card import card_of
 from tablemend.datasets.tablehallu_llm.counts import Counts, cost_of, estimate, has_failed
-from tablemend.datasets.tablehallu_llm.duplicates import Kernels
-from tablemend.datasets.tablehallu_llm.model_rows import OpenMaker, RowMaker, make_rows
-from tablemend.datasets.tablehallu_llm.prompting import prompts_hash
-from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
+from tablemend.datasets.tablehallu_llm.prompting import PROMPTS
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.stages import ENGINE
-from tablemend.datasets.tablehallu_llm.topics import open_topics, split_key
+from tablemend.datasets.tablehallu_llm.stages import ENGINE, RowMaker
+from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.records import Example
 from tablemend.runs import (
@@ -39,9 +38,13 @@ from tablemend.runs import (
     write_jsonl,
     write_text,
 )
+from tablemend.tables.table import Table
+from tablemend.values.text import fold
 
 ROWS = "rows.jsonl"
 REJECTED = "rejected.jsonl"
+
+OpenMaker = Callable[[LlmSynthesis, Topics, ExitStack], RowMaker]
 
 
 def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -> None:
@@ -62,28 +65,21 @@ def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -
     topics = open_topics(settings.topics, settings.seed)
     out = Path(settings.out)
     _check_folder(out, settings.n)
-    versions = {"engine_version": ENGINE, "topics": topics.digest, "prompts": prompts_hash()}
+    versions = {"engine_version": ENGINE, "topics": topics.digest, "prompts": PROMPTS.hash}
     store = Store(out / ROWS, "number", {**versions, **settings.noted()})
-    made, failed = Counts(), set[int]()
+    made = Counts()
     for number in (number for number in store if number < settings.n):
-        row = store[number]
-        made.add(row)
-        if has_failed(row):
-            failed.add(number)
+        made.add(store[number])
+    failed = {n for n in range(settings.n) if n in store and has_failed(store[n])}
     missing = [n for n in range(settings.n) if n not in store or n in failed]
+    if missing and settings.n > topics.count:
+        print(f"note: there are {topics.count:,} topics; later rows take them again")
+    if missing:
+        print(estimate(settings, len(missing), made))
+    if settings.estimate_only:
+        return
     with ExitStack() as stack:
-        maker = None
-        if missing and not settings.estimate_only:
-            maker = open_maker(settings, topics, stack)
-        if missing:
-            if settings.n > topics.count:
-                print(
-                    f"note: there are {topics.count:,} topics; later rows take them again (with "
-                    "other years, where they have some), and near-duplicate kernels are dropped"
-                )
-            print(estimate(settings, len(missing), made))
-        if settings.estimate_only:
-            return
+        maker = open_maker(settings, topics, stack) if missing else None
         stack.callback(_remove_if_empty, out)
         stack.enter_context(store)
         if maker is not None:
@@ -115,36 +111,54 @@ def _make_missing(
     missing: Sequence[int],
     failed_before: set[int],
 ) -> None:
-    """Make what is missing; append each row as it ends.
+    """Make what is missing, ``concurrency`` rows at a time; append each row as it ends.
+
+    Whatever goes wrong in one row, no further row is begun; those in the making end, and what is
+    whole by then is stored.
 
     Raises:
         Stopped: the :data:`MOST_FAILURES` latest rows have failed. Those that an earlier command
             has seen fail do not count: what no server will ever answer must not keep a data set
             from its end.
+        Exception: the first error of a row.
     """
-    counts = Counts()
+    counts, waiting = Counts(), iter(missing)
+    errors: list[Exception] = []
     in_a_row = 0
+
+    def done(row: Row) -> None:
+        nonlocal in_a_row
+        record = row.to_json()
+        store.put(record)
+        counts.add(record)
+        bar.set_postfix(_figures(settings, counts), refresh=False)
+        bar.update()
+        failed = has_failed(record)
+        in_a_row = in_a_row + (row.number not in failed_before) if failed else 0
+        if failed and in_a_row == MOST_FAILURES:
+            raise Stopped(
+                f"requests of {in_a_row} rows in a row failed for good, the last because "
+                f"{row.rejections[-1].text}: mend that; the same command makes these rows "
+                "anew and goes on"
+            )
+
+    async def work() -> None:
+        while not errors and (number := next(waiting, None)) is not None:
+            try:
+                done(await maker.make(number))
+            except Exception as error:
+                errors.append(error)
+
+    async def make_all() -> None:
+        try:
+            await asyncio.gather(*(work() for _ in range(settings.concurrency)))
+        finally:
+            await maker.leave()
+
     with tqdm(total=len(missing), unit="row", disable=None) as bar:
-
-        def done(row: Row) -> None:
-            nonlocal in_a_row
-            record = row.to_json()
-            store.put(record)
-            counts.add(record)
-            bar.set_postfix(_figures(settings, counts), refresh=False)
-            bar.update()
-            if not has_failed(record):
-                in_a_row = 0
-                return
-            in_a_row += row.number not in failed_before
-            if in_a_row == MOST_FAILURES:
-                raise Stopped(
-                    f"requests of {in_a_row} rows in a row failed for good, the last because "
-                    f"{row.rejections[-1].text}: mend that; the same command makes these rows "
-                    "anew and goes on"
-                )
-
-        make_rows(maker, missing, done, settings.concurrency)
+        asyncio.run(make_all())
+    if errors:
+        raise errors[0]
 
 
 def _figures(settings: LlmSynthesis, counts: Counts) -> dict[str, str]:
@@ -166,41 +180,46 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
     out = Path(settings.out)
     for name in (COUNTS, FILE):  # from here to its return the data set is unfinished
         (out / name).unlink(missing_ok=True)
-    counts, kernels = Counts(), Kernels()
+    counts = Counts()
+    tables: dict[frozenset[frozenset[str]], int] = {}
     rejected: list[dict[str, Any]] = []
     with split_files(out) as write:
         for number in range(settings.n):
             row = store[number]
             if row["example"] is not None:
                 example = Example.from_json(row["example"])
-                repeated = kernels.add_or_find(number, example.gold_table)
-                if repeated is None:
+                first = tables.setdefault(_content(example.gold_table), number)
+                if first == number:
                     split = split_of(split_key(example.topic), settings.shares)
                     write(to_line(row["example"]), split)
                     counts.examples["made"] += 1
                     counts.splits[split] += 1
                     counts.sizes.update(sizes_of(example))
                 else:
-                    same = f"as the kernel of row {repeated}"
-                    found = Rejection("join", "near-duplicate kernel", same, 0)._asdict()
-                    row["rejections"].append(found)
-                    counts.examples["near_duplicates"] += 1
+                    found = Rejection("join", "repeated table", f"as in row {first}", 0)
+                    row["rejections"].append(found._asdict())
+                    counts.examples["repeated"] += 1
             counts.add(row)
             rejected += ({"row": number, **rejection} for rejection in row["rejections"])
     write_jsonl(out / REJECTED, rejected)
-    found = counts.to_json(settings)
-    if not found["examples"]["made"]:
-        kinds = (kinds for kinds in found["rejected"].values())
+    joined = counts.to_json(settings)
+    if not joined["examples"]["made"]:
+        kinds = (kinds for kinds in joined["rejected"].values())
         reasons = "; ".join(f"{n} x {kind}" for own in kinds for kind, n in own.items())
         raise TablemendError(
             f"none of {settings.n} rows could be made: {out / REJECTED} says why of each "
             f"({reasons})"
         )
-    write_text(out / "README.md", card_of(settings, found))
-    draw_statistics(out, found["sizes"])
+    write_text(out / "README.md", card_of(settings, joined))
+    draw_statistics(out, joined["sizes"])
     write_json(out / SETTINGS, store.settings)
-    write_json(out / COUNTS, found)
-    return found
+    write_json(out / COUNTS, joined)
+    return joined
+
+
+def _content(table: Table) -> frozenset[frozenset[str]]:
+    """What two tables share that differ in the order of rows and columns or in headers alone."""
+    return frozenset(frozenset(fold(cell) for cell in row if cell) for row in table.rows)
 
 
 def report(counts: dict[str, Any], out: Path) -> str:
@@ -208,15 +227,14 @@ def report(counts: dict[str, Any], out: Path) -> str:
     examples = counts["examples"]
     splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
     lines = [f"{examples['made']} of {examples['asked']} rows are examples in {out} ({splits})"]
-    if examples["given_up"]:
-        lines.append(f"given up: {examples['given_up']}")
+    for kind in ("given_up", "repeated"):
+        if examples[kind]:
+            lines.append(f"{kind.replace('_', ' ')}: {examples[kind]}")
     if examples["requests_failed"]:
         lines.append(
             f"note: {examples['requests_failed']} of them because a request failed for good; "
             "the same command asks for them again"
         )
-    if examples["near_duplicates"]:
-        lines.append(f"near-duplicate kernels dropped: {examples['near_duplicates']}")
     for stage, verdicts in counts["verdicts"].items():
         words = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
         lines.append(f"  {stage}: {words}")

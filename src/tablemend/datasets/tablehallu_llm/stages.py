@@ -1,4 +1,4 @@
-"""The stages of one row (TableHallu, 3.2 and Appendix A).
+"""The stages of one row (TableHallu, 3.2 and Appendix A), and the models that are asked.
 
 A row is a chain: kernel, query, constraints, verifier 1, perturbation, verifier 2 in two steps.
 What a program can check it checks first; a model verifies what is left. A rejected stage is asked
@@ -8,14 +8,17 @@ again with the reasons in the prompt, a bounded number of times, and every rejec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from tablemend.backends.requests import Message
+from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.names import ModelName
+from tablemend.backends.requests import Message, Sampling
 from tablemend.datasets.tablehallu.program_engine import EXPANSION
-from tablemend.datasets.tablehallu.settings import Difficulty
-from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
+from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Row, Talk
+from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, locate_facts
 from tablemend.datasets.tablehallu_llm.parsing import (
     KernelDraft,
     read_constraints,
@@ -23,7 +26,6 @@ from tablemend.datasets.tablehallu_llm.parsing import (
     read_kernel,
     read_query,
 )
-from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, locate_facts
 from tablemend.datasets.tablehallu_llm.prompting import (
     render,
     show_blanks,
@@ -31,18 +33,16 @@ from tablemend.datasets.tablehallu_llm.prompting import (
     show_table,
     with_problems,
 )
-from tablemend.datasets.tablehallu_llm.queries import (
-    check_constraints,
-    check_query,
-)
-from tablemend.datasets.tablehallu_llm.rows import Row
+from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.topics import Topic
+from tablemend.datasets.tablehallu_llm.topics import Topic, Topics
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example, Fact
 
-ENGINE = "llm/1"
+ENGINE = "llm/2"
 """Version of the chain; the prompts have versions of their own."""
+
+THINKS = {None: None, "on": True, "off": False}
 
 
 class Models(NamedTuple):
@@ -58,6 +58,49 @@ class Kernel(NamedTuple):
     draft: KernelDraft
     query: str
     constraints: Constraints
+
+
+class RowMaker:
+    """Makes the row of a number with the models of the settings.
+
+    Args:
+        settings: what to make.
+        topics: of the rows.
+        stack: closes the models; weights are loaded with the first request.
+
+    Raises:
+        TablemendError: a model cannot be had.
+    """
+
+    def __init__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> None:
+        self._settings, self._topics = settings, topics
+        sampling = Sampling(settings.max_new_tokens, settings.temperature)
+
+        def asked(model: str, backend: Backend, thinks: str | None) -> Asked:
+            name = ModelName.parse(model)  # rows record it without the address of a server
+            return Asked(f"{name.engine}:{name.model}", backend, sampling, THINKS[thinks])
+
+        generator = verifier = stack.enter_context(
+            open_backend(settings.generator, settings.generator_options)
+        )
+        if not settings.one_model:
+            verifier = stack.enter_context(
+                open_backend(settings.verifier_model, settings.asked_of_verifier)
+            )
+        self._backends = {id(backend): backend for backend in (generator, verifier)}
+        self._models = Models(
+            asked(settings.generator, generator, settings.generator_thinking),
+            asked(settings.verifier_model, verifier, settings.verifier_thinking),
+        )
+
+    async def make(self, number: int) -> Row:
+        """The row of a number."""
+        return await make_row(number, self._topics.topic(number), self._settings, self._models)
+
+    async def leave(self) -> None:
+        """Take the models out of the event loop, at its end."""
+        for backend in self._backends.values():
+            await backend.leave()
 
 
 async def make_row(number: int, topic: Topic, settings: LlmSynthesis, models: Models) -> Row:
@@ -104,12 +147,14 @@ class Stages:
 
     def __init__(self, settings: LlmSynthesis, models: Models, talk: Talk) -> None:
         self._settings, self._models, self._talk = settings, models, talk
-        self.difficulty = draw_difficulty(settings, talk.number)
+        drawn = Random(f"{ENGINE}:{settings.seed}:{talk.number}").choice(tuple(EXPANSION))
+        self.difficulty = drawn if settings.difficulty == "mixed" else settings.difficulty
 
     async def kernel(self, topic: Topic) -> Kernel:
         """Stage 1 and the constraints of its query, passed by verifier 1.
 
-        A kernel that the verifier does not take is written anew, with its reasons.
+        A kernel that the verifier does not take is written anew, with its reasons; one whose query
+        or constraints could not be had, without.
 
         Raises:
             GivenUp: no kernel passed.
@@ -124,68 +169,59 @@ class Stages:
         )
         chat = messages
         for restart in range(self._settings.restarts + 1):
-            answer = ""
             try:
-                draft, answer = await self._write_kernel(chat)
-                query = await self._write_query(draft)
-                constraints = await self._find_constraints(draft, query)
+                draft, answer = await self._talk.draft(
+                    self._models.generator,
+                    "kernel",
+                    chat,
+                    read_kernel,
+                    lambda draft: check_kernel(draft, shape),
+                )
+                kernel = await self._ask_for_table(draft)
             except GivenUp:
                 if self._talk.failed or restart == self._settings.restarts:
                     raise
-                chat = messages  # another draw: its query or constraints could not be had
+                chat = messages
                 continue
-            problems = await self.verify_kernel(draft, query)
+            problems = await self._verify(
+                "verify_kernel",
+                render(
+                    "verify_kernel",
+                    context=draft.context,
+                    query=kernel.query,
+                    table=show_table(draft.table),
+                ),
+                "CORRECT",
+                "INCORRECT",
+            )
             if not problems:
-                return Kernel(draft, query, constraints)
+                return kernel
             self._talk.reject("verify_kernel", restart, problems)
             chat = with_problems(messages, answer, problems)
         raise GivenUp
 
-    async def _write_kernel(self, chat: Sequence[Message]) -> tuple[KernelDraft, str]:
-        shape = self._settings.shape
-        return await self._talk.draft(
-            self._models.generator,
-            "kernel",
-            chat,
-            read_kernel,
-            lambda draft: check_kernel(draft, shape),
-        )
-
-    async def _write_query(self, draft: KernelDraft) -> str:
-        messages = render(
-            "query",
-            table=show_table(draft.table),
-            context=draft.context,
-            sort_column=draft.sort_column,
-            sort_order=draft.sort_order,
-        )
+    async def _ask_for_table(self, draft: KernelDraft) -> Kernel:
+        """The request for a table, and its constraints."""
+        table, generator = show_table(draft.table), self._models.generator
+        column, order = draft.sort_column, draft.sort_order
         query, _ = await self._talk.draft(
-            self._models.generator,
+            generator,
             "query",
-            messages,
+            render(
+                "query", table=table, context=draft.context, sort_column=column, sort_order=order
+            ),
             read_query,
             lambda query: check_query(query, draft),
         )
-        return query
-
-    async def _find_constraints(self, draft: KernelDraft, query: str) -> Constraints:
-        messages = render("constraints", query=query, table=show_table(draft.table))
         constraints, _ = await self._talk.draft(
-            self._models.generator,
+            generator,
             "constraints",
-            messages,
+            render("constraints", query=query, table=table),
             read_constraints,
             lambda constraints: check_constraints(constraints, draft, query),
         )
         # the query says the kernel's sort rule: that was checked
-        return replace(constraints, sort_column=draft.sort_column, sort_order=draft.sort_order)
-
-    async def verify_kernel(self, draft: KernelDraft, query: str) -> Sequence[Problem]:
-        """Verifier 1 (A.3.1)."""
-        messages = render(
-            "verify_kernel", context=draft.context, query=query, table=show_table(draft.table)
-        )
-        return await self._verify("verify_kernel", messages, "CORRECT", "INCORRECT")
+        return Kernel(draft, query, replace(constraints, sort_column=column, sort_order=order))
 
     async def perturb(self, kernel: Kernel) -> tuple[str, tuple[Fact, ...]]:
         """Stage 2, passed by verifier 2.
@@ -196,55 +232,38 @@ class Stages:
         Raises:
             GivenUp: nothing passed.
         """
-        factor = EXPANSION[self.difficulty]
-        messages = render(
-            "perturb",
-            context=kernel.draft.context,
-            query=kernel.query,
-            constraints=show_constraints(kernel.constraints),
-            table=show_table(kernel.draft.table),
-            nulls=show_blanks(kernel.draft.table),
-            factor=str(factor),
-            words=str(round(len(kernel.draft.context.split()) * factor, -2)),
-        )
+        draft, factor = kernel.draft, EXPANSION[self.difficulty]
+        shown = {
+            "context": draft.context,
+            "query": kernel.query,
+            "constraints": show_constraints(kernel.constraints),
+            "table": show_table(draft.table),
+        }
+        words = str(round(len(draft.context.split()) * factor, -2))
+        nulls = show_blanks(draft.table)
+
+        async def verify(text: str) -> Sequence[Problem]:
+            """Verifier 2 (A.3.2): first what was there, then what came in."""
+            preserved = render("verify_preserved", adversarial=text, context=draft.context)
+            added = render("verify_distractors", adversarial=text, **shown)
+            return await self._verify(
+                "verify_preserved", preserved, "YES", "NO"
+            ) or await self._verify("verify_distractors", added, "VALID", "INVALID")
+
         text, _ = await self._talk.draft(
             self._models.generator,
             "perturb",
-            messages,
+            render("perturb", nulls=nulls, factor=str(factor), words=words, **shown),
             read_context,
-            lambda text: check_adversarial(
-                kernel.draft, text, self._settings.min_expansion * factor
-            ),
-            lambda text: self._verify_adversarial(kernel, text),
+            lambda text: check_adversarial(draft, text, self._settings.min_expansion * factor),
+            verify,
         )
-        return text, locate_facts(kernel.draft, text)
-
-    async def _verify_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
-        """Verifier 2 (A.3.2): first what was there, then what came in."""
-        messages = render("verify_preserved", adversarial=text, context=kernel.draft.context)
-        if problems := await self._verify("verify_preserved", messages, "YES", "NO"):
-            return problems
-        messages = render(
-            "verify_distractors",
-            adversarial=text,
-            context=kernel.draft.context,
-            query=kernel.query,
-            constraints=show_constraints(kernel.constraints),
-            table=show_table(kernel.draft.table),
-        )
-        return await self._verify("verify_distractors", messages, "VALID", "INVALID")
+        return text, locate_facts(draft, text)
 
     async def _verify(
         self, stage: str, messages: Sequence[Message], yes: str, no: str
-    ) -> Sequence[Problem]:
+    ) -> list[Problem]:
         verdict = await self._talk.verdict(self._models.verifier, stage, messages, yes, no)
         if verdict.ok:
-            return ()
+            return []
         return [Problem(f"{stage}: {no}", verdict.reason or f"A reader scored it {no}.")]
-
-
-def draw_difficulty(settings: LlmSynthesis, number: int) -> Difficulty:
-    """The difficulty of a row; where it is mixed, the number decides."""
-    if settings.difficulty != "mixed":
-        return settings.difficulty
-    return Random(f"{ENGINE}:{settings.seed}:{number}").choice(tuple(EXPANSION))

@@ -30,8 +30,8 @@ from tablemend.values.text import fold, tokens_of
 from tablemend.values.units import header_unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 
-FLAGS = frozenset({"yes", "no", "true", "false"})
 YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_FLAGS = frozenset({"yes", "no", "true", "false"})
 _COLLECTIVE = re.compile(r"\b(?:all|each|every|both|these|those|they|their|together)\b", re.I)
 _PRONOUN = re.compile(
     r"(?:it|its|he|his|she|her|they|their|this|that|these|both|the (?:former|latter|same))\b", re.I
@@ -39,9 +39,10 @@ _PRONOUN = re.compile(
 _AGAIN = re.compile(r"\b(?:same|again|likewise|also|too|as well|still|that year|another)\b", re.I)
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _ORDINALS = (("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "last", "4th"))
-_SHORT_NAME = 3
-_LONG_WORD = 5
-_ALIKE = 0.8
+_SHORT_NAME, _LONG_WORD, _ALIKE = 3, 5, 0.8
+
+Names = list[tuple[int, tuple[int, ...]]]
+"""Places, each with the rows that are named there."""
 
 
 class Sentence(NamedTuple):
@@ -71,12 +72,15 @@ class Statements:
     """
 
     def __init__(self, table: Table, text: str, base: Statements | None = None) -> None:
-        self.table, self.text, self.base = table, text, base
-        self.closed = base is None
+        self.table, self.text, self.base, self.closed = table, text, base, base is None
         self.key = primary_key(table)
         self.places = Places(text)
         self._units = tuple(header_unit(column) for column in table.columns)
         self._spans: dict[tuple[str, int], list[Span]] = {}
+        self._rows_of: dict[str, set[int]] = defaultdict(set)
+        for number, row in enumerate(table.rows):
+            if entity := row[self.key]:
+                self._rows_of[entity].add(number)
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -85,22 +89,18 @@ class Statements:
         paragraphs = [span.start for span in paragraph_spans(self.text)]
         paragraph, group, about = -1, frozenset[int](), frozenset[int]()
         for start, end in self._parts():
-            here = bisect_right(paragraphs, start)
+            here, origin = bisect_right(paragraphs, start), None
             names = self._names_in(start, end)
             own = frozenset(row for _, rows in names for row in rows)
-            if (taken := self._origin(start, end, about)) is not None:
-                origin, before = taken
-                group = about = before.about
-                own = before.named or own
+            if taken := self._origin(start, end, about):
+                origin, (_, _, named, about, _) = taken
+                own, group = named or own, about
             elif own:
-                origin = None
                 # "Like the Alba she is based at Corran" is about her too.
                 spoken = _PERSONAL.search(self.text, start, names[0][0])
-                joined = self.closed and spoken and here == paragraph
-                group, about = own, self._narrow(own, start, end) or own
-                about = about | found[-1].about if joined else about
+                before = about if self.closed and spoken and here == paragraph else frozenset()
+                group, about = own, before | (self._narrow(own, start, end) or own)
             else:
-                origin = None
                 if here != paragraph or not (self.closed or _PRONOUN.match(self.text, start)):
                     group = about = frozenset()
                 about = self._narrow(group, start, end) or about
@@ -110,16 +110,10 @@ class Statements:
 
     def _parts(self) -> Iterator[Span]:
         """Sentences; in a long text divided where one of the base context begins or ends."""
-        spans = sentence_spans(self.text)
-        if self.base is None:
-            yield from spans
-            return
-        cuts = set()
-        for sentence in self.base.sentences:
-            said = self.base.text[sentence.start : sentence.end]
-            for match in re.finditer(re.escape(said), self.text):
-                cuts |= {match.start(), match.end()}
-        for start, end in spans:
+        known = [self.base.said(one) for one in self.base.sentences] if self.base else []
+        found = (match for said in known for match in re.finditer(re.escape(said), self.text))
+        cuts = {cut for match in found for cut in match.span()}
+        for start, end in sentence_spans(self.text):
             for cut in [*sorted(cut for cut in cuts if start < cut < end), end]:
                 part = self.text[start:cut]
                 yield Span(start + len(part) - len(part.lstrip()), start + len(part.rstrip()))
@@ -130,25 +124,25 @@ class Statements:
 
         It is not taken over where what it refers back to does not precede it.
         """
-        said = self.text[start:end].rstrip(".!?;, ")
-        if self.base is None or not said:
+        said, base = self.text[start:end].rstrip(".!?;, "), self.base
+        if base is None or not said:
             return None
-        for match in re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", self.base.text):
-            sentence = self.base.sentence_at(match.start())
-            if match.end() > sentence.end:
-                continue
-            named = sentence.named and self.base._names_in(*match.span())
-            if named or sentence.about <= before:
+        for match in _whole(said, base.text):
+            sentence = base.sentence_at(match.start())
+            named = sentence.named and base._names_in(*match.span())
+            if match.end() <= sentence.end and (named or sentence.about <= before):
                 return match.start(), sentence
         return None
 
-    def _names_in(self, start: int, end: int) -> list[tuple[int, tuple[int, ...]]]:
-        first = bisect_right(self._names, (start - 1, (len(self.table.rows),)))
-        last = bisect_right(self._names, (end - 1, (len(self.table.rows),)))
-        return self._names[first:last]
+    def said(self, sentence: Sentence) -> str:
+        """The text of a sentence."""
+        return self.text[sentence.start : sentence.end]
+
+    def _names_in(self, start: int, end: int) -> Names:
+        return [name for name in self._names if start <= name[0] < end]
 
     @cached_property
-    def _names(self) -> list[tuple[int, tuple[int, ...]]]:
+    def _names(self) -> Names:
         """Where rows are named, and which.
 
         Where several rows share a name, a base context may name one by a text or year of its own.
@@ -164,8 +158,7 @@ class Statements:
                 (span.start, (number,))
                 for number, row in enumerate(self.table.rows)
                 for column, cell in enumerate(row)
-                if cell and counts[cell] == 1 and column != self.key
-                if is_text(cell) or YEAR.fullmatch(cell)
+                if cell and counts[cell] == 1 and (is_text(cell) or YEAR.fullmatch(cell))
                 for span in self.spans(cell, column)
             ]
         return sorted(found)
@@ -176,34 +169,26 @@ class Statements:
         Empty where it states nothing of that sort.
         """
         found: set[int] = set()
-        stated = 0
-        for name in {self.table.rows[row][self.key] for row in rows}:
-            same = self._rows_of.get(name or "", [])
-            score = {row: self._count_own(row, same, start, end) for row in same if row in rows}
-            most = max(score.values(), default=0)
-            stated += most if len(same) > 1 else 0
-            found |= {row for row, count in score.items() if 2 * count >= most}
-        return frozenset(found) if stated else frozenset()
-
-    def _count_own(self, row: int, same: list[int], start: int, end: int) -> int:
-        """How many cells that no other row of its name has a place states."""
-        return sum(
-            any(start <= span.start < end for span in self.spans(cell, column))
-            for column, cell in enumerate(self.table.rows[row])
-            if cell
-            and all(self.table.rows[other][column] != cell for other in same if other != row)
-        )
+        for same in self._rows_of.values():
+            own = {
+                row: sum(
+                    any(start <= span.start < end for span in self.spans(cell, column))
+                    for column, cell in enumerate(self.table.rows[row])
+                    if cell and all(self.table.rows[n][column] != cell for n in same - {row})
+                )
+                for row in same & rows
+            }
+            if own and (len(same) == 1 or any(own.values())):
+                found |= {row for row, count in own.items() if 2 * count >= max(own.values())}
+        return frozenset(found)
 
     def sentence_at(self, place: int) -> Sentence:
         """The sentence at a place."""
         return self.sentences[bisect_right(self._starts, place) - 1]
 
-    def speaks_of(self, sentence: Sentence, row: int) -> bool:
-        """Whether a sentence may state values of a row."""
-        if row in sentence.about or not self.closed:
-            return row in sentence.about
-        said = self.text[sentence.start : sentence.end]
-        return not sentence.about or _COLLECTIVE.search(said) is not None
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [sentence.start for sentence in self.sentences]
 
     def locate(self, row: int) -> dict[int, Mention | None]:
         """Where each filled cell of a row is stated, by column; ``None`` where it is not.
@@ -217,18 +202,18 @@ class Statements:
                 continue
             spans = self.cell_spans(row, column) or self._said_before(row, column)
             free = [span for span in spans if span not in taken]
-            if not free:
-                found[column] = None
-                continue
             # A sentence that names the row itself is the surest place.
-            best = min(free, key=lambda span: (row not in self.sentence_at(span.start).named, span))
-            if column != self.key:
+            best = min(
+                free,
+                key=lambda span: (row not in self.sentence_at(span.start).named, span),
+                default=None,
+            )
+            found[column] = self._mention(best) if best else None
+            if best and column != self.key:
                 taken.add(best)
-            found[column] = self.mention(best)
         return found
 
-    def mention(self, span: Span) -> Mention:
-        """A place with its sentence."""
+    def _mention(self, span: Span) -> Mention:
         sentence = self.sentence_at(span.start)
         return Mention(*span, sentence.start, sentence.end)
 
@@ -238,20 +223,15 @@ class Statements:
         In a sentence that was taken over, else in one about the same rows.
         """
         assert self.base is not None
-        before = self.base.sentence_at(clean.start)
         said = self.base.text[clean.start : clean.end]
         for sentence in self.sentences:
             start = sentence.start + clean.start - (sentence.origin or 0)
-            if (
-                sentence.origin is not None
-                and sentence.origin <= clean.start
-                and start + len(said) <= sentence.end
-            ):
-                return self.mention(Span(start, start + len(said)))
-        for match in re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", self.text):
-            sentence = self.sentence_at(match.start())
-            if before.about and before.about <= sentence.about:
-                return self.mention(Span(*match.span()))
+            if sentence.origin is not None and sentence.start <= start <= sentence.end - len(said):
+                return self._mention(Span(start, start + len(said)))
+        about = self.base.sentence_at(clean.start).about
+        for match in _whole(said, self.text):
+            if about and about <= self.sentence_at(match.start()).about:
+                return self._mention(Span(*match.span()))
         return None
 
     def cell_spans(self, row: int, column: int) -> list[Span]:
@@ -259,33 +239,16 @@ class Statements:
         cell = self.table.rows[row][column]
         if cell is None:
             return []
+        # "The 2012 Games" state their year, but "Fenwick Foods" is not said to be in food.
+        own = None if is_text(cell) or column == self.key else self.table.rows[row][self.key]
+        found = [span for span in self.spans(cell, column) if not self._inside(span, cell, own)]
         if column == self.key:
-            return [span for span in self.spans(cell, column) if not self._inside(span, cell)]
-        if cell.casefold() in FLAGS:
-            spans = self._label_spans(column)
-        else:
-            # "The 2012 Games" state their year, but "Fenwick Foods" is not said to be in food.
-            own = None if is_text(cell) else self.table.rows[row][self.key]
-            spans = [
-                span
-                for span in self.spans(cell, column)
-                if not self._inside(span, cell, besides=own)
-            ]
-        found = self._of_row(spans, row)
-        if spans and not found:  # "Benedek" once Karl Benedek has been named
-            found = self._of_row(self._short_spans(cell, spans), row)
-        return found or self._of_row(self._inflected(cell), row)
-
-    def _inflected(self, cell: str) -> list[Span]:
-        """Another form of a cell's one word, which is no name: "voted to uphold" for "Upheld"."""
-        word = fold(cell)
-        if not word.isalpha() or not self.closed:
-            return []
-        return [
-            Span(start, end)
-            for token, start, end in self.places.tokens
-            if self.text[start].islower() and (akin(token, word) or alike(token, word))
-        ]
+            return found
+        if cell.casefold() in _FLAGS:
+            found = self._words_like(*content_words(self.table.columns[column]))
+        short = self._short_spans(cell, found) if found else []
+        ways = (found, short, self._inflected(cell) if self.closed else [])
+        return next((spans for way in ways if (spans := self._of_row(way, row))), [])
 
     def _said_before(self, row: int, column: int) -> list[Span]:
         """The value that rows share, where it is the latest of its column before the row's own.
@@ -294,18 +257,17 @@ class Statements:
         ..."), or the row's sentence points back to it ("on the same label").
         """
         cells = self.table.column(self.table.columns[column])
-        cell = cells[row]
         own = next((one for one in self.sentences if row in one.about), None)
-        if not self.closed or cell is None or cells.count(cell) < 2 or own is None:
+        if not self.closed or cells.count(cells[row]) < 2 or own is None:
             return []
         said = [
             (span, value)
-            for value in set(cells) - {None}
+            for value in set(cells)
             for span in self.spans(value or "", column)
             if span.start < own.start
         ]
         latest, value = max(said, default=(None, None))
-        if latest is None or value != cell:
+        if latest is None or value != cells[row]:
             return []
         start = self.sentence_at(latest.start).start
         of_one = self._names_in(start, latest.start) or _PRONOUN.match(self.text, start)
@@ -320,38 +282,32 @@ class Statements:
         return sorted(spans + self._short_spans(entity, spans))
 
     def _of_row(self, spans: Iterable[Span], row: int) -> list[Span]:
-        """Those of some places that stand in sentences about a row."""
-        return [
-            span
-            for span in spans
-            if span.end <= (sentence := self.sentence_at(span.start)).end
-            and self.speaks_of(sentence, row)
-        ]
+        """Those of some places that are in sentences which may state values of a row."""
+        found = []
+        for span in spans:
+            sentence = self.sentence_at(span.start)
+            of_all = not sentence.about or _COLLECTIVE.search(self.said(sentence))
+            if span.end <= sentence.end and (row in sentence.about or (self.closed and of_all)):
+                found.append(span)
+        return found
 
     def _short_spans(self, name: str, full: list[Span]) -> list[Span]:
-        """Places of a word that belongs to one name alone, outside the full name."""
-        if not self.closed:
-            return []
+        """Places of a word that belongs to one name alone, outside the full name.
+
+        "Benedek" once Karl Benedek has been named.
+        """
         return [
             span
-            for word in self._own_words.get(name, ())
+            for word in (self._own_words.get(name, ()) if self.closed else ())
             for span in self.places.find(word)
             if not self.text[span.start].islower()
-            and not self._inside(span, word, besides=name)
+            and not self._inside(span, word, name)
             and not overlap(span, full)
         ]
 
     @cached_property
-    def _rows_of(self) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = defaultdict(list)
-        for number, row in enumerate(self.table.rows):
-            if entity := row[self.key]:
-                rows[entity].append(number)
-        return dict(rows)
-
-    @cached_property
     def _own_words(self) -> dict[str, list[str]]:
-        """For each cell of several words those that stand nowhere else in the table.
+        """For each cell of several words those that are nowhere else in the table.
 
         They must be capitalised: "Norvik" of "Norvik Industries", not "the" of "The Alba".
         """
@@ -360,14 +316,13 @@ class Statements:
         counts = Counter(word for text in texts for word in set(tokens_of(text).words))
         own: dict[str, list[str]] = {}
         for cell in cells:
-            words = tokens_of(cell).words
-            written = [word for word in re.findall(r"\w+", cell) if word[0].isupper()]
-            spoken = {next(iter(tokens_of(word).words), ""): word for word in written}
+            written = [word for word in re.findall(r"[^\W\d_]+", cell) if word[0].isupper()]
             own[cell] = [
-                spoken[word]
-                for word in words
-                if len(words) > 1 and counts[word] == 1 and word in spoken and word.isalpha()
-                if len(word) >= _SHORT_NAME and word not in LITTLE_WORDS
+                word
+                for word in written
+                if len(tokens_of(cell).words) > 1
+                and [counts[w] for w in tokens_of(word).words] == [1]
+                if len(word) >= _SHORT_NAME and fold(word) not in LITTLE_WORDS
             ]
         return own
 
@@ -378,27 +333,8 @@ class Statements:
             found = self.places.find(cell, self._units[column])
             for wording in wordings(cell):
                 found += (new for new in self.places.find(wording) if not overlap(new, found))
-            self._spans[key] = sorted(found) or self._divided_dates(cell)
+            self._spans[key] = sorted(found)
         return self._spans[key]
-
-    def _divided_dates(self, cell: str) -> list[Span]:
-        """ "In 2018 ... on June 23": the day of a date whose year its sentence says elsewhere."""
-        days = {date for date in read_value(cell).dates if len(date) == 10}
-        return [
-            Span(stated.start, stated.end)
-            for stated in self.places.dates
-            for day in days
-            if f"-{day[4:]}" in stated.readings
-            and any(self._share_sentence(stated.start, year) for year in self.places.find(day[:4]))
-        ]
-
-    def _share_sentence(self, place: int, span: Span) -> bool:
-        starts = [start for start, _ in sentence_spans(self.text)]
-        return bisect_right(starts, place) == bisect_right(starts, span.start)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [sentence.start for sentence in self.sentences]
 
     @cached_property
     def _long_names(self) -> list[tuple[Span, str]]:
@@ -413,22 +349,24 @@ class Statements:
 
     def _inside(self, span: Span, cell: str, besides: str | None = None) -> bool:
         """Whether a place is only a part of a longer name of the table."""
-        size = span.end - span.start
         return any(
-            outer.start <= span.start
-            and span.end <= outer.end
-            and outer.end - outer.start > size
-            and name not in (cell, besides)
+            span != outer and outer.start <= span.start and span.end <= outer.end
             for outer, name in self._long_names
+            if name not in (cell, besides)
         )
 
-    def _label_spans(self, column: int) -> list[Span]:
-        """Where the words of a column's name stand; for cells that only say yes or no."""
-        words = content_words(self.table.columns[column])
+    def _words_like(self, *wanted: str) -> list[Span]:
+        """Where forms of words are, such as of a column's name for cells that say yes or no."""
+        tokens = self.places.tokens
+        return [Span(*place) for word, *place in tokens if any(akin(word, own) for own in wanted)]
+
+    def _inflected(self, cell: str) -> list[Span]:
+        """Another form of a cell's one word, which is no name: "voted to uphold" for "Upheld"."""
+        word = fold(cell)
         return [
             Span(start, end)
-            for word, start, end in self.places.tokens
-            if any(akin(word, wanted) for wanted in words)
+            for token, start, end in (self.places.tokens if word.isalpha() else ())
+            if self.text[start].islower() and (akin(token, word) or alike(token, word))
         ]
 
 
@@ -463,7 +401,7 @@ def alike(one: str, other: str) -> bool:
     """Whether two words of five letters or more differ by a letter or two after the first."""
     return (
         one != other
-        and one[0] == other[0]
+        and one[:1] == other[:1]
         and min(len(one), len(other)) >= _LONG_WORD
         and SequenceMatcher(None, one, other).ratio() > _ALIKE
     )
@@ -478,3 +416,8 @@ def is_text(cell: Cell) -> bool:
 def overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
     """Whether a place shares a character with one of others."""
     return any(start < span[1] and span[0] < end for start, end in others)
+
+
+def _whole(said: str, text: str) -> Iterator[re.Match[str]]:
+    """Where a text has these words, not as a part of others."""
+    return re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", text)

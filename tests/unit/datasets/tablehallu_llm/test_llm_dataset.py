@@ -18,7 +18,7 @@ from tablemend.config import parse
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu_llm.dataset import ROWS, make_llm_dataset
-from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
+from tablemend.datasets.tablehallu_llm.asking import Rejection, Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import Topics
 from tablemend.errors import TablemendError
@@ -130,7 +130,7 @@ def test_datasets_loads_what_is_made(
     numbers = sorted(int(example.topic.split()[1]) for example in examples)
     assert numbers == sorted(set(range(N)) - dropped)
     assert counts["examples"] == {
-        "asked": N, "made": N - 3, "given_up": 2, "requests_failed": 0, "near_duplicates": 1,
+        "asked": N, "made": N - 3, "given_up": 2, "requests_failed": 0, "repeated": 1,
     }  # fmt: skip
     assert counts["splits"] == {split: len(loaded[split]) for split in SPLITS if split in loaded}
     for example in examples:
@@ -143,7 +143,7 @@ def test_datasets_loads_what_is_made(
 def test_everything_is_counted_and_can_be_read(whole: dict[str, bytes]) -> None:
     counts = json.loads(whole["counts.json"])
     assert counts["rejected"] == {
-        "join": {"near-duplicate kernel": 1},
+        "join": {"repeated table": 1},
         "kernel": {"no null": 7},
         "verify_kernel": {"verify_kernel: INCORRECT": 2},
     }
@@ -161,8 +161,8 @@ def test_everything_is_counted_and_can_be_read(whole: dict[str, bytes]) -> None:
     rejected = [json.loads(line) for line in whole["rejected.jsonl"].splitlines()]
     assert [entry["row"] for entry in rejected] == sorted(entry["row"] for entry in rejected)
     assert {"row": 7, **row_of(7).rejections[0]._asdict()} in rejected
-    twin = {"row": 40, "stage": "join", "kind": "near-duplicate kernel", "attempt": 0}
-    assert twin | {"text": "as the kernel of row 12"} in rejected
+    twin = {"row": 40, "stage": "join", "kind": "repeated table", "attempt": 0}
+    assert twin | {"text": "as in row 12"} in rejected
     card = whole["README.md"].decode()
     for words in ("kernel/1", "hf:a/b", "| verify_kernel | 58 | 2 | 0 | 0 | 96.7% |", "engine=llm"):
         assert words in card

@@ -13,7 +13,7 @@ import pytest
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling
 from tablemend.datasets.tablehallu_llm.asking import Asked
-from tablemend.datasets.tablehallu_llm.rows import Row
+from tablemend.datasets.tablehallu_llm.asking import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import Topic
