@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +9,7 @@ from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
 from tablemend.datasets.tablehallu.dataset import MEANS, examples_card
 from tablemend.datasets.tablehallu.statistics_plot import CARD_PART
-from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, sum_of
+from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
 
 
@@ -34,7 +33,7 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     yield table_of("per example | mean", means)
     yield (
         "Splits are made by the hash of the topic, its years left out: no topic is in two splits, "
-        "and of two nearly equal kernels only the first is kept."
+        "and of two equal tables only the first is kept."
     )
     yield (
         "Every gold value has its character span in both contexts. `calls` of an example names "
@@ -47,10 +46,8 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     yield "## Models and prompts"
     yield table_of("role | model", {role: ", ".join(own) for role, own in counts["models"].items()})
     yield f"Prompts and versions: {', '.join(f'`{name}`' for name in counts['prompts'])}."
-    yield _calls(counts["calls"])
+    yield _stages(counts)
     yield _cost(counts["cost"])
-    yield "## Verdicts"
-    yield _verdicts(counts["verdicts"])
     yield "## Rejections"
     yield "`rejected.jsonl` has every one with its row, stage, attempt and reason."
     found = counts["rejected"].items()
@@ -74,33 +71,32 @@ def _who(counts: dict[str, Any]) -> str:
 
 def _command(settings: LlmSynthesis) -> str:
     """The command again; where the models are served is left out."""
-    first: dict[str, Any] = {"engine": "llm", "generator": _unplaced(settings.generator)}
-    if settings.verifier is not None:
-        first["verifier"] = _unplaced(settings.verifier)
+    first: dict[str, Any] = {"engine": "llm"}
+    for role, model in (("generator", settings.generator), ("verifier", settings.verifier)):
+        if model is not None:
+            name = ModelName.parse(model)
+            first[role] = f"{name.engine}:{name.model}" + ("@URL" if name.url else "")
     first.update(n=settings.n, seed=settings.seed)
-    for name in ("generator_options", "verifier_options"):
-        if (options := getattr(settings, name)) is not None:
-            changed = options.model_dump(
-                mode="json", exclude_defaults=True, include=CONTENT_OPTIONS
-            )
-            first.update({f"{name}.{key}": value for key, value in changed.items()})
+    for options in ("generator_options", "verifier_options"):
+        if (given := getattr(settings, options)) is not None:
+            changed = given.model_dump(mode="json", exclude_defaults=True, include=CONTENT_OPTIONS)
+            first.update({f"{options}.{key}": value for key, value in changed.items()})
     left_out = set(FREE) - {"topics"} | {"engine", "seed", "kind"}
     return command_of("tablehallu.py", settings, first, left_out)
 
 
-def _unplaced(model: str) -> str:
-    name = ModelName.parse(model)
-    return f"{name.engine}:{name.model}" + ("@URL" if name.url else "")
-
-
-def _calls(calls: dict[str, dict[str, int]]) -> str:
-    usage = {stage: Counter(spent) for stage, spent in calls.items()}
-    usage["all"] = sum_of(usage.values())
+def _stages(counts: dict[str, Any]) -> str:
+    """What each stage took; what nobody scored or could read has columns of its own."""
     names = ("calls", "prompt_tokens", "completion_tokens")
-    return table_of(
-        "stage | calls | prompt tokens | tokens of answers",
-        {stage: tuple(f"{own[name]:,}" for name in names) for stage, own in usage.items()},
-    )
+    rows = {}
+    for stage, used in counts["calls"].items():
+        found = counts["verdicts"][stage]
+        scored = found["accepted"] + found["rejected"]
+        rate = f"{found['accepted'] / scored:.1%}" if scored else "-"
+        verdicts = [found[verdict] for verdict in VERDICTS]
+        rows[stage] = (*(f"{used[name]:,}" for name in names), *verdicts, rate)
+    titles = ("stage", "calls", "tokens in", "tokens out", *VERDICTS, "accepted of those scored")
+    return table_of(" | ".join(titles), rows)
 
 
 def _cost(cost: dict[str, float] | None) -> str:
@@ -111,13 +107,3 @@ def _cost(cost: dict[str, float] | None) -> str:
         f"At the prices given: {sum(cost.values()):,.2f} ({roles}). Answers that came a second "
         f"time from the cache are counted once; prices are per {MILLION:,} tokens."
     )
-
-
-def _verdicts(verdicts: dict[str, dict[str, int]]) -> str:
-    """Rates of each verdict; what nobody scored or could read has columns of its own."""
-    rows = {}
-    for stage, found in verdicts.items():
-        scored = found["accepted"] + found["rejected"]
-        rate = f"{found['accepted'] / scored:.1%}" if scored else "-"
-        rows[stage] = (*(found[verdict] for verdict in VERDICTS), rate)
-    return table_of(f"stage | {' | '.join(VERDICTS)} | accepted of those scored", rows)

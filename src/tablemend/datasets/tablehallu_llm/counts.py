@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from tablemend.datasets.build import ranked
@@ -13,7 +13,6 @@ from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.records import CallVerdict
 
 Role = Literal["generator", "verifier"]
-ROLES: tuple[Role, ...] = get_args(Role)
 VERDICTS: tuple[CallVerdict, ...] = get_args(CallVerdict)
 MILLION = 1_000_000
 ENOUGH = 3
@@ -70,8 +69,9 @@ class Counts:
         """The counts as in ``counts.json``; the same rows give the same bytes."""
         cost = cost_of(self.usage, settings)
         kinds = ("made", "given_up", "requests_failed", "repeated")
-        rejected = sorted(self.rejected, key=_order)
-        stages = sorted(self.usage, key=_order)
+        # in the order of the chain, whatever came first; a join is no stage of it
+        stages = [stage for stage in STAGES if stage in self.usage]
+        rejected = [stage for stage in ("join", *STAGES) if stage in self.rejected]
         return {
             "examples": {"asked": settings.n} | {kind: self.examples[kind] for kind in kinds},
             "splits": {split: self.splits[split] for split in SPLITS if self.splits[split]},
@@ -81,16 +81,11 @@ class Counts:
                 for stage in stages
             },
             "calls": {stage: dict(self.usage[stage]) for stage in stages},
-            "models": {role: sorted(self.models[role]) for role in ROLES if self.models[role]},
+            "models": {role: sorted(names) for role, names in sorted(self.models.items())},
             "prompts": sorted(self.prompts),
-            "cost": None if cost is None else {role: round(cost[role], 4) for role in ROLES},
+            "cost": cost and {role: round(amount, 4) for role, amount in cost.items()},
             "sizes": dict(sorted(self.sizes.items())),
         }
-
-
-def _order(stage: str) -> tuple[int, str]:
-    """Stages in the order of the chain, whatever came first."""
-    return STAGES.index(stage) if stage in STAGES else len(STAGES), stage
 
 
 def has_failed(row: Mapping[str, Any]) -> bool:
@@ -99,32 +94,21 @@ def has_failed(row: Mapping[str, Any]) -> bool:
     return row["example"] is None and bool(calls) and calls[-1]["finish_reason"] == "error"
 
 
-def cost_of(usage: Usage, settings: LlmSynthesis) -> dict[Role, float] | None:
+def cost_of(usage: Usage, settings: LlmSynthesis) -> dict[str, float] | None:
     """Cost by model in the currency of the prices; ``None`` where a price is not known."""
-    found: dict[Role, float] = {}
-    for role in ROLES:
-        options = settings.generator_options if role == ROLES[0] else settings.asked_of_verifier
+    found = {}
+    asked = {"generator": settings.generator_options, "verifier": settings.asked_of_verifier}
+    for role, options in asked.items():
         if options.price_in is None or options.price_out is None:
             return None
-        own = sum_of(spent for stage, spent in usage.items() if role_of(stage) == role)
+        own = sum((spent for stage, spent in usage.items() if role_of(stage) == role), Counter())
         tokens_in, tokens_out = own["prompt_tokens"], own["completion_tokens"]
         found[role] = (tokens_in * options.price_in + tokens_out * options.price_out) / MILLION
     return found
 
 
-def sum_of(usages: Iterable[Counter[str]]) -> Counter[str]:
-    """Several stages together."""
-    return sum(usages, Counter())
-
-
 def estimate(settings: LlmSynthesis, rows: int, made: Counts) -> str:
-    """What ``rows`` more rows take in tokens and money, in lines for a person.
-
-    Args:
-        settings: what is made.
-        rows: how many are to be made.
-        made: of the rows that are there.
-    """
+    """What ``rows`` more rows take in tokens and money by those that are there, for a person."""
     if made.rows < ENOUGH:
         return f"no estimate for {rows:,} rows yet: it is made from {ENOUGH} rows or more (n=5)"
     usage = {
@@ -133,13 +117,12 @@ def estimate(settings: LlmSynthesis, rows: int, made: Counts) -> str:
     }
     lines = [f"estimate for {rows:,} rows from the means of {made.rows:,}:"]
     lines.append(f"  {'stage':<20}{'calls':>12}{'tokens in':>16}{'tokens out':>16}")
-    for stage, spent in {**usage, "all": sum_of(usage.values())}.items():
+    for stage, spent in {**usage, "all": sum(usage.values(), Counter())}.items():
         asked, answered = spent["prompt_tokens"], spent["completion_tokens"]
         lines.append(f"  {stage:<20}{spent['calls']:>12,}{asked:>16,}{answered:>16,}")
     cost = cost_of(usage, settings)
-    if cost is None:
-        said = "not known without generator_options.price_in and price_out (and the verifier's)"
-    else:
+    said = "not known without generator_options.price_in and price_out (and the verifier's)"
+    if cost is not None:
         parts = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
         said = f"{sum(cost.values()):,.2f} ({parts})"
     return "\n".join([*lines, f"  cost: {said}"])

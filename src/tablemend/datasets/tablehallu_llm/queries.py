@@ -44,34 +44,20 @@ def check_query(query: str, draft: KernelDraft) -> list[Problem]:
     """
     problems = list(_check_columns(query, draft.table))
     rule = sort_rule_from_query(query, draft.table.columns)
+    wanted = f'sorted by "{draft.sort_column}" in {draft.sort_order} order'
     if rule is None:
-        problems.append(
-            Problem(
-                NO_SORT_RULE,
-                f'Say that the rows are sorted by "{draft.sort_column}" in {draft.sort_order} '
-                "order.",
-            )
-        )
+        problems.append(Problem(NO_SORT_RULE, f"Say that the rows are {wanted}."))
     elif (rule.column, rule.order) != (draft.sort_column, draft.sort_order):
-        problems.append(
-            Problem(
-                OTHER_SORT_RULE,
-                f'The query sorts by "{rule.column}", {rule.order}; the table is sorted by '
-                f'"{draft.sort_column}", {draft.sort_order}.',
-            )
-        )
+        said = f'by "{rule.column}", {rule.order}'
+        problems.append(Problem(OTHER_SORT_RULE, f"The query sorts {said}; the table is {wanted}."))
     return [*problems, *_check_cells(query, draft.table)]
 
 
 def _check_columns(query: str, table: Table) -> Iterator[Problem]:
-    patterns = [_name_pattern(name) for name in table.columns]
-    if re.search(_BETWEEN.join(patterns), query, re.IGNORECASE):
+    patterns = {name: _name_pattern(name) for name in table.columns}
+    if re.search(_BETWEEN.join(patterns.values()), query, re.IGNORECASE):
         return
-    missing = [
-        name
-        for name, pattern in zip(table.columns, patterns, strict=True)
-        if not re.search(pattern, query, re.IGNORECASE)
-    ]
+    missing = [name for name in patterns if not re.search(patterns[name], query, re.IGNORECASE)]
     for name in missing:
         yield Problem(COLUMN_MISSING, f'The query does not name the column "{name}".')
     if not missing:
@@ -108,16 +94,12 @@ def _check_cells(query: str, table: Table) -> Iterator[Problem]:
         cells = [cell for cell in table.column(name) if cell is not None]
         distinct = dict.fromkeys(cells)
         said = [cell for cell in distinct if says(cell, column)]
-        repeated = len(distinct) < len(cells)
-        if len(said) == len(distinct) and (column != key or repeated):
+        if len(said) == len(distinct) and (column != key or len(distinct) < len(cells)):
             continue
         for cell in said:
             if column == key or not subject.find(cell):
-                yield Problem(
-                    CELL_IN_QUERY,
-                    f'The query says {cell!r}, a cell of the column "{name}": describe the scope '
-                    "without it.",
-                )
+                reason = f'The query says {cell!r}, a cell of "{name}": describe the scope without.'
+                yield Problem(CELL_IN_QUERY, reason)
 
 
 def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) -> list[Problem]:
@@ -129,83 +111,54 @@ def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) 
     problems = []
     if not constraints.entity_scope:
         problems.append(Problem(NO_SCOPE, "entity_scope must name what the table is about."))
-    places = Places(query)
-    if constraints.numerical_range is not None:
-        problems += _check_range(constraints.numerical_range, places)
+    places, span = Places(query), constraints.numerical_range or ""
+    for stated in Places(span).numbers:
+        if not places.find(text := span[stated.start : stated.end]):
+            reason = f"numerical_range says {text!r}, which the query does not say."
+            problems.append(Problem(NOT_IN_QUERY, reason))
     for condition in constraints.conditions:
         found = list(_check_condition(condition, draft.table))
         problems += found or _check_wording(condition, places)
     return problems
 
 
-def _check_range(said: str, places: Places) -> Iterator[Problem]:
-    for stated in Places(said).numbers:
-        text = said[stated.start : stated.end]
-        if not places.find(text):
-            yield Problem(
-                NOT_IN_QUERY, f"numerical_range says {text!r}, which the query does not say."
-            )
-
-
 def _check_condition(condition: Condition, table: Table) -> Iterator[Problem]:
     name = condition.column
+    on = f'The condition on "{name}"'
     if name not in table.columns:
         names = ", ".join(f'"{column}"' for column in table.columns)
         yield Problem(NO_SUCH_COLUMN, f'The table has no column "{name}"; it has {names}.')
         return
     if bool(condition.values) == (condition.low is not None or condition.high is not None):
-        yield Problem(
-            EMPTY_CONDITION, f'The condition on "{name}" needs either values or an end of a range.'
-        )
+        yield Problem(EMPTY_CONDITION, f"{on} needs either values or an end of a range.")
         return
     key = primary_key(table)
     for row in table.rows:
         cell = row[table.columns.index(name)]
         met = meets(cell, condition)
         if met is None:
-            why = "is empty" if cell is None else f"is {cell!r}"
-            yield Problem(
-                UNREADABLE_CONDITION,
-                f'The condition on "{name}" cannot be applied to {row[key]!r}, whose cell {why}: '
-                "leave the condition out, or give its ends as the column has them.",
-            )
+            why = f"{on} cannot be applied to {row[key]!r}, whose cell is {cell or 'empty'}"
+            how = "leave the condition out, or give its ends as the column has them"
+            yield Problem(UNREADABLE_CONDITION, f"{why}: {how}.")
             return
         if not met:
-            yield Problem(
-                GOLD_OUT_OF_SCOPE,
-                f'{row[key]!r} with {cell!r} does not meet the condition on "{name}", but it is '
-                "in the table.",
-            )
+            yield Problem(GOLD_OUT_OF_SCOPE, f"{on} leaves out {row[key]!r} with {cell!r}.")
 
 
 def _check_wording(condition: Condition, places: Places) -> Iterator[Problem]:
-    for value in condition.values:
-        if not places.find(value):
-            yield Problem(
-                NOT_IN_QUERY,
-                f'The condition on "{condition.column}" admits {value!r}, which the query does '
-                "not say.",
-            )
-    for end in (condition.low, condition.high):
-        if end is not None and not _says_end(end, condition.column, places):
-            yield Problem(
-                NOT_IN_QUERY,
-                f'The condition on "{condition.column}" has the end {end}, which the query does '
-                "not say.",
-            )
+    ends = [end for end in (condition.low, condition.high) if end is not None]
+    missing = [value for value in condition.values if not places.find(value)]
+    for said in [*missing, *(end for end in ends if not _says_end(end, condition.column, places))]:
+        reason = f'The condition on "{condition.column}" has {said!r}, which the query has not.'
+        yield Problem(NOT_IN_QUERY, reason)
 
 
 def _says_end(end: str, column: str, places: Places) -> bool:
     """Whether the query says an end, or its neighbour: "after 2015" begins at 2016."""
-    unit = header_unit(column)
-    if places.find(end, unit):
-        return True
-    number = read_number(end)
-    if number is not None and number[0].is_integer():
-        whole = int(number[0])
-        return any(places.find(str(near), unit) for near in (whole - 1, whole + 1))
-    ordinal = read_date(end)
-    if ordinal is None:
-        return False
-    days = (date.fromordinal(int(ordinal) + step) for step in (-1, 0, 1))
-    return any(places.find(form) for day in days for form in (day.isoformat(), str(day.year)))
+    forms = [end]
+    if (number := read_number(end)) is not None and number[0].is_integer():
+        forms += [str(int(number[0]) - 1), str(int(number[0]) + 1)]
+    elif (ordinal := read_date(end)) is not None:
+        days = [date.fromordinal(int(ordinal) + step) for step in (-1, 0, 1)]
+        forms += [form for day in days for form in (day.isoformat(), str(day.year))]
+    return any(places.find(form, header_unit(column)) for form in forms)
