@@ -19,7 +19,7 @@ from tablemend.values.cells import read_value
 from tablemend.values.sentences import sentence_spans
 
 SHAPE = Shape()
-FLOOR = 5.0
+FLOOR = 4.0
 
 
 class Kernel(NamedTuple):

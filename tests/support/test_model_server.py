@@ -13,10 +13,9 @@ import pytest
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu_llm.asking import Asked
+from tablemend.datasets.tablehallu_llm.asking import Asked, Row
 from tablemend.datasets.tablehallu_llm.prompting import STAGES as PIPELINE
 from tablemend.datasets.tablehallu_llm.prompting import render, with_problems
-from tablemend.datasets.tablehallu_llm.asking import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import open_topics

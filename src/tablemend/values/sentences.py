@@ -14,9 +14,10 @@ _BEGINNING = re.compile(
     r"(?=(?:The|It|Its|In|On|At|He|She|They|His|Her|Their|This|These|Those|There|For|By|As|An|After"
     r"|Another|With|From|Both|All|Each|Meanwhile|However|Among|While|When)\b)"
 )
-# "came to 8.42 m. It was": a unit behind a number.
+# "came to 8.42 m. It was", "carries 95 m³/s. The": a unit behind a number.
 _AFTER_UNIT = re.compile(
-    r"\d ?(?:[kcm]?m|k?g|lbs?|mi|ft|yds?|s|min|h|hrs?|pp|pg|f?L)\.(\s+)(?=[A-Z][a-z]|[A-Z]\b)"
+    r"\d ?(?:[kcm]?m[²³23]?|k?g|lbs?|mi|ft|yds?|s|min|h|hrs?|pp|pg|f?L"
+    r"|[a-zA-Z]{1,3}[²³]?/[a-z]{1,3})\.(\s+)(?=[A-Z][a-z]|[A-Z]\b)"
 )
 _ITEM = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,3}[.)])[ \t]+", re.M)
 LONGEST_SENTENCE = 1_200

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tablemend.datasets.tablehallu_llm.statements import (
-    YEAR,
     Sentence,
     Statements,
     is_text,
@@ -39,9 +38,6 @@ class Omissions:
     def __init__(self, statements: Statements) -> None:
         self._read, self._table = statements, statements.table
         self._keys = [row[statements.key] for row in self._table.rows]
-        years = [cell for row in self._table.rows for cell in row if cell and YEAR.fullmatch(cell)]
-        # Of the same thing at another time more may be said where time is no attribute of it.
-        self._dated = not years or len(set(self._keys)) < len(self._keys)
 
     def find(self) -> Iterator[Problem]:
         """Every place that fills an empty cell or remarks on one, or states another value."""
@@ -70,9 +66,7 @@ class Omissions:
         """Whether what a new sentence of a long text says would be said of rows of the table."""
         if not (sentence.named and all(map(is_text, self._keys))) and self._names_foreign(sentence):
             return False  # "It was in 1868 that Lund was founded", "Lund lost 2 % in 2018"
-        own = {cell for row in sentence.about for cell in self._table.rows[row]}
-        said = YEAR.findall(self._read.said(sentence))
-        return bool(sentence.about) and not (self._dated and set(said) - own)
+        return bool(sentence.about)
 
     def _leak(self, sentence: Sentence, row: int, column: int) -> str | None:
         """The words that fill an empty cell, or ``None``."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from tablemend.datasets.tablehallu.columns import read_date, read_number
+from tablemend.datasets.tablehallu.columns import read_date, read_number, words_of
 from tablemend.datasets.tablehallu.verification import meets
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.statements import is_text
@@ -113,7 +113,8 @@ def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) 
         problems.append(Problem(NO_SCOPE, "entity_scope must name what the table is about."))
     places, span = Places(query), constraints.numerical_range or ""
     for stated in Places(span).numbers:
-        if not places.find(text := span[stated.start : stated.end]):
+        text = span[stated.start : stated.end]
+        if not places.find(text) and words_of(text) not in words_of(query):
             reason = f"numerical_range says {text!r}, which the query does not say."
             problems.append(Problem(NOT_IN_QUERY, reason))
     for condition in constraints.conditions:

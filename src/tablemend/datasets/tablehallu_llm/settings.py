@@ -73,7 +73,7 @@ class LlmSynthesis(Section):
     difficulty: Literal["easy", "medium", "hard", "mixed"] = "easy"
     """Length of the adversarial context over the gold one that is asked for: 10, 20 or 30 times;
     mixed: a third each."""
-    min_expansion: float = Field(default=0.3, gt=0, le=1)
+    min_expansion: float = Field(default=0.4, gt=0, le=1)
     """Least share of that length that is taken; models write less than they are asked for."""
     shape: LlmShape = LlmShape()
     """Size of the gold table."""

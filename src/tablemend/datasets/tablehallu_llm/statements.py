@@ -30,7 +30,7 @@ from tablemend.values.text import fold, tokens_of
 from tablemend.values.units import header_unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 
-YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?!\d|,\d)")
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _COLLECTIVE = re.compile(r"\b(?:all|each|every|both|these|those|they|their|together)\b", re.I)
 _PRONOUN = re.compile(
@@ -38,6 +38,7 @@ _PRONOUN = re.compile(
 )
 _AGAIN = re.compile(r"\b(?:same|again|likewise|also|too|as well|still|that year|another)\b", re.I)
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
+_JOINT = re.compile(r"(?<=[.!?]) (?=[^\Wa-z])")
 _ORDINALS = (("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "last", "4th"))
 _SHORT_NAME, _LONG_WORD, _ALIKE = 3, 5, 0.8
 
@@ -100,6 +101,8 @@ class Statements:
                 spoken = _PERSONAL.search(self.text, start, names[0][0])
                 before = about if self.closed and spoken and here == paragraph else frozenset()
                 group, about = own, before | (self._narrow(own, start, end) or own)
+                if not self.closed and self._is_of_another_time(about, start, end):
+                    own = group = about = frozenset()
             else:
                 if here != paragraph or not (self.closed or _PRONOUN.match(self.text, start)):
                     group = about = frozenset()
@@ -110,7 +113,11 @@ class Statements:
 
     def _parts(self) -> Iterator[Span]:
         """Sentences; in a long text divided where one of the base context begins or ends."""
-        known = [self.base.said(one) for one in self.base.sentences] if self.base else []
+        known: list[str] = []
+        for said in map(self.base.said, self.base.sentences) if self.base else ():
+            # What "Corp." seems to join may be two sentences.
+            parts = [part for part in _JOINT.split(said) if part.count(" ") > 1]
+            known += [said] if said in self.text else parts
         found = (match for said in known for match in re.finditer(re.escape(said), self.text))
         cuts = {cut for match in found for cut in match.span()}
         for start, end in sentence_spans(self.text):
@@ -130,7 +137,9 @@ class Statements:
         for match in _whole(said, base.text):
             sentence = base.sentence_at(match.start())
             named = sentence.named and base._names_in(*match.span())
-            if match.end() <= sentence.end and (named or sentence.about <= before):
+            if match.end() <= sentence.end and (
+                named or not sentence.about or sentence.about & before
+            ):
                 return match.start(), sentence
         return None
 
@@ -181,6 +190,18 @@ class Statements:
             if own and (len(same) == 1 or any(own.values())):
                 found |= {row for row, count in own.items() if 2 * count >= max(own.values())}
         return frozenset(found)
+
+    def _is_of_another_time(self, rows: frozenset[int], start: int, end: int) -> bool:
+        """Whether a place states a year that none of some rows has, nor could have where empty."""
+        cells = [cell for row in rows for cell in self.table.rows[row]]
+        dated = {
+            column
+            for column, name in enumerate(self.table.columns)
+            if any(cell and YEAR.search(cell) for cell in self.table.column(name))
+        }
+        open_ = any(self.table.rows[row][column] is None for row in rows for column in dated)
+        own = {year for cell in cells for year in YEAR.findall(cell or "")}
+        return not open_ and not own.issuperset(YEAR.findall(self.text, start, end))
 
     def sentence_at(self, place: int) -> Sentence:
         """The sentence at a place."""

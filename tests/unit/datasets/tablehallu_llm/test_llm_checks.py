@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,8 +15,9 @@ from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
-from tablemend.datasets.tablehallu_llm import checks, queries
+from tablemend.datasets.tablehallu_llm import checks, omissions, queries
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
+from tablemend.datasets.tablehallu_llm.settings import LlmShape, LlmSynthesis
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
@@ -21,6 +25,7 @@ from tests.support.injected_drafts import Kernel, all_problems, defects
 from tests.support.llm_kernels import CASES, Case
 
 FERRIES = CASES[0]
+DATA = Path(__file__).parents[3] / "data"
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +86,47 @@ def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example
     assert len(made) >= 23
     assert sum(found.values()) >= 0.985 * sum(made.values())
     assert max(made[name] - found[name] for name in made) <= 1
+
+
+TEXTS = [json.loads(line) for line in (DATA / "llm_texts.jsonl").read_text("utf-8").splitlines()]
+FOUND_BY = {
+    "blank stated": {omissions.NULL_STATED},
+    "blank stated without its header's word": {checks.EXTRA, omissions.FURTHER},
+    "blank can be worked out from the text": {omissions.NULL_STATED},
+    "remark that something is missing": {omissions.NULL_REMARKED},
+    "value not stated": {checks.NOT_STATED},
+    "values of two rows exchanged": {checks.NOT_STATED},
+    "value of the text differs from the table": {checks.NOT_STATED},
+    "entity that the table does not have": {checks.EXTRA},
+    "number that the table does not have": {checks.EXTRA},
+    "heading or list in the text": {checks.NO_PROSE},
+    "note or label left in the text": {checks.NOTE},
+    "note about the task left in the text": {checks.NOTE},
+    "rows not sorted": {checks.UNSORTED},
+    "word for an empty cell": {checks.BLANK_WORD},
+    "name that resembles one of the table": {checks.ALIKE},
+    "a third of the length asked for": {checks.TOO_SHORT},
+    "value of the original text changed": {checks.LOST},
+    "another value for a filled cell": {omissions.FURTHER},
+    "original sentence lost": {checks.LOST},
+    "original sentences in one place": {checks.CLUSTERED},
+}
+REFUSED = {"a06"}  # "to be taken by mouth" for "Oral"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text["id"])
+def test_texts_as_models_write_them(text: dict[str, Any]) -> None:
+    table = Table.of(text["columns"], text["rows"], text["title"])
+    draft = KernelDraft(table, *text["sort"], text["context"])
+    shape, least = LlmShape(), 10 * LlmSynthesis(generator="hf:a/b").min_expansion
+    found = kinds([*checks.check_kernel(draft, shape), *queries.check_query(text["query"], draft)])
+    if "text" in text:
+        assert found == set()
+        found = kinds(checks.check_adversarial(draft, text["text"], least))
+    if text["defect"] is None:
+        assert (found == set()) == (text["id"] not in REFUSED)
+    else:
+        assert found & FOUND_BY[text["defect"]]
 
 
 class TestQueries:

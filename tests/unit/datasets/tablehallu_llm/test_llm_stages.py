@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling
-from tablemend.datasets.tablehallu_llm.asking import Asked
-from tablemend.datasets.tablehallu_llm.asking import Row
-from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.datasets.tablehallu_llm.asking import Asked, Row
+from tablemend.datasets.tablehallu_llm.settings import LlmShape, LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import Topic
 from tablemend.prompting.replies import REQUEST_FAILED
@@ -121,7 +120,7 @@ class Fake:
 
 def make(model: Fake, number: int = 3, **settings: Any) -> Row:
     asked = Asked("openai:writer", model, Sampling(1000))
-    given = LlmSynthesis(generator="hf:a/b", **settings)
+    given = LlmSynthesis(generator="hf:a/b", shape=LlmShape(min_columns=4), **settings)
     return asyncio.run(make_row(number, TOPIC, given, Models(asked, asked)))
 
 
