@@ -90,7 +90,7 @@ def detect_in_answer(
     """The errors of one raw answer; see :func:`detect_in_answers`."""
     found = extract_table(text, format, gold.columns)
     if decimals and found.table is not None:
-        found = replace(found, table=_rounded(found.table, gold, decimals))
+        found = replace(found, table=round_to_gold(found.table, gold, decimals))
     return _detect_in_table(found, gold, context, order, similarity)
 
 
@@ -134,7 +134,7 @@ def detector_name(similarity: Similarity) -> str:
     return f"tablemend {DETECTOR_VERSION}, {similarity.name}"
 
 
-def _rounded(answer: Table, gold: Table, decimals: Mapping[str, int]) -> Table:
+def round_to_gold(answer: Table, gold: Table, decimals: Mapping[str, int]) -> Table:
     """An answer whose numbers are the gold ones where they are as near as the rounding allows."""
     asked = {header_key(column): count for column, count in decimals.items()}
     wanted = {

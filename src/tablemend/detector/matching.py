@@ -159,7 +159,10 @@ def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
 
 def _included_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     verdicts = _key_verdicts(cells, gold, answer)
-    return _edges(cells, gold, answer, {keys for keys, v in verdicts.items() if v is True})
+    edges = _edges(cells, gold, answer, {keys for keys, v in verdicts.items() if v is True})
+    if cells.is_info_box:
+        edges = {row: [g for g in near if cells.agreement(g, row)] for row, near in edges.items()}
+    return {row: near for row, near in edges.items() if near}
 
 
 def _similar_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
@@ -207,8 +210,6 @@ def _edges(
     for row in answer:
         key = cells.answer[row][cells.key]
         near = [found for one in by_key if (one, key) in admitted for found in by_key[one]]
-        if cells.is_info_box:
-            near = [found for found in near if cells.agreement(found, row)]
         if near:
             edges[row] = sorted(near)
     return edges

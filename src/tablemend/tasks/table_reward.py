@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
-from tablemend.detector.algorithm import Alignment, align
+from tablemend.detector.algorithm import Alignment, align, round_to_gold
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError
@@ -86,6 +86,7 @@ def score_answer(
     order: SortRule | None,
     rules: Rules,
     quote: Quote | None = None,
+    decimals: Mapping[str, int] | None = None,
 ) -> Score:
     """Score one answer.
 
@@ -96,6 +97,7 @@ def score_answer(
         order: the sort that the query demands.
         rules: what was asked for.
         quote: what the thinking block may hold; ``None``: anything.
+        decimals: that the query rounds columns to.
 
     Raises:
         TablemendError: no answer can be scored against this gold table.
@@ -106,7 +108,8 @@ def score_answer(
     if order is not None and header_key(order.column) not in gold.headers:
         raise TablemendError(f"the sort column {order.column!r} is not in the gold table")
     found = extract_table(text, rules.format, gold_table.columns)
-    parts, worth = _grade(found.table, gold, order)
+    near = decimals and found.table and round_to_gold(found.table, gold_table, decimals)
+    parts, worth = _grade(near or found.table, gold, order)
     if quote is not None and quote.sentences:
         parts["quote"] = _grade_quote(text, quote.sentences) if parts["scope"] else 0.0
     if parts["scope"]:
@@ -140,7 +143,8 @@ class TableReward:
         if self._rules.quotes:
             quote = Quote(sample.context(view), _quoted(tablehallu.quotation(sample, view)))
         order = SortRule.of(sample.constraints)
-        return score_answer(text, sample.gold_table, order, self._rules, quote)
+        decimals = sample.constraints.decimals
+        return score_answer(text, sample.gold_table, order, self._rules, quote, decimals)
 
     def gold(self, sample: Example, view: str) -> str:
         """What earns the whole reward; a thought that is the model's own is left empty."""

@@ -272,6 +272,16 @@ def test_the_parts_say_what_is_wrong() -> None:
     assert prose.pop("format") == IMPURE and set(prose.values()) == {1.0}
 
 
+def test_the_table_that_the_detector_reads_is_scored() -> None:
+    other = tablehallu.answer(Table.of(["Note"], [["four towns"]])).removeprefix("####")
+    parts = score(f"{tablehallu.answer(GOLD)}\n\n{other}").parts
+    assert parts == score(tablehallu.answer(GOLD)).parts | {"format": IMPURE}
+    wells = Table.of(["Town", "Wells"], [["Nel Pak", "4.26"]])
+    text = tablehallu.answer(Table.of(["Town", "Wells"], [["Nel Pak", "4.3"]]))
+    assert score_answer(text, wells, None, RULES, decimals={"Wells": 1}).reward == 1
+    assert score_answer(text, wells, None, RULES).reward < 0.9
+
+
 def test_a_guess_in_two_rows_earns_less_than_a_guess() -> None:
     """Writing both values, each in a row of its own, must not pay for who cannot decide."""
     for at in range(len(ROWS)):
