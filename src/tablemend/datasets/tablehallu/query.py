@@ -16,18 +16,19 @@ import yaml
 
 from tablemend.datasets.tablehallu.columns import TypedTable, words_of, write_day
 from tablemend.datasets.tablehallu.kernel import Kernel
+from tablemend.datasets.tablehallu.labels import EVENTS, ORDINALS, PLACES, Label
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.scope import Bound
-from tablemend.datasets.tablehallu.sentences import EVENTS, ORDINALS, PLACES, Label, Speaker
+from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.programs.nouns import is_plural_label, takes_article, with_article
 from tablemend.records import Condition, Constraints, SortOrder
 
-_WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
-_SCOPES: dict[str, Any] = _WORDS["scopes"]
-NUMBERS: dict[int, str] = _WORDS["numbers"]
+WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
+_SCOPES: dict[str, Any] = WORDS["scopes"]
+NUMBERS: dict[int, str] = WORDS["numbers"]
 """Numbers of rows that a superlative can ask for."""
-_NO_TITLES = frozenset(_WORDS["no_titles"].split())
-_EVENTS = frozenset(_WORDS["events"].split())
+_NO_TITLES = frozenset(WORDS["no_titles"].split())
+_EVENTS = frozenset(WORDS["events"].split())
 _TITLE = re.compile(r"(?=(?:\W*\w){3})[\w '\u2019.,:&()+\u2013-]{3,90}")
 _FILE = re.compile(r"\.\w{2,5}$|^[\d\W_]+$")
 _DATED = re.compile(r"(?:\d{4}(?: ?[-\u2013] ?\d\d(?:\d\d)?)?|\d+(?:st|nd|rd|th)) ")
@@ -69,8 +70,8 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
         or folded in map(str.casefold, cells)
     ):
         return Subject(speaker.rows)
-    if folded.startswith(_WORDS["list_of"]):
-        title = title[len(_WORDS["list_of"]) :]
+    if folded.startswith(WORDS["list_of"]):
+        title = title[len(WORDS["list_of"]) :]
         is_of_all = speaker.rows in _PLAIN and is_plural_label(title.lower().split()[0])
         if is_of_all or speaker.rows.split()[-1] in title.lower().split():
             return Subject(title)
@@ -91,9 +92,9 @@ def write_query(
         subject = Subject(speaker.rows)
     if rng.random() >= TITLED or _names_a_cell(typed, kernel, subject.title):
         subject = Subject(subject.rows)
-    text = rng.choice(_WORDS["texts"])
+    text = rng.choice(WORDS["texts"])
     if subject.title:
-        text = rng.choice(_WORDS["about"]).format(text=text, title=subject.title)
+        text = rng.choice(WORDS["about"]).format(text=text, title=subject.title)
     columns = [names[index] for index in kernel.columns]
     slots = {
         "rows": _phrase_scope(kernel.scope.bounds, typed, subject.rows, speaker, rng),
@@ -102,7 +103,7 @@ def write_query(
         "sort": f'"{names[kernel.sort]}"',
         "order": kernel.order,
     }
-    query = rng.choice(_WORDS["wholes"]).format(**slots)
+    query = rng.choice(WORDS["wholes"]).format(**slots)
     conditions = [bound.condition for bound in kernel.scope.bounds]
     return query, subject, constraints_of(conditions, subject, names[kernel.sort], kernel.order)
 
@@ -161,14 +162,14 @@ def _phrase_scope(
         if condition.top:
             ends = ("lowest", "highest") if bound.kind == "number" else ("earliest", "latest")
             ends = ("fewest", "most") if label.is_counted else ends
-            pattern = rng.choice(_WORDS["superlatives"][ends[condition.top > 0]])
+            pattern = rng.choice(WORDS["superlatives"][ends[condition.top > 0]])
             said = pattern.format(n=NUMBERS[abs(condition.top)], rows=rows, c=name)
         elif bound.column == typed.key:
             names = _listing(bound, " and ")
             if speaker.before_names:
                 said = f"the {speaker.rows} {speaker.before_names} {names}"
             else:
-                said = _WORDS["entities"].format(v=names, rows=said)
+                said = WORDS["entities"].format(v=names, rows=said)
         else:
             phrase = phrase_bound(bound, typed, label, name, rng)
             joined = " and " if number and phrase.startswith(("with ", "whose ")) else " "

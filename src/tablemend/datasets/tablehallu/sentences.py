@@ -9,59 +9,39 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import yaml
-
-from tablemend.datasets.tablehallu.columns import Column, TypedTable
+from tablemend.datasets.tablehallu.columns import TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.donors import shape_of
+from tablemend.datasets.tablehallu.labels import (
+    DEEDS,
+    EVENTS,
+    ORDINALS,
+    PARTICIPLES,
+    PASSIVE,
+    STATES,
+    SUBJECTS,
+    WORDS,
+    YEAR,
+    Label,
+    labels_of,
+    row_noun,
+)
 from tablemend.datasets.tablehallu.letter_case import MONTH
 from tablemend.datasets.tablehallu.scope import Row
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import (
-    is_counted_label,
-    is_plural_label,
-    noun_of,
     plural_of,
-    spoken,
     takes_article,
     with_article,
 )
 from tablemend.tables.table import Cell
 from tablemend.values.places import singular
 
-WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-
-
-def _by_label(section: str) -> dict[str, Any]:
-    """Every label of a section whose keys list several."""
-    return {label: said for labels, said in WORDS[section].items() for label in labels.split("|")}
-
-
-EVENTS: dict[str, str] = _by_label("events")
-"""Label of a column of years or dates -> what happened then."""
-_STATES: dict[str, str] = _by_label("states")
-_SUBJECTS: dict[str, list[str]] = _by_label("subjects")
-_DEEDS = _by_label("deeds") | _STATES
-ORDINALS = frozenset(WORDS["ordinals"].split())
-"""Last words of labels of numbers that say which one, not how much."""
-SCALES = frozenset(WORDS["scales"].values())
-"""What is said of a header's unit that only scales."""
-PLACES = {label: how for how, said in WORDS["places"].items() for label in said.split()}
-"""Labels of places -> the preposition before their values."""
-_COMMON = frozenset(WORDS["common"].split()).union(
-    NOUNS["common"], NOUNS["also_common"], NOUNS["joining"]
-)
-_PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld|ng) (?:by|in|at|on|from|as|for)")
-_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
-_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
-_PLAIN = re.compile(r"[^\W\d_][\w' -]*")
-_COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _SLOT = re.compile(r"\{(\w+)\}")
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
@@ -77,11 +57,8 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
 LEADS_OF = 3
 """Paragraphs without a lead for every one with."""
 _LEADS: dict[str, list[str]] = WORDS["leads"]
-_NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
 _OF_MATCHES = {"score", "record"}
-_NO_ENDS = NOUNS["joining"] | {"with"}
 _WHERE = ("at ", "@", "vs")
-_PARTICIPLES = NOUNS["participles"] | NOUNS["events"]
 _WORDS_KINDS = ("category", "name", "text")
 new = tuple.__new__  # skips the keyword handling of named tuples
 
@@ -91,34 +68,6 @@ class Clause(NamedTuple):
 
     before: str
     after: str
-
-
-class Label(NamedTuple):
-    """What a sentence calls a column, and what it says around its values.
-
-    Attributes:
-        name: of the column, without its unit.
-        before, after: the unit of the header; empty where the values have their own.
-        is_plain: letters alone, so that it can be used as a noun.
-    """
-
-    name: str
-    before: str
-    after: str
-    is_plain: bool
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether a number stands before it: "12 wins", "3 gold medals", "5 lost"."""
-        words = self.name.lower().split()
-        counted = is_counted_label(self.name) or words[-1] in _PARTICIPLES
-        counted |= _is_a_tally(self.name)
-        return counted and self.is_plain and not self.before and self.after in ("", *SCALES)
-
-    @property
-    def is_plural(self) -> bool:
-        """Whether "are" follows."""
-        return self.is_plain and is_plural_label(self.name)
 
 
 Told = tuple[int, Clause]
@@ -150,77 +99,15 @@ class Wording(NamedTuple):
     verb: tuple[Clause, Clause]
 
 
-def labels_of(columns: Sequence[Column]) -> list[Label]:
-    """What the columns of a table are called; an abbreviation is written out if that is clear."""
-    taken = {column.name.lower() for column in columns}
-    return [_label(column.name, any(column.unit), frozenset(taken)) for column in columns]
-
-
-@lru_cache(maxsize=1 << 12)
-def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
-    before = after = ""
-    name = header
-    if match := _BRACKETS.fullmatch(header):
-        unit = _say_unit(match[2].strip())
-        if unit is not None:
-            name = match[1]
-            before, after = ("", "") if has_unit else unit
-    written_out = WORDS["labels"].get(name.lower())
-    if written_out and written_out not in taken:
-        name = written_out
-    elif name.lower() in WORDS["medals"]:
-        name = f"{name.lower()} medals"
-    elif name.lower() in EVENTS or name.lower() in _DEEDS:
-        name = name.lower()
-    else:
-        name = _spoken(name)
-    is_plain = (
-        _PLAIN.fullmatch(name)
-        and len(name) > 2
-        and (name.split()[-1] not in _NO_ENDS or _is_a_tally(name))
-    )
-    return Label(name, before, after, bool(is_plain))
-
-
-def _spoken(header: str) -> str:
-    """The header with its common words in small letters."""
-    said = spoken(header)
-    if said != header or header.islower():
-        return said
-    return " ".join(word.lower() if word.lower() in _COMMON else word for word in said.split())
-
-
-def _say_unit(text: str) -> tuple[str, str] | None:
-    """What stands before and behind a value with the unit of a header; ``None`` if unknown."""
-    if _YEAR.fullmatch(text):
-        return "", f" in {text}"
-    folded = text.lower().removeprefix("in ")
-    if folded in WORDS["units"]:
-        return "", WORDS["units"][folded]
-    words = folded.split()
-    scales = [WORDS["scales"][word] for word in words if word in WORDS["scales"]]
-    money = [word for word in words if word in WORDS["currencies"]]
-    if len(scales) + len(money) < len(words) or len(scales) > 1 or len(money) > 1:
-        return None
-    scale = "".join(scales)
-    if not money:
-        return "", scale
-    return (
-        (money[0].upper(), scale)
-        if "$" in money[0] or len(money[0]) == 1
-        else ("", f"{scale} {money[0].upper()}")
-    )
-
-
 @lru_cache(maxsize=1 << 12)
 def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
     name, before, after = label.name, label.before, label.after
     folded, has_unit = name.lower(), bool(label.before or label.after)
     whole, are, one, homes = name, label.is_plural, None, list[str]()
-    deeds = [_DEEDS[folded]] if kind in _WORDS_KINDS and folded in _DEEDS else []
+    deeds = [DEEDS[folded]] if kind in _WORDS_KINDS and folded in DEEDS else []
     if kind in ("year", "date") and folded in EVENTS:
         deeds = [f"{EVENTS[folded]} {'in' if kind == 'year' else 'on'} {{v}}"]
-    elif not deeds and kind != "number" and _PASSIVE.fullmatch(folded):
+    elif not deeds and kind != "number" and PASSIVE.fullmatch(folded):
         deeds = [f"{folded} {{v}}"]
     if its == "their":
         deeds = [deed for deed in deeds if deed.split()[0] in WORDS["personal"]]
@@ -229,7 +116,7 @@ def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
     if kind != "number" and label.is_plain:
         nouns = [f"{before}{{v}}{after} as {its} {name}"] * 2
         nouns += [] if echoes or deeds else [f"the {name} {{v}}"]
-    elif _YEAR.fullmatch(name):
+    elif YEAR.fullmatch(name):
         nouns, whole = [f"{before}{{v}}{after} in {name}"], f"entry for {name}"
     elif not label.is_plain:
         nouns = [f"{before}{{v}}{after} {'for' if kind == 'number' else 'under'} {name}"]
@@ -248,19 +135,13 @@ def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
         nouns=_clauses(nouns),
         one=_clauses(one or nouns),
         deeds=_clauses(deeds),
-        lasts=folded in _STATES,
-        always=folded.split()[0] in _PARTICIPLES or bool(_PASSIVE.fullmatch(folded)),
+        lasts=folded in STATES,
+        always=folded.split()[0] in PARTICIPLES or bool(PASSIVE.fullmatch(folded)),
         homes=_clauses(homes),
         part=(present, past),
         whole=whole,
         verb=_clauses([said.removeprefix(" ") for said in verb]),  # type: ignore[arg-type]
     )
-
-
-def _is_a_tally(label: str) -> bool:
-    """Whether it is one of "goals for" and "goals against"."""
-    words = label.lower().split()
-    return len(words) > 1 and words[-1] in ("for", "against") and is_plural_label(words[0])
 
 
 def _singular(label: str) -> str:
@@ -325,7 +206,7 @@ class Speaker:
         if header.lower() == "team" and {column.name.lower() for column in columns} >= _OF_MATCHES:
             header = "opponent"
         names = [row[key] or "" for row in typed.table.rows]
-        phrase, noun, self.rows = _SUBJECTS.get(header.lower()) or ("{e}", _noun(header), "")
+        phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
         is_a_person = noun.rpartition(" ")[2] in NOUNS["persons"] or not noun
         self.is_of_persons = is_a_person and shape_of(header.lower(), names) == "persons"
         if not self.rows:
@@ -351,14 +232,11 @@ class Speaker:
         pronouns = [f"the {noun}"] if is_apart else []
         pronouns += ["they"] if self.is_of_persons and not is_apart else []
         pronouns += [] if self.is_of_persons else ["it", "it"]
-        which = "who" if self.is_of_persons else "which"
         # By tense (present, past), then by the verb before deeds ("was built", "is owned").
         self._first: list[list[Mapping[str, tuple[Frame, ...]]]] = []
         self._later: list[list[Mapping[str, tuple[Frame, ...]]]] = []
         for past in (False, True):
-            self._first.append(
-                [_frames("first", _words(past, lasts, which=which)) for lasts in (False, True)]
-            )
+            self._first.append([_frames("first", _words(past, lasts)) for lasts in (False, True)])
             self._later.append([self._frames_of(pronouns, past, lasts) for lasts in (False, True)])
 
     def _frames_of(
@@ -517,19 +395,6 @@ def _echoes(label: str, cells: Sequence[Cell]) -> bool:
     """Whether cells repeat the label: "the lake Lake Huron"."""
     last = label.rpartition(" ")[2].lower()
     return any(cell is not None and last in cell.lower() for cell in cells[:20])
-
-
-def _noun(header: str) -> str:
-    """What a row is called by the header of its key; empty where that is no noun."""
-    header = header.removesuffix(" name").removesuffix(" Name")
-    if noun := noun_of(header):
-        return noun
-    words = header.split()
-    is_noun = all(word.isalpha() and word[1:].islower() for word in words) and len(words) < 3
-    folded = header.lower()
-    if not is_noun or is_plural_label(folded) or _NO_NOUNS.intersection(folded.split()):
-        return ""
-    return folded
 
 
 def draw_leads(rows: str, title: str, rng: Random) -> tuple[str, Sequence[str]]:

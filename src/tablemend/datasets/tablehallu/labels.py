@@ -1,0 +1,159 @@
+"""What a sentence and a query call the columns and rows of a table.
+
+The lists of words are in ``sentences.yaml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from tablemend.datasets.tablehallu.columns import Column
+from tablemend.programs.nouns import WORDS as NOUNS
+from tablemend.programs.nouns import is_counted_label, is_plural_label, noun_of, spoken
+
+WORDS: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("sentences.yaml").read_text("utf-8")
+)
+
+
+def _by_label(section: str) -> dict[str, Any]:
+    """Every label of a section whose keys list several."""
+    return {label: said for labels, said in WORDS[section].items() for label in labels.split("|")}
+
+
+EVENTS: dict[str, str] = _by_label("events")
+"""Label of a column of years or dates -> what happened then."""
+STATES: dict[str, str] = _by_label("states")
+SUBJECTS: dict[str, list[str]] = _by_label("subjects")
+DEEDS = _by_label("deeds") | STATES
+ORDINALS = frozenset(WORDS["ordinals"].split())
+"""Last words of labels of numbers that say which one, not how much."""
+SCALES = frozenset(WORDS["scales"].values())
+"""What is said of a header's unit that only scales."""
+PLACES = {label: how for how, said in WORDS["places"].items() for label in said.split()}
+"""Labels of places -> the preposition before their values."""
+_COMMON = frozenset(WORDS["common"].split()).union(
+    NOUNS["common"], NOUNS["also_common"], NOUNS["joining"]
+)
+PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld|ng) (?:by|in|at|on|from|as|for)")
+YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
+_PLAIN = re.compile(r"[^\W\d_][\w' -]*")
+PARTICIPLES = NOUNS["participles"] | NOUNS["events"]
+_NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
+_NO_ENDS = NOUNS["joining"] | {"with"}
+
+
+class Label(NamedTuple):
+    """What a sentence calls a column, and what it says around its values.
+
+    Attributes:
+        name: of the column, without its unit.
+        before, after: the unit of the header; empty where the values have their own.
+        is_plain: letters alone, so that it can be used as a noun.
+    """
+
+    name: str
+    before: str
+    after: str
+    is_plain: bool
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a number stands before it: "12 wins", "3 gold medals", "5 lost"."""
+        words = self.name.lower().split()
+        counted = is_counted_label(self.name) or words[-1] in PARTICIPLES
+        counted |= _is_a_tally(self.name)
+        return counted and self.is_plain and not self.before and self.after in ("", *SCALES)
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether "are" follows."""
+        return self.is_plain and is_plural_label(self.name)
+
+
+def labels_of(columns: Sequence[Column]) -> list[Label]:
+    """What the columns of a table are called; an abbreviation is written out if that is clear."""
+    taken = {column.name.lower() for column in columns}
+    return [_label(column.name, any(column.unit), frozenset(taken)) for column in columns]
+
+
+@lru_cache(maxsize=1 << 12)
+def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
+    before = after = ""
+    name = header
+    if match := _BRACKETS.fullmatch(header):
+        unit = _say_unit(match[2].strip())
+        if unit is not None:
+            name = match[1]
+            before, after = ("", "") if has_unit else unit
+    written_out = WORDS["labels"].get(name.lower())
+    if written_out and written_out not in taken:
+        name = written_out
+    elif name.lower() in WORDS["medals"]:
+        name = f"{name.lower()} medals"
+    elif name.lower() in EVENTS or name.lower() in DEEDS:
+        name = name.lower()
+    else:
+        name = _spoken(name)
+    is_plain = (
+        _PLAIN.fullmatch(name)
+        and len(name) > 2
+        and (name.split()[-1] not in _NO_ENDS or _is_a_tally(name))
+    )
+    return Label(name, before, after, bool(is_plain))
+
+
+def _spoken(header: str) -> str:
+    """The header with its common words in small letters."""
+    said = spoken(header)
+    if said != header or header.islower():
+        return said
+    return " ".join(word.lower() if word.lower() in _COMMON else word for word in said.split())
+
+
+def _say_unit(text: str) -> tuple[str, str] | None:
+    """What stands before and behind a value with the unit of a header; ``None`` if unknown."""
+    if YEAR.fullmatch(text):
+        return "", f" in {text}"
+    folded = text.lower().removeprefix("in ")
+    if folded in WORDS["units"]:
+        return "", WORDS["units"][folded]
+    words = folded.split()
+    scales = [WORDS["scales"][word] for word in words if word in WORDS["scales"]]
+    money = [word for word in words if word in WORDS["currencies"]]
+    if len(scales) + len(money) < len(words) or len(scales) > 1 or len(money) > 1:
+        return None
+    scale = "".join(scales)
+    if not money:
+        return "", scale
+    return (
+        (money[0].upper(), scale)
+        if "$" in money[0] or len(money[0]) == 1
+        else ("", f"{scale} {money[0].upper()}")
+    )
+
+
+def _is_a_tally(label: str) -> bool:
+    """Whether it is one of "goals for" and "goals against"."""
+    words = label.lower().split()
+    return len(words) > 1 and words[-1] in ("for", "against") and is_plural_label(words[0])
+
+
+def row_noun(header: str) -> str:
+    """What a row is called by the header of its key; empty where that is no noun."""
+    header = header.removesuffix(" name").removesuffix(" Name")
+    if noun := noun_of(header):
+        return noun
+    words = header.split()
+    is_noun = all(word.isalpha() and word[1:].islower() for word in words) and len(words) < 3
+    folded = header.lower()
+    if not is_noun or is_plural_label(folded) or _NO_NOUNS.intersection(folded.split()):
+        return ""
+    return folded

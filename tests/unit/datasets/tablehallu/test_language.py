@@ -1,0 +1,160 @@
+"""How tables are spoken of: names, units, capitals, subjects, queries, scopes, paragraphs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tablemend.config import parse
+from tablemend.datasets.tablehallu import query
+from tablemend.datasets.tablehallu.columns import Column, type_table
+from tablemend.datasets.tablehallu.labels import labels_of
+from tablemend.datasets.tablehallu.letter_case import with_capital
+from tablemend.datasets.tablehallu.program_engine import examples
+from tablemend.datasets.tablehallu.query import Subject, subject_of
+from tablemend.datasets.tablehallu.sentences import Speaker
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.verification import verify
+from tablemend.detector.order import SortRule
+from tablemend.detector.query import columns_from_query, sort_rule_from_query
+from tablemend.records import Example
+from tablemend.tables.table import Table
+
+
+@pytest.fixture(scope="module")
+def stream() -> list[Example]:
+    return list(examples(parse(Synthesis, ["source=pool", "n=120", "seed=2"])))
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("Funding (USD Million)", ("funding", "", " million USD")),
+        ("Prize ($)", ("prize", "$", "")),
+        ("Area (km\u00b2)", ("area", "", " km\u00b2")),
+        ("Population (2006)", ("population", "", " in 2006")),
+        ("#", ("number", "", "")),
+        ("Gold", ("gold medals", "", "")),
+        ("Seat (map)", ("seat (map)", "", "")),
+    ],
+)
+def test_headers_are_spoken_without_their_units(header: str, said: tuple[str, str, str]) -> None:
+    assert labels_of([Column(header, "number")])[0][:3] == said
+
+
+@pytest.mark.parametrize(
+    ("small", "name"),
+    [
+        ("st louis cardinals", "St Louis Cardinals"),
+        ("sporting de gij\u00f3n", "Sporting de Gij\u00f3n"),
+        ("frank o'rourke", "Frank O'Rourke"),
+        ("women 's british open", "Women's British Open"),
+        ("1995 - 96 fa cup", "1995-96 FA Cup"),
+        ("bradford city a.f.c.", "Bradford City A.F.C."),
+    ],
+)
+def test_names_in_small_letters_get_their_capitals_back(small: str, name: str) -> None:
+    assert with_capital(small) == name
+
+
+@pytest.mark.parametrize(
+    ("title", "subject"),
+    [
+        ("none", Subject("ships")),
+        ("203-csv/12.csv", Subject("ships")),
+        ("Port", Subject("ships")),
+        ("Bergen", Subject("ships")),
+        ("2003 Sydney Regatta", Subject("ships", "2003 Sydney Regatta")),
+        ("2003 Sydney Race", Subject("ships", "the 2003 Sydney Race")),
+        ("List of ships in Sydney", Subject("ships in Sydney")),
+        ("List of storms", Subject("ships", "storms")),
+    ],
+)
+def test_a_title_is_used_where_it_is_a_name(title: str, subject: Subject) -> None:
+    rows = [
+        [f"Mary {name}", "Bergen", *map(str, (i * i, 3 * i, 7 * i))]
+        for i, name in enumerate("Alder Birch Cedar Elm Fir Gorse Hazel Ivy".split())
+    ]
+    typed = type_table(Table.of(["Ship", "Port", "Crew", "Guns", "Sails"], rows, title))
+    assert subject_of(typed, "", Speaker(typed, ())) == subject
+
+
+def test_every_phrasing_of_a_query_is_read_by_the_detector(stream: list[Example]) -> None:
+    columns = ("Ship", "Home Port", "Length (m)")
+    slots = {"rows": "the ships from Bergen", "text": "the text about the 2003 Sydney Race"}
+    assert len(set(query.WORDS["wholes"])) >= 40
+    for order in ("ascending", "descending"):
+        for whole in query.WORDS["wholes"]:
+            text = whole.format(
+                **slots, columns=query.list_columns(columns), sort='"Home Port"', order=order
+            )
+            assert columns_from_query(text) == columns, text
+            assert sort_rule_from_query(text, columns) == SortRule("Home Port", order), text
+    for example in stream:
+        rule = SortRule.of(example.constraints)
+        assert columns_from_query(example.query) == example.gold_table.columns
+        assert sort_rule_from_query(example.query, example.gold_table.columns) == rule
+
+
+def with_condition(example: Example, **changes: object) -> Example:
+    (condition,) = example.constraints.conditions
+    conditions = (replace(condition, **changes),)  # type: ignore[arg-type]
+    return replace(example, id="", constraints=replace(example.constraints, conditions=conditions))
+
+
+def test_scopes_of_every_kind_are_drawn_and_checked(stream: list[Example]) -> None:
+    conditions = [c for example in stream for c in example.constraints.conditions]
+    assert any(c.excluded for c in conditions) and any(len(c.values) > 1 for c in conditions)
+    single = [example for example in stream if len(example.constraints.conditions) == 1]
+    tops = [example for example in single if example.constraints.conditions[0].top]
+    named = [e for e in single if e.constraints.conditions[0].column == e.gold_table.columns[0]]
+    assert tops and named
+    for example in tops:
+        (condition,) = example.constraints.conditions
+        assert abs(condition.top) == len(example.gold_table.rows)
+        assert (
+            verify(with_condition(example, top=condition.top + 1)) == "gold row's scope not stated"
+        )
+        assert verify(with_condition(example, top=-condition.top)) == "distractor in scope"
+    for example in named:
+        names = example.constraints.conditions[0].values
+        assert verify(with_condition(example, values=names[1:])) == "gold row out of scope"
+        changes = {"values": (), "excluded": names[:1]}
+        assert verify(with_condition(example, **changes)) == "gold row out of scope"
+
+
+def test_both_contexts_open_alike_and_say_nothing_else_unrecorded(stream: list[Example]) -> None:
+    for example in stream:
+        first = min(fact.clean.sentence_start for fact in example.facts if fact.clean)
+        opening = example.gold_context[:first]
+        assert example.adversarial_context.startswith(opening) and opening.endswith(" ")
+    name = str(example.gold_table.rows[0][0])
+    lead = replace(example, id="", adversarial_context=f"{example.adversarial_context} See {name}.")
+    assert verify(lead) == "unrecorded text in the adversarial context"
+    lead = replace(example, id="", adversarial_context=f"{example.adversarial_context} More of it.")
+    assert verify(lead) is None
+
+
+def test_distractors_have_paragraphs_of_their_own_where_asked_for() -> None:
+    mixed = 0
+    for place in ("mixed", "own"):
+        tokens = ["source=pool", "n=8", f"distractor_paragraphs={place}"]
+        for example in examples(parse(Synthesis, tokens)):
+            kinds: dict[int, set[bool]] = {}
+            for fact in example.facts:
+                number = example.adversarial_context.count("\n\n", 0, fact.adversarial.start)
+                kinds.setdefault(number, set()).add(fact.violates is None)
+            mixed += any(len(kind) > 1 for kind in kinds.values())
+        assert mixed == 8
+
+
+def test_sizes_are_those_of_the_paper_by_default(stream: list[Example]) -> None:
+    for example in stream:
+        table = example.gold_table
+        assert 5 <= len(table.rows) <= 8 and 5 <= len(table.columns) <= 7
+    gold = sorted(len(example.gold_context) for example in stream)
+    long = sorted(len(example.adversarial_context) for example in stream)
+    tenth = len(stream) // 10
+    assert gold[tenth] > 800 and gold[-tenth] < 2000  # TableHallu, Figure 4
+    assert long[tenth] > 4000 and long[-tenth] < 10_000
