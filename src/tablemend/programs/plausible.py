@@ -9,6 +9,7 @@ from tablemend.programs.edit import RANGE
 from tablemend.programs.execute import check, execute
 from tablemend.programs.program import Amount, Compare, Count, Rows, Statement, Trend, Value
 from tablemend.programs.table import TypedTable
+from tablemend.values.periods import read_period
 
 _WORST = 0.02
 """A wrong number is off by more than this share, so that no rounding explains it."""
@@ -55,7 +56,7 @@ def are_compatible(
     if {*map(_asked, edited)} & {*map(_asked, (*beside, *others))}:
         return False
     sentence = [*edited, *beside]
-    said = {s.program: s.stated.value for s in sentence if isinstance(s.stated, Amount)}
+    said = {s.program: n for s in sentence if (n := _number(s.stated)) is not None}
     parts, wholes = list[float](), list[float]()
     for program, number in said.items():
         if isinstance(program, Count) and isinstance(program.rows, Rows):
@@ -67,6 +68,14 @@ def are_compatible(
         for program in (statement.program for statement in sentence)
         if isinstance(program, Compare) and {program.left, program.right} <= said.keys()
     )
+
+
+def _number(stated: Amount | str | bool) -> float | None:
+    """What can be compared: an amount, or the place of a date in time."""
+    if isinstance(stated, Amount):
+        return stated.value
+    period = read_period(stated) if isinstance(stated, str) else None
+    return period and period.order
 
 
 def _asked(statement: Statement) -> object:

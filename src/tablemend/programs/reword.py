@@ -84,9 +84,10 @@ def _period(old: str, edit: Edit, speaker: Speaker) -> str | None:
     else:
         key = str(new.value) if isinstance(new, Condition) else str(new)
         period = read_period(key)
-        for row in speaker.rows:
-            if (listed := speaker.period(row)) and listed.iso == key:
-                period = listed
+        listed = [found for row in speaker.rows if (found := speaker.period(row))]
+        period = next((found for found in listed if found.iso == key), period)
+        if period and old in (found.text for found in listed):
+            return period.text  # who knows whether "May" is short
     return None if period is None or period.grain != own.grain else spell_like(period, own)
 
 

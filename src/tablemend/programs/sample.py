@@ -62,7 +62,7 @@ class Sampler:
             for one in self._numbers
             for other in self._numbers
             if one != other
-            and ((one.counted and other.counted) or other.label.split()[-1] in EXPECTED)
+            and (self._are_rivals(one, other) or other.label.split()[-1] in EXPECTED)
         ]
 
     # Single cells
@@ -436,6 +436,14 @@ class Sampler:
         """Whether all rows are known, each an entity or a period, and not one in the other."""
         speaker = self.speaker
         return speaker.whole and (speaker.who is None) != (speaker.when is None)
+
+    def _are_rivals(self, one: Measure, other: Measure) -> bool:
+        """Whether now the one is more, now the other: deals won and lost, not rooms and guests."""
+        if not (one.counted and other.counted):
+            return False
+        rows = self.speaker.rows
+        more = [self._cell(row, one).value > self._cell(row, other).value for row in rows]
+        return 1 < sum(more) < len(more) - 1
 
     def _are_positive(self, measure: Measure) -> bool:
         return all(self._cell(row, measure).value >= 0 for row in self.speaker.rows)

@@ -32,7 +32,7 @@ from tablemend.values.periods import read_period
 from tablemend.values.sentences import Span
 
 VERSION = "injection-4"
-_RARE: Mapping[ClaimError, float] = {"NUM": 0.6, "REL": 1.2, "CMP": 1, "TMP": 6, "ATT": 0.7}
+_RARE: Mapping[ClaimError, float] = {"NUM": 0.6, "REL": 1.2, "CMP": 1, "TMP": 5, "ATT": 0.7}
 """How much more often a type is drawn where a claim admits it: not every claim does."""
 
 

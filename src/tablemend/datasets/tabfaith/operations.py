@@ -25,10 +25,7 @@ _NAMES = {
 
 
 def make_table(seed: int, number: int) -> Table:
-    """Table ``number`` of a seed; the three areas take turns.
-
-    Five or more of the columns, the first among them, as different dashboards show them.
-    """
+    """Table ``number`` of a seed; the three areas take turns, each with some of its columns."""
     rng = Random(f"operations:{seed}:{number}")
     key, names, rows, title = (_pipeline, _churn, _stock)[number % 3](rng)
     columns = list(rows[0])

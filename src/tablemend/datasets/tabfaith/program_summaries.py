@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
@@ -45,18 +46,29 @@ class Planned(NamedTuple):
 
 
 def plan_example(settings: TabFaith, number: int) -> Planned:
-    """What an example is to be, by its number over all domains.
-
-    The unfaithful ones are spread evenly, so that every domain has its share of them.
-    """
-    share = 1 - settings.faithful
-    unfaithful = round((number + 1) * share) - round(number * share) == 1
-    place = number
-    for domain in DOMAINS:
-        if place < settings.sizes.of(domain):
-            return Planned(domain, place, unfaithful)
-        place -= settings.sizes.of(domain)
+    """What an example is to be, by its number over all domains."""
+    sizes = tuple(map(settings.sizes.of, DOMAINS))
+    unfaithful = number in _unfaithful(sizes, 1 - settings.faithful, settings.seed)
+    for domain, size in zip(DOMAINS, sizes, strict=True):
+        if number < size:
+            return Planned(domain, number, unfaithful)
+        number -= size
     raise IndexError(number)
+
+
+@lru_cache(maxsize=8)
+def _unfaithful(sizes: Sequence[int], share: float, seed: int) -> frozenset[int]:
+    """The numbers of unfaithful examples, every domain having its share of them.
+
+    Drawn: topics take turns, so that every third number would always be of the same ones.
+    """
+    found, start = set[int](), 0
+    for size in sizes:
+        count = round((start + size) * share) - round(start * share)
+        drawn = Random(f"unfaithful:{seed}:{start}").sample(range(start, start + size), count)
+        found |= {*drawn}
+        start += size
+    return frozenset(found)
 
 
 def make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> Iterator[Record]:
@@ -73,16 +85,9 @@ def record_of(
     by: tuple[str, str],
     notes: Mapping[str, int],
 ) -> Record:
-    """The record of an example: what it holds is counted.
+    """The record of an example; ``by`` is what labelled it and what wrote it.
 
-    Args:
-        settings: of the set.
-        number: over all domains.
-        found: the table.
-        made: its summary.
-        label: of the summary.
-        by: what labelled it, and what wrote it.
-        notes: what was drawn in vain.
+    What it holds is counted, beside the notes of what was drawn in vain.
     """
     table, domain = found.table, plan_example(settings, number).domain
     example = TabFaithExample(
@@ -122,13 +127,11 @@ class _RecordMaker:
         settings, notes = self._settings, Counter[str]()
         planned = plan_example(settings, number)
         rng = Random(f"tabfaith:{settings.seed}:{planned.domain}:{planned.number}")
-        least = most = 0
-        if planned.unfaithful:
-            counts = range(settings.min_errors, settings.max_errors + 1)
-            most = rng.choices(counts, [_LESS**n for n in counts])[0]
-            least = settings.min_errors
-        for count in range(most, least - 1, -1):
-            for found, opened, summary in self._summaries(planned, count, rng, notes):
+        counts = range(settings.min_errors, settings.max_errors + 1)
+        most = rng.choices(counts, [_LESS**n for n in counts])[0]
+        wanted = range(most, counts[0] - 1, -1) if planned.unfaithful else (0,)
+        for count in wanted:
+            for found, opened, summary in self._summaries(planned, most, rng, notes):
                 made = Injector(summary, opened).inject_mixed(count, rng, settings.weights)
                 if made is not None:
                     label: Label = "unfaithful" if made.errors else "faithful"
@@ -143,7 +146,8 @@ class _RecordMaker:
     ) -> Iterator[tuple[Found, Verbaliser, Summary]]:
         """Faithful summaries of several tables; no other example of a generator begins with these.
 
-        What does not work at once is counted in the notes.
+        They have a sentence for each error, and are as long where none is injected. What does not
+        work at once is counted in the notes.
         """
         settings, tables = self._settings, self._opened[planned.domain]
         most = settings.max_sentences

@@ -103,7 +103,8 @@ class _Writer:
     def _take(self, speaker: Speaker, said: Said, carried: Part | None, is_early: bool) -> bool:
         """Add a sentence to the text, unless it says nothing new."""
         text, moved = said.text, 0
-        if self._facts and text.startswith("The ") and self._rng.random() < _CONNECTED:
+        is_new = self._facts and not carried and text.startswith("The ")
+        if is_new and self._rng.random() < _CONNECTED:
             connective = self._rng.choice(TEMPLATES["connectives"])
             text, moved = f"{connective}t{text[1:]}", len(connective)
         start = len(self._text) + 1 if self._text else 0
