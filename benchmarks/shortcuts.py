@@ -10,8 +10,8 @@ The figures are written into the card of the data set, too.
 Of tablehallu, a distractor row is told from a gold one by its name
 alone, its values alone, one of its sentences (words around the values, place, length) or
 everything; of tabfaith, a false claim from a true one by its names, its values and cues, its
-sentence or everything. 0.5 is chance, at most 0.60 is wanted. Needs
-`pip install -e '.[metrics]'`.
+sentence or everything, and a summary with errors from a faithful one. 0.5 is chance, at most 0.60
+is wanted. Needs `pip install -e '.[metrics]'`.
 """
 
 from __future__ import annotations
@@ -226,18 +226,22 @@ def auc(items: list[Item], scores: np.ndarray) -> str:
     return f"{roc_auc_score(made, scores):.2f} [{low:.2f}, {high:.2f}]"
 
 
-def read(folder: Path, splits: Iterable[str], most: int) -> tuple[list[Item], list[Item]]:
-    """The rows (or claims) and the sentences of the first examples of some splits.
+def read(folder: Path, splits: Iterable[str], most: int) -> tuple[list[Item], ...]:
+    """The rows (or claims), the sentences and the summaries of the first examples of some splits.
 
     Raises:
         TablemendError: there are none of both kinds.
     """
     files = [path for split in splits if (path := folder / f"{split}.jsonl").exists()]
     lines = (line for path in files for line in path.open(encoding="utf-8"))
-    whole, single, rng = list[Item](), list[Item](), Random(0)
+    whole, single, texts, rng = list[Item](), list[Item](), list[Item](), Random(0)
     for record in map(json.loads, islice(lines, most)):
         if "summary" in record:
-            whole += balanced(claims_of(TabFaithExample.from_json(record)), rng)
+            summary = TabFaithExample.from_json(record)
+            whole += balanced(claims_of(summary), rng)
+            numbers = (float(len(summary.summary)), float(len(summary.facts)))
+            unfaithful = bool(summary.errors)
+            texts.append(Item(summary.source_hash, unfaithful, (summary.summary,), numbers))
             continue
         example = Example.from_json(record)
         whole += balanced(rows_of(example), rng)
@@ -245,7 +249,7 @@ def read(folder: Path, splits: Iterable[str], most: int) -> tuple[list[Item], li
     if not whole:
         names = ", ".join(f"{split}.jsonl" for split in splits)
         raise TablemendError(f"data={folder}: no example in {names} that holds both kinds")
-    return whole, single
+    return whole, single, texts
 
 
 def main() -> None:
@@ -253,8 +257,8 @@ def main() -> None:
     settings = load(Benchmark)
     first, *others = SPLITS
     folder = Path(settings.data)
-    train_rows, train_sentences = read(folder, [first], settings.examples)
-    rows, sentences = read(folder, others, settings.examples)
+    train_rows, train_sentences, train_texts = read(folder, [first], settings.examples)
+    rows, sentences, texts = read(folder, others, settings.examples)
     if sentences:
         sentence_view = ("sentences", train_sentences, sentences, (0,), True)
     else:
@@ -265,6 +269,8 @@ def main() -> None:
         sentence_view,
         ("everything", train_rows, rows, (0, 1, 2), True),
     ]
+    if all(len({item.made for item in items}) == 2 for items in (train_texts, texts)):
+        views.append(("summaries", train_texts, texts, (0,), True))
     tables = [len({item.table for item in items}) for items in (train_rows, rows)]
     lines = [
         HEADING,
