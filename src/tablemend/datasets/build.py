@@ -83,15 +83,12 @@ def refuse_empty_splits(source: str, opened: Opened, shares: Shares) -> None:
     if not (empty := [split for split in wanted if not found[split]]):
         return
     enough = ceil(log(0.01 / len(wanted)) / log1p(-min(wanted.values())))
-    whole = sum(share for split, share in wanted.items() if found[split])
-    *first, last = [split for split in wanted if found[split]]
-    given = {split: round(wanted[split] / whole, 2) for split in first}
-    given = {**dict.fromkeys(empty, 0.0), **given, last: round(1 - sum(given.values()), 2)}
-    others = " ".join(f"shares.{split}={share:g}" for split, share in given.items())
+    without = " ".join(f"shares.{split}=0" for split in empty)
     skipped = ranked(Counter(entry.reason for entry in opened.skipped), 3)
     raise TablemendError(
         f"{source}: none of the usable tables, {found.total()} in all, falls into "
-        f"{' or '.join(empty)}, as its content decides: give {enough} or more, or set {others}"
+        f"{' or '.join(empty)}, as its content decides: give {enough} or more, or set {without} "
+        "and the other shares to add up to 1"
         + "; skipped: " * bool(skipped)
         + ", ".join(f"{n} x {reason}" for reason, n in skipped.items())
     )

@@ -114,7 +114,7 @@ def decimals_from_query(query: str, columns: Sequence[str]) -> dict[str, int]:
     Read is the column of ``columns`` that is named first in the sentence that says so.
     """
     found: dict[str, int] = {}
-    for sentence in re.split(r"[.!?](?=\s|$)|\n", query):
+    for sentence in re.findall(r'(?:"[^"\n]*"|[.!?](?!\s|$)|[^".!?\n])+', query):
         said = _DECIMALS.search(sentence)
         named = _first_column(sentence, columns) if said else None
         if said and named:

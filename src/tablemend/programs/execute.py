@@ -23,14 +23,12 @@ from tablemend.programs.program import (
     Difference,
     Expression,
     GroupBy,
-    Product,
     Program,
     Quantifier,
     Rank,
     Ratio,
     Rows,
     Statement,
-    Sum,
     Trend,
     Value,
 )
@@ -53,6 +51,7 @@ _AGGREGATES: dict[AggregateOp, Callable[[Sequence[float]], float]] = {
     "mean": lambda values: math.fsum(values) / len(values),
     "max": max,
     "min": min,
+    "product": math.prod,  # of numbers without a unit: none is squared
 }
 
 
@@ -240,19 +239,6 @@ def _share_column(one: Result, other: Result) -> bool:
     return {column for _, column in one.cells} == {column for _, column in other.cells}
 
 
-def _sum(program: Sum, table: TypedTable) -> Result:
-    one, other, like = _two(program.left, program.right, table)
-    return replace(like, value=one + other)
-
-
-def _product(program: Product, table: TypedTable) -> Result:
-    """Of two plain numbers: no unit is squared."""
-    one, other, like = _two(program.left, program.right, table)
-    if like.unit != PLAIN or like.measure:
-        raise _Undefined("a product of units")
-    return replace(like, value=one * other, decimals=2 * like.decimals)
-
-
 def _difference(program: Difference, table: TypedTable) -> Result:
     one, other, like = _two(program.left, program.right, table)
     return replace(like, value=one - other)
@@ -350,8 +336,6 @@ _RUN: Mapping[type, Callable[..., Result]] = {
     Value: _value,
     Count: _count,
     Aggregate: _aggregate,
-    Sum: _sum,
-    Product: _product,
     Difference: _difference,
     Ratio: _ratio,
     Change: _change,

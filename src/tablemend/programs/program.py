@@ -16,7 +16,7 @@ from tablemend.values.units import PLAIN, Unit
 Relation = Literal["<", "<=", ">", ">="]
 Order = Literal["max", "min"]
 """Which end counts first; of dates ``max`` is the latest."""
-AggregateOp = Literal["sum", "mean", "max", "min"]
+AggregateOp = Literal["sum", "mean", "max", "min", "product"]
 GroupOp = Literal["sum", "mean", "max", "min", "count"]
 QuantifierName = Literal["all", "none", "only", "most", "few"]
 Hedge = Literal["", "about", "over", "under"]
@@ -92,22 +92,6 @@ class Aggregate:
     op: AggregateOp
     rows: Rows
     column: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """Left and right together."""
-
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """Left times right."""
-
-    left: Expression
-    right: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +192,6 @@ Program = (
     Value
     | Count
     | Aggregate
-    | Sum
-    | Product
     | Difference
     | Ratio
     | Change
@@ -284,7 +266,7 @@ _CLASSES = {
     kind.__name__: kind
     for kind in (
         *(Condition, Rows, Rank, Amount, Statement),
-        *(Value, Count, Aggregate, Sum, Product, Difference, Ratio, Change, GroupBy),
+        *(Value, Count, Aggregate, Difference, Ratio, Change, GroupBy),
         *(Compare, Between, Quantifier, Trend),
     )
 }

@@ -7,38 +7,38 @@ so that what the calculation costs is measured on the same rows and the same con
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 from random import Random
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import Column, read_number, type_columns, words_of
+from tablemend.datasets.tablehallu.columns import Column, type_columns, words_of
 from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu.query import list_columns
 from tablemend.programs.program import (
+    Aggregate,
+    Condition,
     Difference,
-    Expression,
-    Product,
     Program,
     Ratio,
     Rows,
-    Sum,
     Value,
 )
 from tablemend.records import Computed, Example
-from tablemend.tables.table import Table
+from tablemend.tables.table import Cell, Table
 from tablemend.values.units import ONE, header_unit
 
-PROGRAMS: dict[str, Callable[[Expression, Expression], Program]] = {
-    "addition": Sum,
-    "subtraction": Difference,
-    "multiplication": Product,
-    "division": Ratio,
+_LEFT, _RIGHT = (Value(Rows((Condition(0, "=", name),)), 1) for name in ("left", "right"))
+PROGRAMS: dict[str, Program] = {
+    "addition": Aggregate("sum", Rows(), 1),
+    "subtraction": Difference(_LEFT, _RIGHT),
+    "multiplication": Aggregate("product", Rows(), 1),
+    "division": Ratio(_LEFT, _RIGHT),
 }
+"""By operation, over a table of two rows: the numbers that it is worked out of."""
 QUERIES = 1 + len(PROGRAMS)
 """Queries that one kernel gives: the first without a calculation."""
 MOST_DECIMALS = 2
@@ -51,8 +51,8 @@ _NO_MEASURES = frozenset(_WORDS["no_measures"])
 def with_computed_column(example: Example, rng: Random) -> list[Example]:
     """The example, and the same with each operation on two of its columns.
 
-    The larger column comes first. Both are plain numbers in one unit, no result is zero, above a
-    billion, or exactly between two numbers of the decimals that the query states.
+    The larger column comes first. No result is zero, above a billion, or exactly between two
+    numbers of the decimals that the query states.
 
     Returns:
         In the order of :data:`PROGRAMS`.
@@ -61,23 +61,19 @@ def with_computed_column(example: Example, rng: Random) -> list[Example]:
         Rejected: no two columns allow all operations.
     """
     table = example.gold_table
-    columns, _ = type_columns(table.columns, table.rows)
-    measures = [
-        place
-        for place, column in enumerate(columns)
-        if is_measure(column) and all(plain_number(row[place]) is not None for row in table.rows)
-    ]
-    pairs = list(combinations(measures, 2))
-    rng.shuffle(pairs)
+    columns, values = type_columns(table.columns, table.rows)
+    measures = [p for p, own in enumerate(columns) if is_measure(own) and None not in values[p]]
+    measures.sort(key=lambda place: -sum(abs(value or 0) for value in values[place]))
     units = {place: header_unit(table.columns[place]) for place in measures}
     pairs = [
         (one, other)
-        for one, other in pairs  # "5" of (USD million) and "7" of another unit: added to 7 million?
+        for one, other in combinations(measures, 2)
+        # "5" of (USD million) and "7" (km): is it 7 million?
         if units[one] == units[other] or units[one].scale == units[other].scale == ONE
     ]
-    pairs.sort(key=lambda pair: units[pair[0]] != units[pair[1]])
-    for pair in pairs:
-        found = [_compute(example, operation, pair, rng) for operation in PROGRAMS]
+    rng.shuffle(pairs)
+    for pair in sorted(pairs, key=lambda pair: units[pair[0]] != units[pair[1]]):
+        found = [_compute(example, operation, *pair, rng) for operation in PROGRAMS]
         if None not in found:
             return [example, *(one for one in found if one)]
     raise Rejected("no two columns to calculate with")
@@ -85,44 +81,30 @@ def with_computed_column(example: Example, rng: Random) -> list[Example]:
 
 def is_measure(column: Column) -> bool:
     """Whether one may calculate with a column: numbers that do not rank, and are no percent."""
-    words = words_of(column.name).split()
     plain = column.kind == "number" and column.unit == ("", "") and not column.serial
     plain = plain and header_unit(column.name).symbol != "%"
-    return plain and _NO_MEASURES.isdisjoint(words)
-
-
-def plain_number(cell: str | None) -> Decimal | None:
-    """A number without currency, unit or sign of percent."""
-    number = read_number(cell) if cell else None
-    return Decimal(str(number[0])) if number and number[1:] == ("", "") else None
+    return plain and _NO_MEASURES.isdisjoint(words_of(column.name).split())
 
 
 def _compute(
-    example: Example, operation: str, pair: tuple[int, int], rng: Random
+    example: Example, operation: str, left: int, right: int, rng: Random
 ) -> Example | None:
     """The example with one operation; ``None`` where it is not allowed."""
     gold, name = example.gold_table, _WORDS["column"]
-    totals = {
-        place: sum(abs(plain_number(row[place]) or Decimal(0)) for row in gold.rows)
-        for place in pair
-    }
-    one, other = sorted(pair, key=totals.__getitem__, reverse=True)
-    left, right = gold.columns[one], gold.columns[other]
-    cells = [row[place] or "" for row in gold.rows for place in pair]
-    stated = [len(cell.partition(".")[2]) for cell in cells]
-    exact = {"multiplication": 2 * max(stated), "division": MOST_DECIMALS}
-    decimals = min(MOST_DECIMALS, exact.get(operation, max(stated)))
-    results = [
-        _round(_run(operation, row[one], row[other]), decimals, any("," in cell for cell in cells))
-        for row in gold.rows
-    ]
+    cells = [row[place] or "" for row in gold.rows for place in (left, right)]
+    most = max(len(cell.partition(".")[2]) for cell in cells)
+    needed = {"multiplication": 2 * most, "division": MOST_DECIMALS}.get(operation, most)
+    computed = Computed(
+        name, operation, gold.columns[left], gold.columns[right], min(MOST_DECIMALS, needed)
+    )
+    form = f"{',' * any(',' in cell for cell in cells)}.{computed.decimals}f"
+    results = [_run(computed, row[left], row[right], form) for row in gold.rows]
     if None in results:
         return None
-    how = rng.choice(_WORDS["operations"][operation]).format(left=left, right=right)
-    sentence = rng.choice(_WORDS["sentences"]).format(
-        column=name, how=how, precision=_WORDS["precisions"][decimals]
-    )
-    computed = Computed(name, operation, left, right, decimals)
+    how = rng.choice(_WORDS["operations"][operation])
+    how = how.format(left=computed.left, right=computed.right)
+    precision = _WORDS["precisions"][computed.decimals]
+    sentence = rng.choice(_WORDS["sentences"]).format(column=name, how=how, precision=precision)
     rows = [(*row, result) for row, result in zip(gold.rows, results, strict=True)]
     return replace(
         example,
@@ -139,20 +121,15 @@ def _with_column(query: str, columns: Sequence[str], name: str) -> str:
     return re.sub(f'"{between}"', lambda _: list_columns([*columns, name]), query, count=1)
 
 
-def _run(operation: str, left: str | None, right: str | None) -> float | None:
-    """What a table program makes of the two cells of a row."""
+def _run(computed: Computed, left: Cell, right: Cell, form: str) -> str | None:
+    """What the table program makes of two cells, as it is written; ``None``: not allowed."""
     from tablemend.programs.execute import execute  # with the verifier's reader of tables
     from tablemend.programs.table import TypedTable
 
-    table = TypedTable.of(Table.of(("Name", "Left", "Right"), [("row", left, right)]))
-    result = execute(PROGRAMS[operation](Value(Rows(), 1), Value(Rows(), 2)), table)
-    return result.value if isinstance(result.value, float) else None
-
-
-def _round(value: float | None, decimals: int, grouped: bool) -> str | None:
-    """A result as it is written; ``None`` where it is not allowed."""
-    if value is None or abs(value) > _LARGEST:
+    table = TypedTable.of(Table.of(("Name", "Value"), [("left", left), ("right", right)]))
+    value = execute(PROGRAMS[computed.operation], table).value
+    if not isinstance(value, float) or abs(value) > _LARGEST:
         return None
-    text = f"{value:{',' if grouped else ''}.{decimals}f}"
-    is_tie = abs(abs(value) * 10**decimals % 1 - 0.5) < _TIE
+    is_tie = abs(abs(value) * 10**computed.decimals % 1 - 0.5) < _TIE
+    text = f"{value:{form}}"
     return None if is_tie or not text.strip("-0.,") else text

@@ -117,11 +117,14 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     ("query", "decimals"),
     [
         ("Sort by Ratio. Round Ratio to 3 decimals.", {"Ratio": 3}),
-        ('"Total" is "A" plus "B", to the nearest whole number.', {"Total": 0}),
+        (
+            '"Total p.a." is "A" plus "B", to the nearest whole number.',
+            {"Total p.a.": 0},
+        ),
         ("Give the Ratio of A to B with two decimal places, then the Total.", {"Ratio": 2}),
         ("List Total and Ratio with three rows.", {}),
         ("Round everything to one decimal place.", {}),
     ],
 )
 def test_the_precision_of_a_query_is_read(query: str, decimals: dict[str, int]) -> None:
-    assert decimals_from_query(query, ("A", "B", "Total", "Ratio")) == decimals
+    assert decimals_from_query(query, ("A", "B", "Total p.a.", "Total", "Ratio")) == decimals
