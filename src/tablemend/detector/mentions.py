@@ -52,7 +52,7 @@ class Context:
             self._has_sequence(words)
             or self._has_sequence(tokens_of(_BRACKETS.sub("", value.text)).words)
             or self._has_sequence(standard_tokens(value.text).words[in_full(words[0]) in TITLES :])
-            or (len(content) > 1 and any(_close_together(content, s) for s in self._sentences))
+            or (len(content) > 1 and self._has_close_together(content))
             or (key.isupper() and words[0] in self._initials)
             or not self._capitals.isdisjoint(initialisms(words))
         )
@@ -61,9 +61,18 @@ class Context:
         sought = f" {' '.join(words)} "
         return bool(words) and (sought in self._plain or sought in self._spelled)
 
+    def _has_close_together(self, words: list[str]) -> bool:
+        return self._vocabulary.issuperset(words) and any(
+            _close_together(words, sentence) for sentence in self._sentences
+        )
+
     @cached_property
     def _plain(self) -> str:
         return f" {' '.join(split_tokens(self.text).words)} "
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[str]:
+        return frozenset(self._plain.split())
 
     @cached_property
     def _spelled(self) -> str:

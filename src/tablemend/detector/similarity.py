@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -137,6 +138,7 @@ def _content(words: tuple[str, ...]) -> list[str]:
     return [word for word in words[:-1] if word not in _LITTLE] + [words[-1]]
 
 
+@lru_cache(maxsize=1 << 14)
 def standard_tokens(text: str) -> Tokens:
     """The words of a folded text: numbers in figures, abbreviations in full, no apostrophes."""
     words, parts = tokens_of(in_figures(text))
