@@ -43,7 +43,7 @@ _COMMON = frozenset(WORDS["common"].split()).union(
 )
 PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld|ng) (?:by|in|at|on|from|as|for)")
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
-_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
+_BRACKETS = re.compile(r"(.*\S)\s+\(([^()]+)\)")
 _PLAIN = re.compile(r"[^\W\d_][\w' -]*")
 PARTICIPLES = NOUNS["participles"] | NOUNS["events"]
 _NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
@@ -93,6 +93,7 @@ def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
         if unit is not None:
             name = match[1]
             before, after = ("", "") if has_unit else unit
+    name = name.removesuffix("(s)")
     written_out = WORDS["labels"].get(name.lower())
     if written_out and written_out not in taken:
         name = written_out
@@ -156,4 +157,4 @@ def row_noun(header: str) -> str:
     folded = header.lower()
     if not is_noun or is_plural_label(folded) or _NO_NOUNS.intersection(folded.split()):
         return ""
-    return folded
+    return folded if _COMMON.issuperset(folded.split()) else folded.rpartition(" ")[2]

@@ -24,7 +24,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _NO_VOWEL = re.compile(r"[b-df-hj-np-tv-xz]{2,4}")
 _SPACE = re.compile(r" (?=[,;:!?%)\]]|'s\b)|(?<=[(\[]) |(?<=\w) (?=- \w)|(?<=\w -) (?=\w)|(?<=^-) ")
 MONTH = re.compile(rf"\b(?:{'|'.join(month[:3] for month in MONTHS)})", re.I)
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|^[wldt](?= \d)", re.I)
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|^[wldt](?=,? \d|$)", re.I)
 
 
 def is_small(rows: Iterable[Sequence[Cell]]) -> bool:

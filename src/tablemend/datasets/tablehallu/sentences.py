@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.columns import TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
-from tablemend.datasets.tablehallu.donors import shape_of
+from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
     DEEDS,
     EVENTS,
@@ -40,7 +40,7 @@ from tablemend.programs.nouns import (
 from tablemend.tables.table import Cell
 from tablemend.values.places import singular
 
-_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = re.compile(rf"{MONTH.pattern}|\d{{4}}-\d\d-\d\d", re.I)
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
 _SLOT = re.compile(r"\{(\w+)\}")
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
@@ -54,10 +54,13 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
 }
 """Number of facts of a passage -> how many each of its sentences may join."""
+PERSONS = 0.4
+"""Share of names that begin with a known given name from which on they are persons."""
 LEADS_OF = 3
 """Paragraphs without a lead for every one with."""
 _LEADS: dict[str, list[str]] = WORDS["leads"]
 _OF_MATCHES = {"score", "record"}
+_GIVEN = frozenset(GIVEN)
 _WHERE = ("at ", "@", "vs")
 _WORDS_KINDS = ("category", "name", "text")
 new = tuple.__new__  # skips the keyword handling of named tuples
@@ -207,8 +210,9 @@ class Speaker:
             header = "opponent"
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
-        is_a_person = noun.rpartition(" ")[2] in NOUNS["persons"] or not noun
-        self.is_of_persons = is_a_person and shape_of(header.lower(), names) == "persons"
+        given = sum(name.partition(" ")[0] in _GIVEN for name in names) / len(names)
+        is_a_person = noun.rpartition(" ")[2] in NOUNS["persons"]
+        self.is_of_persons = is_a_person or given >= PERSONS
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
             self.rows = plural if noun else ("entries", "people")[self.is_of_persons]
@@ -258,11 +262,11 @@ class Speaker:
         if said is None or index == self._key or not column.usable:
             return None
         cells = [row[index] or "" for row in typed.table.rows]
-        if said.startswith("On "):
-            if not all(not cell or MONTH.search(cell) or _ISO.match(cell) for cell in cells):
-                return None
-            if not all(not cell or _DAY.search(cell) for cell in cells):
-                said = said.replace("On ", "In ")
+        told = _DATE if said.startswith("On ") else YEAR
+        if not all(told.search(cell) for cell in cells if cell):
+            return None
+        if not all(_DAY.search(cell) for cell in cells if cell):
+            said = said.replace("On ", "In ")
         return index, _clauses([said.replace("{c}", label)])[0]
 
     def themes(self, columns: Sequence[int], rng: Random) -> list[list[int]]:
