@@ -199,6 +199,13 @@ class _Walk:
             if not _is_outside(value, match["relation"], match["limit"], condition):
                 yield "no reason to drop it"
             return
+        if other := re.fullmatch(rf"(?P<kind>.+) is not (?P<key>.+), {_DROP}", step):
+            if not _is_said(other["kind"].lower(), [sentence.lower() for sentence in said]):
+                yield f"the context does not say {other['kind']!r} of it"
+            columns = self._example.gold_table.columns
+            if other["kind"] in columns or other["key"] not in columns:
+                yield "no reason to drop it"
+            return
         yield from self._check_kept(entity, step, said)
 
     def _check_kept(self, entity: str, step: str, said: Sequence[str]) -> Iterator[str]:

@@ -48,7 +48,7 @@ def types_of(example: Example) -> dict[int, str]:
             rows[fact.row][fact.column] = fact.value
             violates[fact.row] = fact.violates
     conditions = example.constraints.conditions
-    kinds = {one.column: _type_of(one, rows.values()) for one in conditions}
+    kinds = {one.column: _type_in(one, rows.values()) for one in conditions}
     types = {}
     for row, values in rows.items():
         broken = sum(meets(values.get(one.column), one) is False for one in conditions)
@@ -56,14 +56,18 @@ def types_of(example: Example) -> dict[int, str]:
     return types
 
 
-def _type_of(condition: Condition, rows: Iterable[dict[str, str]]) -> str:
-    if not (condition.low or condition.high):
-        return "geographic" if _PLACE.search(condition.column) else "categorical"
+def type_of(column: str, is_range: bool, is_time: bool) -> str:
+    """What a row breaks that one condition on a column leaves out."""
+    if is_range:
+        return "temporal" if is_time else "numerical"
+    return "geographic" if _PLACE.search(column) else "categorical"
+
+
+def _type_in(condition: Condition, rows: Iterable[dict[str, str]]) -> str:
     ends = [end for end in (condition.low, condition.high) if end]
-    if any("-" in end[1:] for end in ends):
-        return "temporal"
     values = [values[condition.column] for values in rows if condition.column in values]
-    return "temporal" if all(map(_YEAR.fullmatch, [*ends, *values])) else "numerical"
+    is_time = any("-" in end[1:] for end in ends) or all(map(_YEAR.fullmatch, [*ends, *values]))
+    return type_of(condition.column, bool(ends or condition.top), is_time)
 
 
 def taken_in(example: Example, findings: Iterable[Finding]) -> dict[str, Share]:

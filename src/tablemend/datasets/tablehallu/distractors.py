@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import permutations
 from math import gcd, inf
+from operator import itemgetter
 from random import Random
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from tablemend.datasets.tablehallu.columns import (
     read_date,
     read_number,
 )
+from tablemend.datasets.tablehallu.distractor_types import TYPES, type_of
 from tablemend.datasets.tablehallu.formulas import Formula
 from tablemend.datasets.tablehallu.invented_names import (
     NameGuard,
@@ -333,9 +335,11 @@ def move_date(cell: str, order: float, values: Sequence[float], rng: Random) -> 
 
 
 def choose_distractors(
-    rows: Rows, kernel: Kernel, key: int, invent: bool, rng: Random
+    rows: Rows, kernel: Kernel, key: int, invent: bool, shares: Mapping[str, float], rng: Random
 ) -> Iterator[tuple[int, str]]:
     """Rows out of scope, each with the name of the condition it breaks, best first.
+
+    ``shares`` says how often each type is drawn; the most frequent is never passed over.
 
     Real rows first, then made-up ones where ``invent`` is set; of each, those that break one
     condition alone before the others, among these the other rows of gold entities (the same
@@ -346,12 +350,31 @@ def choose_distractors(
     bounds = kernel.scope.bounds
     gold = set(kernel.rows)
     guard = NameGuard(rows.cells[row][key] or "" for row in kernel.rows)
-    yield from _ranked(rows, range(rows.real), bounds, gold, guard, key, rng)
+    types = {
+        bound.column: type_of(
+            bound.condition.column,
+            not bound.condition.values and not bound.condition.excluded,
+            bound.kind in ("year", "date"),
+        )
+        for bound in bounds
+    }
+    possible = {*types.values(), *(["both"] if len(bounds) > 1 else [])}
+    if not any(shares[type] for type in possible):
+        return
+    most = max(shares[type] for type in TYPES if type != "entity")
+
+    def fit(numbers: range) -> Iterator[tuple[int, str]]:
+        for count, number, bound in _ranked(rows, numbers, bounds, gold, guard, key, rng):
+            share = shares["both" if count > 1 else types[bound.column]]
+            if share == most or rng.random() * most < share:
+                yield number, bound.condition.column
+
+    yield from fit(range(rows.real))
     if invent:
         # Batches of a fixed size: how many rows are already there must not matter.
         for start in range(rows.real, rows.real + MAX_INVENTED, BATCH):
             rows.reach(start + BATCH)
-            yield from _ranked(rows, range(start, start + BATCH), bounds, gold, guard, key, rng)
+            yield from fit(range(start, start + BATCH))
 
 
 def _ranked(
@@ -362,7 +385,8 @@ def _ranked(
     guard: NameGuard,
     key: int,
     rng: Random,
-) -> list[tuple[int, str]]:
+) -> list[tuple[int, int, Bound]]:
+    """How many conditions each row breaks, its number, and the one it breaks most."""
     found = []
     entities = {rows.cells[row][key] for row in gold}
     unclear = [
@@ -388,6 +412,6 @@ def _ranked(
         if guard.is_similar(cells[key] or "", rows.forms[number]):
             continue
         other = count > 1 or cells[key] not in entities
-        found.append((count, other, furthest + 0.05 * random(), number, broken.condition.column))
-    found.sort()
-    return [(number, column) for _, _, _, number, column in found]
+        found.append((count, other, furthest + 0.05 * random(), number, broken))
+    found.sort(key=itemgetter(0, 1, 2, 3))
+    return [(count, number, bound) for count, _, _, number, bound in found]

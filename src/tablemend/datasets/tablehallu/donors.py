@@ -90,7 +90,7 @@ class Donors:
         shared = {*one.headers} & {*other.headers}
         same_key = one.headers[0] == other.headers[0]
         same_looks = one.shape == other.shape
-        return same_looks + same_key + sum(2 / self._frequency[name] for name in shared)
+        return same_looks + 3 * same_key + sum(2 / self._frequency[name] for name in shared)
 
     def names_for(self, place: Place) -> Iterator[str]:
         """Names for the made-up rows of a table, best first; they may end."""
@@ -111,6 +111,20 @@ class Donors:
             rest += names[NAMES_A_TABLE:]
         rng.shuffle(rest)
         yield from rest
+
+    def related(self, place: Place) -> Place | None:
+        """A table about another kind of subject with a column like one of this table."""
+        own = self._tables[place]
+        alike = {
+            table.place: table
+            for header in own.headers[1:]
+            for table in self._alike[self._side(own), "column", header][:TABLES_A_KIND]
+            if {*table.headers[0].split()}.isdisjoint(own.headers[0].split())
+            and table.headers[0] not in own.headers
+            and own.headers[0] not in table.headers
+        }
+        best = max(alike.values(), key=lambda table: self._likeness(own, table), default=None)
+        return best and best.place
 
     def texts_for(self, place: Place) -> Callable[[str], Iterable[str]]:
         """What gives the texts of columns with a header, from tables most like this one."""

@@ -23,6 +23,7 @@ from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.letter_case import is_small
 from tablemend.datasets.tablehallu.query import subject_of, write_query
+from tablemend.datasets.tablehallu.related_tables import RelatedTable
 from tablemend.datasets.tablehallu.scope import Scopes
 from tablemend.datasets.tablehallu.sentences import Speaker, draw_leads
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
@@ -33,13 +34,14 @@ from tablemend.datasets.tablehallu.sources import (
     open_source,
     pool_place,
 )
+from tablemend.datasets.tablehallu.topics import related_number
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/6"
+ENGINE = "program/7"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 LENGTHS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
@@ -122,6 +124,7 @@ class Engine:
         self._source = source
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
+        self._related = lru_cache(maxsize=OPEN_TABLES)(self._read_related)
         self._donors = Donors(source, settings, usable)
         self.rejected: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
@@ -138,13 +141,14 @@ class Engine:
         difficulty = _draw_difficulty(self._settings, rng)
         for attempt in range(TABLES_TRIED):
             try:
-                table = self._open(self._place(number, attempt, rng))
+                place = self._place(number, attempt, rng)
+                table = self._open(place)
             except TablemendError as error:
                 self.rejected[str(error)] += 1
                 continue
             for _ in range(TRIES_A_TABLE):
                 try:
-                    example = self._draw(table, difficulty, rng)
+                    example = self._draw(table, place, difficulty, rng)
                     found = with_computed_column(example, rng) if arithmetic else [example]
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
@@ -159,6 +163,15 @@ class Engine:
     def _read(self, place: Place) -> OpenTable:
         names, texts = self._donors.names_for(place), self._donors.texts_for(place)
         return OpenTable(self._source.read(place), self._settings, names, texts)
+
+    def _read_related(self, place: Place) -> RelatedTable | None:
+        """The table beside that of a place, where there is one."""
+        is_pool = self._settings.source == POOL
+        other = pool_place(related_number(place.offset)) if is_pool else self._donors.related(place)
+        try:
+            return RelatedTable(self._source.read(other)) if other else None
+        except TablemendError:
+            return None
 
     def _place(self, number: int, attempt: int, rng: Random) -> Place:
         """Tables take turns in an order that is shuffled anew for every round."""
@@ -175,17 +188,26 @@ class Engine:
         Random(f"order:{self._settings.seed}:{epoch}").shuffle(order)
         return order
 
-    def _draw(self, table: OpenTable, difficulty: Difficulty, rng: Random) -> Example:
+    def _draw(self, table: OpenTable, place: Place, difficulty: Difficulty, rng: Random) -> Example:
         settings, read, typed = self._settings, table.read, table.typed
         kernel = draw_kernel(typed, table.scopes, settings.shape, rng, not settings.arithmetic)
         themes = table.speaker.themes(kernel.stated(), rng)
-        gold = _state_gold(table, kernel, themes, rng)
+        shares = settings.distractor_types.model_dump()
+        beside, speaker, share = None, table.speaker, shares["entity"] / sum(shares.values())
+        if table.speaker.noun and not settings.arithmetic and rng.random() < 2 * share:
+            beside = self._related(place)
+        if beside is not None:  # what is asked for and what is not are named alike
+            speaker = table.speaker.with_kinds()
+        gold = _state_gold(table, speaker, kernel, themes, rng)
         most, invent = settings.max_tokens, settings.distractors == "extended"
         # In vain, as made-up rows always fill the length; real ones may run out before it.
         if most is not None and invent and _count_rows(gold) * LENGTHS[difficulty] > most:
             raise Rejected(TOO_LONG)
         room = (LEAD + sum(map(_length, gold))) * (LENGTHS[difficulty] - 1)
-        distractors, self.rows = _state_distractors(table, kernel, themes, room, invent, rng)
+        others = beside.state(typed, kernel, len(themes) > 1, rng) if beside else iter(())
+        distractors, self.rows = _state_distractors(
+            table, speaker, kernel, themes, room, settings, others, rng
+        )
         if not distractors:
             raise Rejected("no row out of scope")
         query, subject, constraints = write_query(typed, kernel, table.subject, table.speaker, rng)
@@ -239,10 +261,10 @@ def _gold_table(table: OpenTable, kernel: Kernel) -> Table:
 
 
 def _state_gold(
-    table: OpenTable, kernel: Kernel, themes: list[list[int]], rng: Random
+    table: OpenTable, speaker: Speaker, kernel: Kernel, themes: list[list[int]], rng: Random
 ) -> list[StatedRow]:
     return [
-        table.speaker.state(
+        speaker.state(
             table.typed.table.rows[row],
             [
                 [column for column in theme if (row, column) not in kernel.blanks]
@@ -267,13 +289,15 @@ def _length(row: StatedRow) -> int:
 
 def _state_distractors(
     table: OpenTable,
+    speaker: Speaker,
     kernel: Kernel,
     themes: list[list[int]],
     room: int,
-    invent: bool,
+    settings: Synthesis,
+    others: Iterator[StatedRow],
     rng: Random,
 ) -> tuple[list[StatedRow], Counter[str]]:
-    """The rows around the gold rows, and how many of them are made up."""
+    """The rows around the gold rows, every second one of the others, and how many are made up."""
     typed, rows = table.typed, table.rows
     stated = kernel.stated()
     gold = [typed.table.rows[row] for row in kernel.rows]
@@ -287,7 +311,12 @@ def _state_distractors(
         hidden.setdefault(cells[typed.key], set()).update(blanks)
         holes.append({column for column in blanks if cells[column] is not None})
     found, counts = [], Counter[str]()
-    for number, violates in choose_distractors(rows, kernel, typed.key, invent, rng):
+    invent, shares = settings.distractors == "extended", settings.distractor_types.model_dump()
+    for number, violates in choose_distractors(rows, kernel, typed.key, invent, shares, rng):
+        if room > 0 and (other := next(others, None)):
+            room -= _length(other)
+            found.append(other)
+            counts["distractor rows"] += 1
         cells = rows.cells[number]
         is_made_up = number >= rows.real
         if is_made_up:
@@ -298,7 +327,7 @@ def _state_distractors(
         secret = hidden[name] if name in hidden else rng.choice(holes)
         told = [[c for c in theme if c not in secret] for theme in themes]
         # The row that no room is left for is stated all the same: what is drawn then stays.
-        row_in_words = table.speaker.state(cells, told, violates, rng)
+        row_in_words = speaker.state(cells, told, violates, rng)
         if room <= 0:
             break
         room -= _length(row_in_words)

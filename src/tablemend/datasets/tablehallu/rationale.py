@@ -80,7 +80,7 @@ def rationale(example: Example, context: ContextKind = "adversarial") -> str:
     key = _key_column(evidence)
     for facts in _rows(evidence, context):
         kept = facts[0].violates is None
-        step = _keep(example, key, facts, words) if kept else _drop(evidence, facts, words)
+        step = _keep(example, key, facts, words) if kept else _drop(evidence, key, facts, words)
         lines.append(f"- {facts[0].entity}: {step}.")
     lines.append(_sorted(example, evidence, words))
     text = "\n".join(lines)
@@ -149,8 +149,13 @@ def _key_column(evidence: Evidence) -> str:
     return next(column for column in table.columns if table.column(column) == names)
 
 
-def _drop(evidence: Evidence, facts: Sequence[Fact], words: Wording) -> str:
-    """The condition that the row breaks, the value that breaks it, and where it lies."""
+def _drop(evidence: Evidence, key: str, facts: Sequence[Fact], words: Wording) -> str:
+    """The condition that the row breaks, the value that breaks it, and where it lies; or that it is
+    about another kind of subject.
+    """
+    kind = facts[0].violates
+    if all(kind != condition.column for condition in evidence.conditions):
+        return f"{kind} is not {key}, {words.drop}"
     values = {fact.column: fact.value for fact in facts}
     conditions = evidence.example.constraints.conditions
     for condition, checked in zip(conditions, evidence.conditions, strict=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple
@@ -196,6 +197,7 @@ class Speaker:
     Attributes:
         rows: what a query calls the rows: a plural.
         before_names: what joins names to that, "against" of matches; mostly empty.
+        noun: what an entity is; may be empty.
         is_of_persons: the entities are persons.
         labels: what the columns are called.
     """
@@ -216,6 +218,8 @@ class Speaker:
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
             self.rows = plural if noun else ("entries", "people")[self.is_of_persons]
+        self.noun = noun
+        self._says_kind = False
         self._before, self._after = phrase.split("{e}")
         self.before_names = self._before.partition(f"{noun} ")[2].removesuffix("the ").strip()
         self.labels = labels_of(columns)
@@ -242,6 +246,12 @@ class Speaker:
         for past in (False, True):
             self._first.append([_frames("first", _words(past, lasts)) for lasts in (False, True)])
             self._later.append([self._frames_of(pronouns, past, lasts) for lasts in (False, True)])
+
+    def with_kinds(self) -> Speaker:
+        """One that says what an entity is where its name does not: "the ship Mary"."""
+        speaker = copy(self)
+        speaker._says_kind = not self._before
+        return speaker
 
     def _frames_of(
         self, pronouns: Sequence[str], past: bool, lasts: bool
@@ -358,6 +368,8 @@ class Speaker:
                     text = self._tell(text, row, [time], stated, "")
                 elif slot in ("E", "e"):
                     before = self._before
+                    if self._says_kind and self.noun not in entity.lower():
+                        before = f"the {self.noun} "
                     if before and entity.startswith(_WHERE):
                         before = before.removesuffix("against ")
                     text += capital(before) if slot == "E" else before

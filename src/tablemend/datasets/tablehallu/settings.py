@@ -34,6 +34,30 @@ class Shape(Section):
             yield "min_columns", f"more than shape.max_columns={self.max_columns}"
 
 
+class Types(Section):
+    """How often the types of distractors are drawn, beside each other (TableHallu, A.2.2); 0 leaves
+    one out. What a query's conditions do not allow is not drawn.
+    """
+
+    temporal: float = Field(default=1, ge=0)
+    """Of another time."""
+    numerical: float = Field(default=1, ge=0)
+    """With a number out of range."""
+    categorical: float = Field(default=1, ge=0)
+    """Of another category."""
+    geographic: float = Field(default=1, ge=0)
+    """Of another place."""
+    entity: float = Field(default=1, ge=0)
+    """Of another kind of subject: rows of a second table, where there is a related one."""
+    both: float = Field(default=1, ge=0)
+    """That break two conditions."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """All at 0."""
+        if not any(self.model_dump(exclude={"entity"}).values()):
+            yield "temporal", "one type beside entity must be above 0"
+
+
 class HubOptions(Section):
     """What is read of a data set on the Hub."""
 
@@ -82,6 +106,8 @@ class Synthesis(HubOptions):
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     asked for five times in turn: as it is, and with +, -, * and / on the same two columns."""
+    distractor_types: Types = Types()
+    """Shares of the types of distractors."""
     shape: Shape = Shape()
     """Size of the gold table, without a column that is worked out."""
     shares: Shares = Shares()
@@ -96,6 +122,7 @@ class Synthesis(HubOptions):
                 "difficulty",
                 "max_tokens",
                 "distractor_paragraphs",
+                "distractor_types",
                 "distractors",
                 "arithmetic",
                 "shape",

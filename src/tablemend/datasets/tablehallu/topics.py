@@ -16,6 +16,8 @@ from tablemend.tables.table import Cell, Table
 
 ROWS = 40
 ENTITIES_OF_PANEL = 11
+APART = 10**9
+"""Rounds between the numbers of tables and of those beside them."""
 FIRMS = ("{} Brothers", "{} Partners", "{} & Sons", "{} Limited", "{} Union")
 
 
@@ -118,6 +120,18 @@ def make_table(seed: int, number: int) -> FictionalTable:
     rows = _panel_rows(sub, places, rng) if sub.panel else _rows(sub, places, rng)
     columns = [sub.key, *(field.name for field in sub.fields)]
     return FictionalTable(Table.of(columns, rows, topic), topic, sub.category, sub.domain)
+
+
+def related_number(number: int) -> int:
+    """Number of a table beside table ``number``: of its category, with another kind of entity."""
+    own = SUB_CATEGORIES[number % len(SUB_CATEGORIES)]
+    others = [
+        place
+        for place, sub in enumerate(SUB_CATEGORIES)
+        if sub.category == own.category and sub.key != own.key
+    ]
+    count = len(SUB_CATEGORIES)
+    return (number // count + APART) * count + others[number // count % len(others)]
 
 
 def more_names(number: int, count: int, rng: Random) -> list[str]:

@@ -221,6 +221,11 @@ def check_scope(evidence: Evidence) -> str | None:
         values = {fact.column: fact.value for fact in facts}
         if len(values) < len(facts):
             return "distractor fact stated twice"
+        kind = facts[0].violates or ""
+        if kind not in {condition.column for condition in conditions}:
+            if (reason := _check_kind(evidence, facts, kind)) is not None:
+                return reason
+            continue
         failed = set()
         for condition in conditions:
             found = meets(values.get(condition.column), condition)
@@ -232,6 +237,17 @@ def check_scope(evidence: Evidence) -> str | None:
             return "distractor in scope"
         if any(fact.violates not in failed for fact in facts):
             return "distractor breaks another condition than recorded"
+    return None
+
+
+def _check_kind(evidence: Evidence, facts: list[Fact], kind: str) -> str | None:
+    """A row about another kind of subject says so with every name, and heads no gold column."""
+    text, columns = evidence.example.adversarial_context, evidence.example.gold_table.columns
+    spans = {fact.adversarial[2:] for fact in facts}
+    said = all(words_of(kind) in words_of(text[start:end]) for start, end in spans)
+    named = any(fact.column == kind and fact.value == fact.entity for fact in facts)
+    if not said or not named or kind.casefold() in map(str.casefold, columns):
+        return "distractor of another kind that does not say so"
     return None
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tablemend.config import parse
 from tablemend.datasets.tablehallu.distractor_types import taken_in, types_of
+from tablemend.datasets.tablehallu.program_engine import examples
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.records import Condition, Constraints, Example, Fact, Finding, Mention, Share
 from tablemend.tables.table import Table
 
@@ -74,3 +77,33 @@ def test_what_an_answer_took_in(finding: Finding, taken: set[str]) -> None:
     shares = taken_in(example([YEAR, PORT], *rows), [finding])
     wanted = {f"distractor_{type}": Share(int(type in taken), 1) for type in ("temporal", "both")}
     assert shares == wanted
+
+
+def test_rows_of_a_second_table_say_what_they_are_about() -> None:
+    """So do the others of such an example: nobody can tell them by that."""
+    made = list(examples(parse(Synthesis, ("source=pool", "n=24", "distractor_types.entity=3"))))
+    types = [set(types_of(example).values()) for example in made]
+    assert sum("entity" in found for found in types) > 8
+    for example, found in zip(made, types, strict=True):
+        if "entity" not in found:
+            continue
+        key = example.gold_table.columns[0]
+        kinds = {
+            f.violates
+            for n, t in types_of(example).items()
+            if t == "entity"
+            for f in example.facts
+            if f.row == n and f.violates
+        }
+        assert len(kinds) == 1 and key not in kinds
+        for fact in example.facts:
+            kind = fact.violates if fact.violates in kinds else key
+            start, end = fact.adversarial[2:]
+            assert kind and kind.lower() in example.adversarial_context[start:end].lower()
+
+
+@pytest.mark.parametrize("left_out", ["temporal", "numerical", "categorical", "entity", "both"])
+def test_a_type_can_be_left_out(left_out: str) -> None:
+    wanted = parse(Synthesis, ("source=pool", "n=16", f"distractor_types.{left_out}=0"))
+    types = {type for example in examples(wanted) for type in types_of(example).values()}
+    assert left_out not in types and len(types) > 2
