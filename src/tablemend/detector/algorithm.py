@@ -225,7 +225,7 @@ def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Align
     cells = Cells(
         [tuple(row[index] for index in place) for row in gold.rows],
         [tuple(answer.rows[row][index] for _, index in shared) for row in body],
-        [gold.counts[index] for index in place],
+        [gold.units[index] for index in place],
         place.index(gold.key),
         similarity,
         gold.is_info_box,

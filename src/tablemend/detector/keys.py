@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from tablemend.tables.table import Cell, Row, Table
 from tablemend.values.blanks import is_blank
@@ -24,13 +23,6 @@ _RATE = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-class Counted(NamedTuple):
-    """What the numbers of a column count: its header's unit, and whether it can be percent."""
-
-    unit: Unit
-    rate: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Gold:
     """A usable gold table.
@@ -38,7 +30,7 @@ class Gold:
     Attributes:
         table: the table itself.
         headers: :func:`~tablemend.values.text.header_key` of each column.
-        counts: what the numbers of each column count.
+        units: what the numbers of each column count in.
         key: index of the primary-key column.
         is_info_box: whether the keys are names of attributes, and their values beside them.
         rows: the rows with at least one filled cell, top to bottom.
@@ -48,7 +40,7 @@ class Gold:
 
     table: Table
     headers: tuple[str, ...]
-    counts: tuple[Counted, ...]
+    units: tuple[Unit, ...]
     key: int
     is_info_box: bool
     rows: tuple[Row, ...]
@@ -106,15 +98,17 @@ def prepare_gold(table: Table) -> Gold | str:
     if not rows:
         return "the gold table has no filled row"
     filled = tuple(tuple(not is_blank(cell) for cell in row) for row in rows)
-    counts = tuple(map(_counted, table.columns, zip(*rows, strict=True)))
+    units = tuple(map(_unit_of, table.columns, zip(*rows, strict=True)))
     key, cells = primary_key(table), sum(map(sum, filled))
     is_info_box = (
         len(headers) == 2 and names_attributes(headers[key]) and names_values(headers[1 - key])
     )
-    return Gold(table, headers, counts, key, is_info_box, rows, filled, cells)
+    return Gold(table, headers, units, key, is_info_box, rows, filled, cells)
 
 
-def _counted(name: str, cells: Sequence[Cell]) -> Counted:
+def _unit_of(name: str, cells: Sequence[Cell]) -> Unit:
+    """The header's; it, a name such as "rate" or the column's cells say what can be percent."""
     unit = header_unit(name)
     stated = any((number := read_value(cell).number) and number.percent for cell in cells)
-    return Counted(unit, stated or unit.symbol == "%" or _RATE.search(name) is not None)
+    rate = stated or unit.symbol == "%" or _RATE.search(name) is not None
+    return unit._replace(never_percent=not rate)

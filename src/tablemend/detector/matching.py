@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tablemend.detector.keys import Counted
 from tablemend.detector.similarity import THRESHOLD, Pair, Similarity
 from tablemend.tables.table import Cell, Row
-from tablemend.values.cells import Value, equal_values, read_value
+from tablemend.values.cells import equal_values, read_value
 from tablemend.values.inclusion import (
     digit_words,
     includes,
@@ -18,11 +17,12 @@ from tablemend.values.inclusion import (
     without_additions,
 )
 from tablemend.values.text import tokens_of
+from tablemend.values.units import Unit
 
 Edges = dict[int, list[int]]
 
 
-def compare_cells(gold: Cell, answer: Cell, counts: Counted) -> bool | Pair:
+def compare_cells(gold: Cell, answer: Cell, unit: Unit) -> bool | Pair:
     """Whether an answer cell says what a gold cell says, or the pair to ask similarity about.
 
     In order: two blanks are the same and a blank equals nothing else; standardised equality;
@@ -35,7 +35,7 @@ def compare_cells(gold: Cell, answer: Cell, counts: Counted) -> bool | Pair:
     one, other = read_value(gold), read_value(answer)
     if one.blank or other.blank:
         return one.blank and other.blank
-    if _equal(one, other, counts) or includes(one, other, counts.unit):
+    if equal_values(one, other, unit) or includes(one, other, unit):
         return True
     if one.number or other.number or one.dates or other.dates:
         return False
@@ -52,12 +52,6 @@ def compare_cells(gold: Cell, answer: Cell, counts: Counted) -> bool | Pair:
     return left, right
 
 
-def _equal(one: Value, other: Value, counts: Counted) -> bool:
-    if one.number and other.number and one.number.percent != other.number.percent:
-        return counts.rate and equal_values(one, other, counts.unit)
-    return equal_values(one, other, counts.unit)
-
-
 @dataclass(slots=True)
 class Cells:
     """The cells of one answer beside those of its gold table, over the columns both have.
@@ -65,7 +59,7 @@ class Cells:
     Attributes:
         gold: gold rows, cut to the shared columns.
         answer: answer rows, cut to the same columns in the same order.
-        counts: what the numbers of each shared column count.
+        units: what the numbers of each shared column count in.
         key: index of the primary key among the shared columns.
         similarity: decides what :func:`compare_cells` leaves open; asked for many pairs at once.
         is_info_box: whether the keys are names of attributes: "birth place" is no "place".
@@ -73,7 +67,7 @@ class Cells:
 
     gold: Sequence[Row]
     answer: Sequence[Row]
-    counts: Sequence[Counted]
+    units: Sequence[Unit]
     key: int
     similarity: Similarity
     is_info_box: bool = False
@@ -112,7 +106,7 @@ class Cells:
     def _compare(self, gold_row: int, answer_row: int) -> Sequence[bool | Pair]:
         """The verdict of each column; keys are compared by :func:`match_rows` alone."""
         if (gold_row, answer_row) not in self._verdicts:
-            cells = zip(self.gold[gold_row], self.answer[answer_row], self.counts, strict=True)
+            cells = zip(self.gold[gold_row], self.answer[answer_row], self.units, strict=True)
             self._verdicts[gold_row, answer_row] = [
                 column == self.key or compare_cells(*own) for column, own in enumerate(cells)
             ]
@@ -150,7 +144,7 @@ def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
         equal = [
             found
             for found in sorted(near)
-            if _equal(read_value(cells.gold[found][cells.key]), value, cells.counts[cells.key])
+            if equal_values(read_value(cells.gold[found][cells.key]), value, cells.units[cells.key])
         ]
         if equal:
             edges[row] = equal
@@ -178,7 +172,7 @@ def _missing_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     cells.prepare(couples)
     edges: Edges = defaultdict(list)
     for one, other in couples:
-        if 2 * cells.agreement(one, other) > len(cells.counts) - 1:
+        if 2 * cells.agreement(one, other) > len(cells.units) - 1:
             edges[other].append(one)
     return dict(edges)
 
@@ -190,7 +184,7 @@ def _key_verdicts(
     gold_keys = dict.fromkeys(cells.gold[row][cells.key] for row in gold)
     answer_keys = dict.fromkeys(cells.answer[row][cells.key] for row in answer)
     return {
-        (one, other): compare_cells(one, other, cells.counts[cells.key])
+        (one, other): compare_cells(one, other, cells.units[cells.key])
         for one in gold_keys
         if not read_value(one).blank
         for other in answer_keys
@@ -235,7 +229,7 @@ def _best_pairing(cells: Cells, edges: Edges, answer: list[int], gold: list[int]
     from scipy.optimize import linear_sum_assignment  # half a second to import
 
     place = {row: index for index, row in enumerate(gold)}
-    certain = len(cells.counts) + 2.0  # one more pair outweighs any agreement
+    certain = len(cells.units) + 2.0  # one more pair outweighs any agreement
     # A strictly convex cost keeps equal rows in their order: a tie must not look like a swap.
     nudge = 0.5 / (len(answer) + len(gold)) ** 3
     gain = np.zeros((len(answer), len(gold)))

@@ -213,7 +213,7 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
     settled = {
         row
         for row, gold_row in aligned.matched.items()
-        if equal_values(read_value(cells.gold[gold_row][key]), said[row], cells.counts[key].unit)
+        if equal_values(read_value(cells.gold[gold_row][key]), said[row], cells.units[key])
     }
     for row, gold_row in sorted(aligned.matched.items()):
         name = read_value(cells.gold[gold_row][key])
@@ -222,11 +222,11 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
             for other in range(len(cells.answer))
             if other not in settled
             and other != row
-            and equal_values(name, said[other], cells.counts[key].unit)
+            and equal_values(name, said[other], cells.units[key])
         ]
         credits = [
             fmean(
-                credit_cell(cells.gold[gold_row][at], cells.answer[one][at], cells.counts[at].unit)
+                credit_cell(cells.gold[gold_row][at], cells.answer[one][at], cells.units[at])
                 for one in (row, *rivals)
             )
             for at in range(len(aligned.place))

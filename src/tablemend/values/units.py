@@ -23,11 +23,13 @@ class Unit(NamedTuple):
         scale: the stated multiplier (``million`` is 10**6), 1 where none is stated.
         symbol: a key of :data:`MEASURES`, ``%``, or an empty string.
         currency: a code of :data:`CURRENCIES`, or an empty string.
+        never_percent: of a header: whether a bare number under it is no percentage.
     """
 
     scale: Decimal = ONE
     symbol: str = ""
     currency: str = ""
+    never_percent: bool = False
 
 
 PLAIN = Unit()
@@ -147,7 +149,10 @@ def same_kind(one: Unit, other: Unit, header: Unit) -> bool:
     """Whether two numbers under one header can count the same, a bare one what the header says.
 
     Of money two currencies must agree; money is no measure: "$5" is neither "5 %" nor "5 km".
+    "15" is "15 %" only where the header lets it.
     """
+    if header.never_percent and (one.symbol == "%") != (other.symbol == "%"):
+        return False
     one, other = (unit if unit.currency or unit.symbol else header for unit in (one, other))
     if "gbp" in (one.currency, other.currency):
         one, other = (PLAIN if unit.symbol == "lb" else unit for unit in (one, other))
