@@ -15,7 +15,14 @@ import yaml
 
 from tablemend.datasets.tablehallu.columns import Column
 from tablemend.programs.nouns import WORDS as NOUNS
-from tablemend.programs.nouns import is_counted_label, is_plural_label, noun_of, spoken
+from tablemend.programs.nouns import (
+    is_counted_label,
+    is_plural_label,
+    noun_of,
+    spoken,
+    takes_article,
+    with_article,
+)
 
 WORDS: dict[str, Any] = yaml.safe_load(
     Path(__file__).with_name("sentences.yaml").read_text("utf-8")
@@ -141,6 +148,12 @@ def _say_unit(text: str) -> tuple[str, str] | None:
     )
 
 
+def articled(label: str) -> str:
+    """The label with its article, where it takes one."""
+    without = not takes_article(label) or label.split()[-1] in WORDS["no_article"]
+    return label if without else with_article(label)
+
+
 def _is_a_tally(label: str) -> bool:
     """Whether it is one of "goals for" and "goals against"."""
     words = label.lower().split()
@@ -155,6 +168,11 @@ def row_noun(header: str) -> str:
     words = header.split()
     is_noun = all(word.isalpha() and word[1:].islower() for word in words) and len(words) < 3
     folded = header.lower()
-    if not is_noun or is_plural_label(folded) or _NO_NOUNS.intersection(folded.split()):
+    if (
+        not is_noun
+        or folded.endswith("ed")
+        or is_plural_label(folded)
+        or _NO_NOUNS.intersection(folded.split())
+    ):
         return ""
     return folded if _COMMON.issuperset(folded.split()) else folded.rpartition(" ")[2]

@@ -16,11 +16,11 @@ import yaml
 
 from tablemend.datasets.tablehallu.columns import TypedTable, words_of, write_day
 from tablemend.datasets.tablehallu.kernel import Kernel
-from tablemend.datasets.tablehallu.labels import EVENTS, ORDINALS, PLACES, Label
+from tablemend.datasets.tablehallu.labels import EVENTS, ORDINALS, PLACES, Label, articled
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.scope import Bound
 from tablemend.datasets.tablehallu.sentences import Speaker
-from tablemend.programs.nouns import is_plural_label, takes_article, with_article
+from tablemend.programs.nouns import is_plural_label
 from tablemend.records import Condition, Constraints, SortOrder
 
 WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
@@ -209,7 +209,7 @@ def phrase_bound(bound: Bound, typed: TypedTable, label: Label, name: str, rng: 
     else:
         has_unit = any(typed.columns[bound.column].unit)
         manner = "count" if label.is_counted and not has_unit else "amount"
-    article = with_article(name) if label.is_plain and takes_article(name) else name
+    article = articled(name) if label.is_plain else name
     slots = {"c": said, "a": article, "be": be, "low": low, "high": high}
     return str(rng.choice(_SCOPES[manner][ends])).format(**slots)
 

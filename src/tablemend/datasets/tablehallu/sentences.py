@@ -7,6 +7,7 @@ patterns and the lists of words are in ``sentences.yaml``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
@@ -27,6 +28,7 @@ from tablemend.datasets.tablehallu.labels import (
     WORDS,
     YEAR,
     Label,
+    articled,
     labels_of,
     row_noun,
 )
@@ -35,8 +37,6 @@ from tablemend.datasets.tablehallu.scope import Row
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import (
     plural_of,
-    takes_article,
-    with_article,
 )
 from tablemend.tables.table import Cell
 from tablemend.values.places import singular
@@ -55,8 +55,9 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
 }
 """Number of facts of a passage -> how many each of its sentences may join."""
-PERSONS = 0.4
-"""Share of names that begin with a known given name from which on they are persons."""
+PERSONS = (0.12, 0.4)
+"""Share of names with a known given name (of a few hundred) from which on they are persons: without
+and with a header that says something else."""
 LEADS_OF = 3
 """Paragraphs without a lead for every one with."""
 _LEADS: dict[str, list[str]] = WORDS["leads"]
@@ -131,8 +132,7 @@ def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
         nouns, one = [f"{{v}}{after} {name}"], [f"{{v}}{after} {_singular(name)}"]
         whole, are = f"number of {name}", False
     else:
-        said = with_article(name) if takes_article(name) else name
-        nouns = [f"{said} of {before}{{v}}{after}"]
+        nouns = [f"{articled(name)} of {before}{{v}}{after}"]
     verb = [f" {is_} {before}{{v}}{after}" for is_ in (("are", "were") if are else ("is", "was"))]
     present, past = _clauses([whole + said for said in verb])
     return Wording(
@@ -212,9 +212,8 @@ class Speaker:
             header = "opponent"
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
-        given = sum(name.partition(" ")[0] in _GIVEN for name in names) / len(names)
         is_a_person = noun.rpartition(" ")[2] in NOUNS["persons"]
-        self.is_of_persons = is_a_person or given >= PERSONS
+        self.is_of_persons = is_a_person or _are_persons(names, PERSONS[bool(noun)])
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
             self.rows = plural if noun else ("entries", "people")[self.is_of_persons]
@@ -234,6 +233,7 @@ class Speaker:
         ]
         tellers = (*typed.telling, *range(len(columns)))
         found = (self._time_of(typed, index) for index in tellers)
+        self._choice = [not wording.always for wording in self._wordings].__getitem__
         self._time = next(filter(None, found), None)
         # "The line" would name one of several if "Upper Line" is another.
         is_apart = noun and not any(noun in name.lower() for name in names)
@@ -332,7 +332,8 @@ class Speaker:
             deeds: list[Told] = []
             nouns: list[Told] = []
             lasts = False
-            for index in facts[position : position + size]:
+            # What can be said in one way alone first: "opened in 2000", then what goes with it.
+            for index in sorted(facts[position : position + size], key=self._choice):
                 wording = wordings[index]
                 if not position and size > 1 and wording.homes and not home and random() < 0.7:
                     home = index, wording.homes[int(random() * len(wording.homes))]
@@ -405,6 +406,13 @@ class Speaker:
             text = f"{text}{before}{value}{after}"
             stated.append(new(Stated, (self._names[index], value, start, start + len(value))))
         return text
+
+
+def _are_persons(names: Sequence[str], share: float) -> bool:
+    """Whether enough begin with a given name, and few end alike: "... High School"."""
+    given = sum(name.partition(" ")[0] in _GIVEN for name in names)
+    (_, alike), *_ = Counter(name.rpartition(" ")[2] for name in names).most_common(1)
+    return given >= share * len(names) and (alike < 3 or 4 * alike <= len(names))
 
 
 def _echoes(label: str, cells: Sequence[Cell]) -> bool:
