@@ -16,8 +16,8 @@ from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import BackendOptions, ConfigError, Format, parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.query import SCHEMAS, list_columns
-from tablemend.detector.query import columns_from_query
+from tablemend.datasets.tablehallu.query import WORDS, list_columns
+from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
@@ -118,9 +118,11 @@ def test_the_columns_of_a_query_are_read_as_written() -> None:
     for example in small_world.examples(seed=4, n=60):
         assert columns_from_query(example.query) == example.gold_table.columns
     names = ["Year", "Team (city)", "Goals, total"]
-    for schema in SCHEMAS:
-        asked = f'List "Cup" winners. {schema.format(columns=list_columns(names))} Sort by "Year".'
-        assert columns_from_query(asked) == tuple(names)
+    slots = {"rows": 'winners of the "Cup"', "text": "the text", "columns": list_columns(names)}
+    for whole in WORDS["wholes"]:
+        asked = whole.format(**slots, sort='"Year"', order="descending")
+        assert columns_from_query(asked) == tuple(names), asked
+        assert sort_rule_from_query(asked, names) == ("Year", "descending"), asked
     assert columns_from_query("Columns: Name, Born, and Died. Sort by Born.") == (
         "Name",
         "Born",
