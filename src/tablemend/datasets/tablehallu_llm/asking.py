@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from tablemend.backends.backend import Backend
@@ -17,14 +18,7 @@ T = TypeVar("T")
 
 
 class Rejection(NamedTuple):
-    """One answer that was not taken.
-
-    Attributes:
-        stage: what was asked for, such as ``kernel`` or ``verify_kernel``.
-        kind: stable words to count by.
-        text: the reason with its particulars.
-        attempt: 0 at first, one more with every retry of the stage.
-    """
+    """An answer to a stage that was not taken: words to count by, the reason, which attempt."""
 
     stage: str
     kind: str
@@ -36,11 +30,8 @@ class Rejection(NamedTuple):
 class Row:
     """What came of one number, and everything that was paid for on its way.
 
-    Attributes:
-        number: place in the data set; topic, seeds and split follow from it alone.
-        example: ``None`` where the row was given up.
-        rejections: every answer that was not taken, in order.
-        calls: every answer of a model, in order, also those of kernels that were thrown away.
+    Topic, seeds and split follow from the number alone; ``example`` is ``None`` where the row was
+    given up; calls are every answer of a model, in order, also to what was thrown away.
     """
 
     number: int
@@ -50,23 +41,14 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """The row as it is stored."""
-        return {
-            "number": self.number,
-            "rejections": [rejection._asdict() for rejection in self.rejections],
-            "calls": [call._asdict() for call in self.calls],
-            "example": None if self.example is None else self.example.to_json(),
-        }
+        rejections = [rejection._asdict() for rejection in self.rejections]
+        calls = [call._asdict() for call in self.calls]
+        example = self.example and self.example.to_json()
+        return {"number": self.number, "rejections": rejections, "calls": calls, "example": example}
 
 
 class Asked(NamedTuple):
-    """A model and how it is asked.
-
-    Attributes:
-        name: of the model, as it is recorded; without an address.
-        model: the backend.
-        sampling: how tokens are chosen.
-        thinking: whether it is to think first; ``None`` asks for nothing.
-    """
+    """A model and how it is asked; its name, as it is recorded, has no address."""
 
     name: str
     model: Backend
@@ -82,9 +64,8 @@ class Talk:
     """The calls and rejections of one row.
 
     Args:
-        number: the row's.
-        seed: the data set's; the seed of every request follows from both and from how many
-            came before it in this row.
+        number, seed: the row's and the data set's; the seed of every request follows from both and
+            from how many came before it in this row.
         retries: times that a rejected answer is asked for again.
 
     Attributes:
@@ -148,9 +129,8 @@ class Talk:
         Raises:
             GivenUp: there was none.
         """
-        verdict, _ = await self.draft(
-            asked, stage, messages, lambda text: read_verdict(text, yes, no), lambda _: ()
-        )
+        read = partial(read_verdict, yes=yes, no=no)
+        verdict, _ = await self.draft(asked, stage, messages, read, lambda _: ())
         if not verdict.ok:
             self._note_verdict(len(self.calls) - 1, "rejected")
         return verdict

@@ -33,12 +33,9 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     yield table_of("per example | mean", means)
     yield (
         "Splits are made by the hash of the topic, its years left out: no topic is in two splits, "
-        "and of two equal tables only the first is kept."
-    )
-    yield (
-        "Every gold value has its character span in both contexts. `calls` of an example names "
-        "every answer of a model on its way: stage, attempt, prompt and version, model, tokens, "
-        "finish reason and verdict."
+        "and of two equal tables only the first is kept. Every gold value has its character span "
+        "in both contexts. `calls` of an example names every answer of a model on its way: stage, "
+        "attempt, prompt and version, model, tokens, finish reason and verdict."
     )
     yield CARD_PART
     yield "## Rows"

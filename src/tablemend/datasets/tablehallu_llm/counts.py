@@ -17,8 +17,6 @@ VERDICTS: tuple[CallVerdict, ...] = get_args(CallVerdict)
 MILLION = 1_000_000
 ENOUGH = 3
 """Rows from which on their means are taken for an estimate."""
-Usage = Mapping[str, Counter[str]]
-"""Calls, ``prompt_tokens`` and ``completion_tokens`` by stage."""
 
 
 def role_of(stage: str) -> Role:
@@ -27,15 +25,7 @@ def role_of(stage: str) -> Role:
 
 
 class Counts:
-    """What came of the rows so far.
-
-    Attributes:
-        rows: how many.
-        examples: what became of them.
-        usage: what was spent.
-        rejected, verdicts: by stage.
-        sizes: of the examples.
-    """
+    """What came of the rows so far; usage, rejections and verdicts by stage."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -76,10 +66,7 @@ class Counts:
             "examples": {"asked": settings.n} | {kind: self.examples[kind] for kind in kinds},
             "splits": {split: self.splits[split] for split in SPLITS if self.splits[split]},
             "rejected": {stage: ranked(self.rejected[stage]) for stage in rejected},
-            "verdicts": {
-                stage: {verdict: self.verdicts[stage][verdict] for verdict in VERDICTS}
-                for stage in stages
-            },
+            "verdicts": {stage: {v: self.verdicts[stage][v] for v in VERDICTS} for stage in stages},
             "calls": {stage: dict(self.usage[stage]) for stage in stages},
             "models": {role: sorted(names) for role, names in sorted(self.models.items())},
             "prompts": sorted(self.prompts),
@@ -94,7 +81,7 @@ def has_failed(row: Mapping[str, Any]) -> bool:
     return row["example"] is None and bool(calls) and calls[-1]["finish_reason"] == "error"
 
 
-def cost_of(usage: Usage, settings: LlmSynthesis) -> dict[str, float] | None:
+def cost_of(usage: Mapping[str, Counter[str]], settings: LlmSynthesis) -> dict[str, float] | None:
     """Cost by model in the currency of the prices; ``None`` where a price is not known."""
     found = {}
     asked = {"generator": settings.generator_options, "verifier": settings.asked_of_verifier}

@@ -93,10 +93,8 @@ def _check_folder(out: Path, n: int) -> None:
     if (out / COUNTS).exists():
         asked = read_object(out / COUNTS, MOVE_AWAY)["examples"]["asked"]
         if n < asked:
-            raise TablemendError(
-                f"out={out} holds a data set of n={asked}, which n={n} would make smaller: "
-                "give another out=, or no smaller n"
-            )
+            which = f"a data set of n={asked}, which n={n} would make smaller"
+            raise TablemendError(f"out={out} holds {which}: give another out=, or no smaller n")
 
 
 def _remove_if_empty(out: Path) -> None:
@@ -131,7 +129,10 @@ def _make_missing(
         record = row.to_json()
         store.put(record)
         counts.add(record)
-        bar.set_postfix(_figures(settings, counts), refresh=False)
+        spent = cost_of(counts.usage, settings)
+        cost = {} if spent is None else {"cost": f"{sum(spent.values()):,.2f}"}
+        shown = {"given_up": counts.examples["given_up"], "tokens": f"{counts.tokens():,}"}
+        bar.set_postfix(shown | cost, refresh=False)
         bar.update()
         failed = has_failed(record)
         in_a_row = in_a_row + (row.number not in failed_before) if failed else 0
@@ -159,13 +160,6 @@ def _make_missing(
         asyncio.run(make_all())
     if errors:
         raise errors[0]
-
-
-def _figures(settings: LlmSynthesis, counts: Counts) -> dict[str, str]:
-    """What the progress bar shows."""
-    cost = cost_of(counts.usage, settings)
-    shown = {"given_up": str(counts.examples["given_up"]), "tokens": f"{counts.tokens():,}"}
-    return shown if cost is None else shown | {"cost": f"{sum(cost.values()):,.2f}"}
 
 
 def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
@@ -206,10 +200,8 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
     if not joined["examples"]["made"]:
         kinds = (kinds for kinds in joined["rejected"].values())
         reasons = "; ".join(f"{n} x {kind}" for own in kinds for kind, n in own.items())
-        raise TablemendError(
-            f"none of {settings.n} rows could be made: {out / REJECTED} says why of each "
-            f"({reasons})"
-        )
+        why = f"{out / REJECTED} says why of each ({reasons})"
+        raise TablemendError(f"none of {settings.n} rows could be made: {why}")
     write_text(out / "README.md", card_of(settings, joined))
     draw_statistics(out, joined["sizes"])
     write_json(out / SETTINGS, store.settings)
@@ -231,10 +223,8 @@ def report(counts: dict[str, Any], out: Path) -> str:
         if examples[kind]:
             lines.append(f"{kind.replace('_', ' ')}: {examples[kind]}")
     if examples["requests_failed"]:
-        lines.append(
-            f"note: {examples['requests_failed']} of them because a request failed for good; "
-            "the same command asks for them again"
-        )
+        failed = f"{examples['requests_failed']} of them because a request failed for good"
+        lines.append(f"note: {failed}; the same command asks for them again")
     for stage, verdicts in counts["verdicts"].items():
         words = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
         lines.append(f"  {stage}: {words}")

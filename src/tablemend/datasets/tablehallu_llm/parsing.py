@@ -42,8 +42,7 @@ def _single(value: Any) -> Any:
 def _end(value: Any) -> Any:
     """An end of a range; many models write null as "None"."""
     text = _single(value)
-    named = isinstance(text, str) and text.casefold() in ("none", "null", "n/a")
-    return None if named else text
+    return None if str(text).casefold() in ("none", "null", "n/a") else text
 
 
 def _listed(value: Any) -> Any:
@@ -51,10 +50,8 @@ def _listed(value: Any) -> Any:
 
 
 def _direction(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    text = value.strip().casefold()
-    return {"asc": "ascending", "desc": "descending"}.get(text, text)
+    text = value.strip().casefold() if isinstance(value, str) else value
+    return {"asc": "ascending", "desc": "descending"}.get(str(text), text)
 
 
 Name = Annotated[str, BeforeValidator(_single)]
@@ -124,9 +121,8 @@ def read_kernel(text: str) -> KernelDraft:
     width = len(found.columns)
     for number, row in enumerate(found.rows, 1):
         if len(row) != width:
-            raise Unreadable(
-                UNEVEN, f"Row {number} has {len(row)} cells, but there are {width} columns."
-            )
+            reason = f"Row {number} has {len(row)} cells, but there are {width} columns."
+            raise Unreadable(UNEVEN, reason)
     table = Table.of(found.columns, found.rows, found.title or "")
     return KernelDraft(table, found.sort_column, found.sort_order, _paragraphs(found.context))
 

@@ -19,7 +19,6 @@ from tablemend.records import Constraints
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
-FOLDER = Path(__file__).parent / "prompts"
 STAGES = (
     "kernel",
     "query",
@@ -29,23 +28,18 @@ STAGES = (
     "verify_preserved",
     "verify_distractors",
 )
-RETRY = "retry"
 BLANK = "-"
 
-PROMPTS = PromptFolder(FOLDER)
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 prompt, render, version = PROMPTS.prompt, PROMPTS.render, PROMPTS.version
-
-
-def prompts_hash() -> str:
-    """SHA-256 (first 16 hex digits) over all prompt files; data sets record it."""
-    return PROMPTS.hash
 
 
 def with_problems(
     messages: Sequence[Message], answer: str, problems: Iterable[Problem]
 ) -> tuple[dict[str, str], ...]:
     """The chat with a rejected answer and the reasons as two more turns."""
-    return after_rejection(messages, answer, (problem.text for problem in problems), prompt(RETRY))
+    reasons = (problem.text for problem in problems)
+    return after_rejection(messages, answer, reasons, prompt("retry"))
 
 
 def show_table(table: Table) -> str:
@@ -56,13 +50,9 @@ def show_table(table: Table) -> str:
 def show_blanks(table: Table) -> str:
     """The empty cells of a table, one on a line, for the slot ``nulls``."""
     key = primary_key(table)
-    lines = [
-        f"- {column} of {row[key]}"
-        for row in table.rows
-        for column, cell in zip(table.columns, row, strict=True)
-        if cell is None
-    ]
-    return "\n".join(lines) or "none"
+    cells = ((row[key], zip(table.columns, row, strict=True)) for row in table.rows)
+    blanks = [f"- {name} of {entity}" for entity, row in cells for name, cell in row if not cell]
+    return "\n".join(blanks) or "none"
 
 
 def show_constraints(constraints: Constraints) -> str:

@@ -99,36 +99,30 @@ class LlmSynthesis(Section):
     """Print the estimate of tokens and cost from the rows that are there, and stop."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Models that cannot be named so, and settings that nobody would read."""
+        """Models that cannot be named so."""
         for name in ("generator", "verifier"):
-            text = getattr(self, name)
             try:
-                if text is not None:
-                    ModelName.parse(text)
+                if (model := getattr(self, name)) is not None:
+                    ModelName.parse(model)
             except TablemendError as error:
                 yield name, str(error)
 
     @property
     def verifier_model(self) -> str:
         """The model string of the verifier."""
-        return self.generator if self.verifier is None else self.verifier
+        return self.verifier or self.generator
 
     @property
     def asked_of_verifier(self) -> BackendOptions:
         """How the verifier is asked."""
-        if self.verifier_options is not None:
-            return self.verifier_options
-        if self.verifier_model == self.generator:
-            return self.generator_options
-        return BackendOptions()
+        same = self.generator_options if self.verifier_model == self.generator else None
+        return self.verifier_options or same or BackendOptions()
 
     @property
     def one_model(self) -> bool:
         """Whether one backend does for both."""
-        return (
-            self.verifier_model == self.generator
-            and self.asked_of_verifier == self.generator_options
-        )
+        own = (self.generator, self.generator_options)
+        return (self.verifier_model, self.asked_of_verifier) == own
 
     def noted(self) -> dict[str, Any]:
         """What rows depend on: rows of two runs belong together where it is the same.
@@ -167,24 +161,17 @@ def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis
         ConfigError: with every problem found.
     """
     tokens = list(sys.argv[1:] if argv is None else argv)
-    if {"--help", "-h"} & set(tokens):
-        print(_help())
+    if {"--help", "-h"} & set(tokens):  # both engines on one page
+        recipes = [*recipes_of(Synthesis), *recipes_of(LlmSynthesis)]
+        print(usage_text("[engine=program|llm | recipe=NAME] [key.sub=value ...]", recipes))
+        for engine, settings in (("program", Synthesis), ("llm", LlmSynthesis)):
+            print(f"\nengine={engine}\n\n{keys_text(settings)}")
         raise SystemExit(0)
     named = [token.partition("=")[2] for token in tokens if token.startswith("engine=")]
-    unknown = [name for name in named if name not in ENGINES]
-    if unknown:
-        hint = nearest(unknown[0], ENGINES)
-        known = " or ".join(map(repr, ENGINES))
-        raise ConfigError([f"engine: {known}, not {unknown[0]!r}{hint} (command line)"])
+    for name in named:
+        if name not in ENGINES:
+            known, hint = " or ".join(map(repr, ENGINES)), nearest(name, ENGINES)
+            raise ConfigError([f"engine: {known}, not {name!r}{hint} (command line)"])
     kind = kind_named(tokens)
     llm = kind == "llm-synthesis" or (kind is None and named[-1:] == ["llm"])
     return load(LlmSynthesis, tokens) if llm else load(Synthesis, tokens)
-
-
-def _help() -> str:
-    """Both engines on one page."""
-    recipes = [*recipes_of(Synthesis), *recipes_of(LlmSynthesis)]
-    lines = [usage_text("[engine=program|llm | recipe=NAME] [key.sub=value ...]", recipes)]
-    lines += ["", "engine=program", "", keys_text(Synthesis)]
-    lines += ["", "engine=llm", "", keys_text(LlmSynthesis)]
-    return "\n".join(lines)

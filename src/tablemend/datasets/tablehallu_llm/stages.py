@@ -61,15 +61,10 @@ class Kernel(NamedTuple):
 
 
 class RowMaker:
-    """Makes the row of a number with the models of the settings.
-
-    Args:
-        settings: what to make.
-        topics: of the rows.
-        stack: closes the models; weights are loaded with the first request.
+    """Makes the row of a number with the models of the settings, which the stack closes.
 
     Raises:
-        TablemendError: a model cannot be had.
+        TablemendError: a model cannot be had; weights are loaded with the first request.
     """
 
     def __init__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> None:
@@ -137,13 +132,7 @@ async def make_row(number: int, topic: Topic, settings: LlmSynthesis, models: Mo
 
 
 class Stages:
-    """The stages of one row, each asked until it passes or is given up.
-
-    Args:
-        settings: what to make.
-        models: who is asked.
-        talk: the row's calls and rejections.
-    """
+    """The stages of one row, each asked until it passes or is given up."""
 
     def __init__(self, settings: LlmSynthesis, models: Models, talk: Talk) -> None:
         self._settings, self._models, self._talk = settings, models, talk
@@ -183,17 +172,9 @@ class Stages:
                     raise
                 chat = messages
                 continue
-            problems = await self._verify(
-                "verify_kernel",
-                render(
-                    "verify_kernel",
-                    context=draft.context,
-                    query=kernel.query,
-                    table=show_table(draft.table),
-                ),
-                "CORRECT",
-                "INCORRECT",
-            )
+            table = show_table(draft.table)
+            shown = render("verify_kernel", context=draft.context, query=kernel.query, table=table)
+            problems = await self._verify("verify_kernel", shown, "CORRECT", "INCORRECT")
             if not problems:
                 return kernel
             self._talk.reject("verify_kernel", restart, problems)
@@ -246,9 +227,9 @@ class Stages:
             """Verifier 2 (A.3.2): first what was there, then what came in."""
             preserved = render("verify_preserved", adversarial=text, context=draft.context)
             added = render("verify_distractors", adversarial=text, **shown)
-            return await self._verify(
-                "verify_preserved", preserved, "YES", "NO"
-            ) or await self._verify("verify_distractors", added, "VALID", "INVALID")
+            if problems := await self._verify("verify_preserved", preserved, "YES", "NO"):
+                return problems
+            return await self._verify("verify_distractors", added, "VALID", "INVALID")
 
         text, _ = await self._talk.draft(
             self._models.generator,

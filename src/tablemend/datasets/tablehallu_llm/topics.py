@@ -25,17 +25,15 @@ from tablemend.errors import TablemendError
 OWN = "Own topics"
 """Category and domain of a user's topics."""
 
-
-def _spans(first: int) -> tuple[str, ...]:
-    return tuple(
+YEARS = {
+    slot: [
         f"from {start} to {start + length}"
         for start in range(first, 2020, 5)
         for length in (4, 9, 14)
         if start + length < 2024
-    )
-
-
-YEARS = {"span": _spans(1960), "recent": _spans(1995)}
+    ]
+    for slot, first in (("span", 1960), ("recent", 1995))
+}
 """The slots of years: topics that differ in them alone are not counted as different."""
 
 
@@ -48,12 +46,7 @@ class Topic(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Topics of one place in the paper's hierarchy; groups take turns.
-
-    Attributes:
-        name: for the order in which its topics are drawn.
-        topics: by template, filled in every way; their years stay open.
-    """
+    """Topics of one place in the hierarchy of the paper, by template; all take turns."""
 
     name: str
     category: str
@@ -65,7 +58,7 @@ class Topics:
     """A topic for every number.
 
     Args:
-        groups: of topics.
+        groups: of topics; the years of their templates are open.
         seed: another seed takes the topics in another order.
 
     Attributes:
@@ -76,10 +69,9 @@ class Topics:
     def __init__(self, groups: list[Group], seed: int) -> None:
         self._groups, self._seed = groups, seed
         self._order = cache(self._shuffle)
-        content = json.dumps(groups, ensure_ascii=False)
-        self.digest = sha256(content.encode()).hexdigest()[:16]
-        topics = (text for group in groups for filled in group.topics for text in filled)
-        self.count = len(set(map(split_key, topics)))
+        self.digest = sha256(json.dumps(groups, ensure_ascii=False).encode()).hexdigest()[:16]
+        filled = (filled for group in groups for filled in group.topics)
+        self.count = len({split_key(text) for texts in filled for text in texts})
 
     def topic(self, number: int) -> Topic:
         """Topic of row ``number``."""
@@ -116,7 +108,7 @@ def open_topics(path: str | None, seed: int) -> Topics:
     if path is not None:
         return Topics([Group("", OWN, OWN, [_read(Path(path))])], seed)
     groups = [
-        Group(sub.name, sub.category, sub.domain, list(map(_fill, templates()[sub.name])))
+        Group(sub.name, sub.category, sub.domain, list(map(_fill, _data()["templates"][sub.name])))
         for sub in SUB_CATEGORIES
     ]
     return Topics(groups, seed)
@@ -128,18 +120,6 @@ def split_key(text: str) -> str:
 
 
 @cache
-def templates() -> dict[str, list[str]]:
-    """What the tables of each sub-category can be about, with slots."""
-    return dict(_data()["templates"])
-
-
-@cache
-def _lists() -> dict[str, list[str]]:
-    """What fills the slots, but for those of years."""
-    return {name: words.split(" | ") for name, words in _data()["lists"].items()}
-
-
-@cache
 def _data() -> dict[str, Any]:
     text = Path(__file__).with_name("topics.yaml").read_text(encoding="utf-8")
     return dict(yaml.safe_load(text))
@@ -148,23 +128,22 @@ def _data() -> dict[str, Any]:
 def _fill(template: str) -> list[str]:
     """The template filled in every way; its years stay open."""
     slots = [name for _, name, _, _ in Formatter().parse(template) if name]
-    words = [(f"{{{slot}}}",) if slot in YEARS else _lists()[slot] for slot in slots]
+    lists = _data()["lists"]
+    words = [[f"{{{slot}}}"] if slot in YEARS else lists[slot].split(" | ") for slot in slots]
     return [template.format(**dict(zip(slots, chosen, strict=True))) for chosen in product(*words)]
 
 
 def _read(path: Path) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = list(map(str.strip, path.read_text(encoding="utf-8-sig").splitlines()))
     except UnicodeDecodeError as error:
         raise TablemendError(f"topics={path}: not UTF-8 text at byte {error.start}") from error
     except OSError as error:
         raise TablemendError(f"topics={path}: {error.strerror}") from error
-    topics: dict[str, None] = {}
-    for number, line in enumerate(map(str.strip, lines), 1):
-        if line in topics:
+    topics: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if line and topics.setdefault(line, number) != number:
             raise TablemendError(f"topics={path}: line {number} has an earlier topic again")
-        if line:
-            topics[line] = None
     if not topics:
         raise TablemendError(f"topics={path} holds no topic: write one a line")
     return list(topics)
