@@ -74,7 +74,7 @@ def test_whole_rows_are_made_through_the_server(
     faults: str, model_server: Callable[..., str]
 ) -> None:
     """The chain, its client and the server as a process."""
-    settings, topics = LlmSynthesis(generator="hf:a/b", retries=6, restarts=3), open_topics(None, 1)
+    settings, topics = LlmSynthesis(generator="hf:a/b", retries=9), open_topics(None, 1)
     options = BackendOptions(cache=None, backoff=0.01, retries=8)
     with open_backend(model_server(faults, seed=2), options) as backend:
         asked = Asked("scripted", backend, Sampling(30_000, 0.6))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +10,7 @@ from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
 from tablemend.datasets.tablehallu_llm.parsing import SCHEMAS
 from tablemend.datasets.tablehallu_llm.prompting import version, with_problems
-from tablemend.prompting.replies import Problem, Unreadable, Verdict, read_verdict, why_no_answer
+from tablemend.prompting.replies import Problem, Unreadable, read_verdict, why_no_answer
 from tablemend.records import Call, CallVerdict, Example
 
 T = TypeVar("T")
@@ -26,8 +25,7 @@ class Rejection(NamedTuple):
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """What came of one number, and everything that was paid for on its way.
 
     Topic, seeds and split follow from the number alone; ``example`` is ``None`` where the row was
@@ -41,10 +39,8 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """The row as it is stored."""
-        rejections = [rejection._asdict() for rejection in self.rejections]
-        calls = [call._asdict() for call in self.calls]
-        example = self.example and self.example.to_json()
-        return {"number": self.number, "rejections": rejections, "calls": calls, "example": example}
+        noted = {name: [one._asdict() for one in getattr(self, name)] for name in self._fields[2:]}
+        return {"number": self.number, **noted, "example": self.example and self.example.to_json()}
 
 
 class Asked(NamedTuple):
@@ -86,11 +82,8 @@ class Talk:
         read: Callable[[str], T],
         check: Callable[[T], Sequence[Problem]],
         verify: Callable[[T], Awaitable[Sequence[Problem]]] | None = None,
-    ) -> tuple[T, str]:
+    ) -> T:
         """Ask until an answer can be read and passes the program, then a model.
-
-        Returns:
-            The answer as read, and its text.
 
         Raises:
             GivenUp: none passed, a request failed for good, or ``verify`` gave up.
@@ -111,33 +104,30 @@ class Talk:
                         problems = list(await verify(value))
                     self._note_verdict(place, "rejected" if problems else "accepted")
                     if not problems:
-                        return value, completion.answer
+                        return value
                     chat = with_problems(messages, completion.answer, problems)
             except Unreadable as error:
                 problems = [error.problem]
                 chat = with_problems(messages, completion.answer, problems)
-            self.reject(stage, attempt, problems)
+            self.rejections += [Rejection(stage, *problem, attempt) for problem in problems]
             if self.failed:
                 break
         raise GivenUp
 
-    async def verdict(
+    async def verify(
         self, asked: Asked, stage: str, messages: Sequence[Message], yes: str, no: str
-    ) -> Verdict:
+    ) -> list[Problem]:
         """Ask until there is a verdict; one that cannot be read is neither yes nor no.
 
         Raises:
             GivenUp: there was none.
         """
         read = partial(read_verdict, yes=yes, no=no)
-        verdict, _ = await self.draft(asked, stage, messages, read, lambda _: ())
-        if not verdict.ok:
-            self._note_verdict(len(self.calls) - 1, "rejected")
-        return verdict
-
-    def reject(self, stage: str, attempt: int, problems: Sequence[Problem]) -> None:
-        """Note why something was not taken."""
-        self.rejections += [Rejection(stage, p.kind, p.text, attempt) for p in problems]
+        verdict = await self.draft(asked, stage, messages, read, lambda _: ())
+        if verdict.ok:
+            return []
+        self._note_verdict(len(self.calls) - 1, "rejected")
+        return [Problem(f"{stage}: {no}", verdict.reason or f"A reader scored it {no}.")]
 
     async def _call(
         self, asked: Asked, stage: str, messages: Sequence[Message], attempt: int

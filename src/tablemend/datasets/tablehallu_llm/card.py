@@ -20,12 +20,16 @@ def card_of(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
 
 def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     examples, sizes = counts["examples"], counts["sizes"]
+    models = {role: " and ".join(names) for role, names in counts["models"].items()}
+    writer, reader = (models.get(role, "no model") for role in ("generator", "verifier"))
     yield "# Query-driven table generation among distractors"
     yield (
-        f"{examples['made']} examples. {_who(counts)} Each asks for a table of what is in the "
-        "scope of a query; the adversarial context holds that among distractors that break a "
-        "constraint of the query. A program has checked every example, then a model verified it; "
-        "neither is a person: see `tablemend annotate` for human verification."
+        f"{examples['made']} examples. {writer} wrote table, contexts and query, {reader} "
+        "verified. The tables are what the first holds for facts; they were not looked up. Each "
+        "asks for a table of what is in the scope of a query; the adversarial context holds that "
+        "among distractors that break a constraint of the query. A program has checked every "
+        "example, then a model verified it; neither is a person: see `tablemend annotate` for "
+        "human verification."
     )
     yield _command(settings)
     yield table_of("split | examples", counts["splits"])
@@ -41,7 +45,7 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     yield "## Rows"
     yield table_of("rows | number", {name.replace("_", " "): n for name, n in examples.items()})
     yield "## Models and prompts"
-    yield table_of("role | model", {role: ", ".join(own) for role, own in counts["models"].items()})
+    yield table_of("role | model", models)
     yield f"Prompts and versions: {', '.join(f'`{name}`' for name in counts['prompts'])}."
     yield _stages(counts)
     yield _cost(counts["cost"])
@@ -53,16 +57,6 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     yield (
         "## Licence\n\nThe texts are synthetic. What their models' terms say of generated text "
         "applies. Whoever publishes this data set has to state it here."
-    )
-
-
-def _who(counts: dict[str, Any]) -> str:
-    """Who wrote and who verified."""
-    models = {role: " and ".join(names) for role, names in counts["models"].items()}
-    writer, reader = (models.get(role, "no model") for role in ("generator", "verifier"))
-    return (
-        f"{writer} wrote table, contexts and query, {reader} verified. The tables are what the "
-        "first holds for facts; they were not looked up."
     )
 
 

@@ -59,16 +59,13 @@ _SUCCESSOR = re.compile(r" (?:[IVX]+|\d{1,2}|Junior|Plus|Pro|Max)\b")
 
 
 def check_kernel(draft: KernelDraft, shape: Shape) -> list[Problem]:
-    """Table and base context (TableHallu, A.1.2 and A.3.1).
-
-    Args:
-        draft: what the model wrote.
-        shape: admitted numbers of rows and columns.
-    """
-    problems = [*_check_shape(draft.table, shape)]
-    if problems:
-        return problems  # what follows needs a table that can be read
-    return [*_check_cells(draft.table), *_check_order(draft), *_check_context(draft)]
+    """Table and base context (TableHallu, A.1.2 and A.3.1); ``shape`` admits sizes."""
+    # what follows needs a table that can be read
+    return list(_check_shape(draft.table, shape)) or [
+        *_check_cells(draft.table),
+        *_check_order(draft),
+        *_check_context(draft),
+    ]
 
 
 def _check_shape(table: Table, shape: Shape) -> Iterator[Problem]:
@@ -151,17 +148,15 @@ def _check_numbers(read: Statements) -> Iterator[Problem]:
 def check_adversarial(draft: KernelDraft, text: str, expansion: float) -> list[Problem]:
     """The long text (TableHallu, A.2.2 and A.3.2), as far as a program can read it.
 
-    Whether a distractor meets the query is left to the verifier.
-
-    Args:
-        draft: the kernel that it was made from.
-        text: the long text.
-        expansion: how many times as many words as the base context it must have at least.
+    Whether a distractor meets the query is left to the verifier. ``expansion`` is how many times as
+    many words as the base context it must have at least.
     """
     base = Statements(draft.table, draft.context)
     read = Statements(draft.table, text, base)
+    words, least = len(text.split()), round(len(draft.context.split()) * expansion)
+    short = Problem(TOO_SHORT, f"The text has {words} words; it needs {least} at least.")
     return [
-        *_check_length(draft, text, expansion),
+        *([short] if words < least else []),
         *_check_prose(text),
         *_check_preserved(read, base),
         *dict.fromkeys(Omissions(read).find()),
@@ -176,13 +171,13 @@ def locate_facts(draft: KernelDraft, adversarial: str) -> tuple[Fact, ...]:
     """
     base = Statements(draft.table, draft.context)
     read = Statements(draft.table, adversarial, base)
-    found = []
-    for row, column, clean in _stated(base):
-        if place := read.taken_over(clean):
-            entity, name = draft.table.rows[row][base.key] or "", draft.table.columns[column]
-            value = draft.context[clean.start : clean.end]
-            found.append(Fact(row, entity, name, value, None, clean, place))
-    return tuple(found)
+    keys, names = draft.table.column(draft.table.columns[base.key]), draft.table.columns
+    found = ((*stated, read.taken_over(stated[2])) for stated in _stated(base))
+    return tuple(
+        Fact(row, keys[row] or "", names[column], base.text[slice(*clean[:2])], None, clean, place)
+        for row, column, clean, place in found
+        if place
+    )
 
 
 def _stated(base: Statements) -> Iterator[tuple[int, int, Mention]]:
@@ -190,12 +185,6 @@ def _stated(base: Statements) -> Iterator[tuple[int, int, Mention]]:
         for column, clean in base.locate(row).items():
             if clean is not None:
                 yield row, column, clean
-
-
-def _check_length(draft: KernelDraft, text: str, expansion: float) -> Iterator[Problem]:
-    least, words = round(len(draft.context.split()) * expansion), len(text.split())
-    if words < least:
-        yield Problem(TOO_SHORT, f"The text has {words} words; it needs {least} at least.")
 
 
 def _check_preserved(read: Statements, base: Statements) -> Iterator[Problem]:

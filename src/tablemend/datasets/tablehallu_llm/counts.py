@@ -15,8 +15,7 @@ from tablemend.records import CallVerdict
 Role = Literal["generator", "verifier"]
 VERDICTS: tuple[CallVerdict, ...] = get_args(CallVerdict)
 MILLION = 1_000_000
-ENOUGH = 3
-"""Rows from which on their means are taken for an estimate."""
+ENOUGH = 3  # rows from which on their means are taken for an estimate
 
 
 def role_of(stage: str) -> Role:
@@ -50,10 +49,6 @@ class Counts:
             self.models[role_of(stage)].add(call["model"])
         self.examples["given_up"] += row["example"] is None
         self.examples["requests_failed"] += has_failed(row)
-
-    def tokens(self) -> int:
-        """Of all prompts and answers."""
-        return sum(one.total() - one["calls"] for one in self.usage.values())
 
     def to_json(self, settings: LlmSynthesis) -> dict[str, Any]:
         """The counts as in ``counts.json``; the same rows give the same bytes."""
@@ -105,8 +100,8 @@ def estimate(settings: LlmSynthesis, rows: int, made: Counts) -> str:
     lines = [f"estimate for {rows:,} rows from the means of {made.rows:,}:"]
     lines.append(f"  {'stage':<20}{'calls':>12}{'tokens in':>16}{'tokens out':>16}")
     for stage, spent in {**usage, "all": sum(usage.values(), Counter())}.items():
-        asked, answered = spent["prompt_tokens"], spent["completion_tokens"]
-        lines.append(f"  {stage:<20}{spent['calls']:>12,}{asked:>16,}{answered:>16,}")
+        sizes = spent["calls"], spent["prompt_tokens"], spent["completion_tokens"]
+        lines.append("  {:<20}{:>12,}{:>16,}{:>16,}".format(stage, *sizes))
     cost = cost_of(usage, settings)
     said = "not known without generator_options.price_in and price_out (and the verifier's)"
     if cost is not None:

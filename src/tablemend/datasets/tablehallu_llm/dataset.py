@@ -44,17 +44,14 @@ from tablemend.values.text import fold
 ROWS = "rows.jsonl"
 REJECTED = "rejected.jsonl"
 
-OpenMaker = Callable[[LlmSynthesis, Topics, ExitStack], RowMaker]
 
-
-def make_llm_dataset(settings: LlmSynthesis, open_maker: OpenMaker = RowMaker) -> None:
+def make_llm_dataset(
+    settings: LlmSynthesis,
+    open_maker: Callable[[LlmSynthesis, Topics, ExitStack], RowMaker] = RowMaker,
+) -> None:
     """Make a data set, or go on with it, or find it finished; say what came.
 
     Rows whose requests failed for good are asked for again.
-
-    Args:
-        settings: what to make and where.
-        open_maker: opens what makes the rows.
 
     Raises:
         BudgetSpent: a cap is reached; what was made is kept.
@@ -131,7 +128,8 @@ def _make_missing(
         counts.add(record)
         spent = cost_of(counts.usage, settings)
         cost = {} if spent is None else {"cost": f"{sum(spent.values()):,.2f}"}
-        shown = {"given_up": counts.examples["given_up"], "tokens": f"{counts.tokens():,}"}
+        tokens = sum(used.total() - used["calls"] for used in counts.usage.values())
+        shown = {"given_up": counts.examples["given_up"], "tokens": f"{tokens:,}"}
         bar.set_postfix(shown | cost, refresh=False)
         bar.update()
         failed = has_failed(record)
@@ -165,11 +163,7 @@ def _make_missing(
 def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
     """Write the files from the rows, in order of number: the same bytes whatever order they had.
 
-    Returns:
-        The counts, as in ``counts.json``.
-
-    Raises:
-        TablemendError: no row has an example.
+    Returns the counts, as in ``counts.json``; it is an error that no row has an example.
     """
     out = Path(settings.out)
     for name in (COUNTS, FILE):  # from here to its return the data set is unfinished
@@ -219,15 +213,14 @@ def report(counts: dict[str, Any], out: Path) -> str:
     examples = counts["examples"]
     splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
     lines = [f"{examples['made']} of {examples['asked']} rows are examples in {out} ({splits})"]
-    for kind in ("given_up", "repeated"):
-        if examples[kind]:
-            lines.append(f"{kind.replace('_', ' ')}: {examples[kind]}")
+    kinds = [kind for kind in ("given_up", "repeated") if examples[kind]]
+    lines += [f"{kind.replace('_', ' ')}: {examples[kind]}" for kind in kinds]
     if examples["requests_failed"]:
         failed = f"{examples['requests_failed']} of them because a request failed for good"
         lines.append(f"note: {failed}; the same command asks for them again")
     for stage, verdicts in counts["verdicts"].items():
         words = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
         lines.append(f"  {stage}: {words}")
-    for stage, kinds in counts["rejected"].items():
-        lines += [f"  rejected: {stage}: {count} x {kind}" for kind, count in kinds.items()]
+    for stage, rejected in counts["rejected"].items():
+        lines += [f"  rejected: {stage}: {count} x {kind}" for kind, count in rejected.items()]
     return "\n".join(lines)

@@ -29,11 +29,7 @@ _NAME = re.compile(r"[A-Z\u00c0-\u00de][\w'\u2019.-]*(?: (?:(?:of|de|von|van|the
 
 
 class Omissions:
-    """What a text says of rows beyond their cells.
-
-    Args:
-        statements: the text, read against the table.
-    """
+    """What a text, read against its table, says of rows beyond their cells."""
 
     def __init__(self, statements: Statements) -> None:
         self._read, self._table = statements, statements.table
@@ -128,12 +124,12 @@ class Omissions:
 
         The first word of a sentence tells nothing.
         """
+        words: list[str] = []
         for match in _NAME.finditer(self._read.text, sentence.start, sentence.end):
-            words = [singular(word) for word in tokens_of(match[0]).words]
-            for word in words[1:] if match.start() == sentence.start else words:
-                if word not in self._vocabulary and word.isalpha() and len(word) >= _SHORTEST:
-                    return True
-        return False
+            found = [singular(word) for word in tokens_of(match[0]).words]
+            words += found[1:] if match.start() == sentence.start else found
+        new = (word for word in words if word.isalpha() and word not in self._vocabulary)
+        return any(len(word) >= _SHORTEST for word in new)
 
     @cached_property
     def _vocabulary(self) -> set[str]:

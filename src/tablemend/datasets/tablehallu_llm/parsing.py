@@ -17,13 +17,9 @@ UNEVEN = "row of another length than the header"
 
 @dataclass(frozen=True, slots=True)
 class KernelDraft:
-    """A table and the text that states it, as a model wrote them (TableHallu, A.1.2).
+    """A titled table, its declared order and its text, as a model wrote them (TableHallu, A.1.2).
 
-    Attributes:
-        table: with the title that the model gave it.
-        sort_column: as the model named it; whether the table has it is checked later.
-        sort_order: the declared direction.
-        context: the base context.
+    Whether the table has the sort column is checked later.
     """
 
     table: Table
@@ -96,8 +92,8 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
     return schema
 
 
+# of the answer to a prompt, for engines with structured output
 SCHEMAS = {"kernel": _schema(_Kernel), "constraints": _schema(_Constraints)}
-"""JSON schema of the answer to a prompt, for engines with structured output."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -128,26 +124,17 @@ def read_kernel(text: str) -> KernelDraft:
 
 
 def read_query(text: str) -> str:
-    """The request, as one line.
-
-    Raises:
-        Unreadable: nothing, a refusal, or more than the request.
-    """
+    """The request, as one line; ``Unreadable`` is nothing, a refusal, or more than the request."""
     query = " ".join(prose(text).split())
-    for mark in ('"', "'", "`"):
-        if query[:1] == query[-1:] == mark and query.count(mark) == 2 and len(query) > 2:
-            query = query[1:-1].strip()
+    if len(query) > 2 and query[0] == query[-1] in "\"'`" and query.count(query[0]) == 2:
+        query = query[1:-1].strip()
     if not query:
         raise Unreadable(EMPTY, "The answer was empty.")
     return query
 
 
 def read_context(text: str) -> str:
-    """A text in paragraphs.
-
-    Raises:
-        Unreadable: nothing, a refusal, or data instead of prose.
-    """
+    """A text in paragraphs; ``Unreadable`` is nothing, a refusal, or data instead of prose."""
     return _paragraphs(prose(text))
 
 
@@ -158,16 +145,12 @@ def read_constraints(text: str) -> Constraints:
         Unreadable: the answer is no such object.
     """
     found = _read(text, _Constraints)
-    return Constraints(
-        tuple(phrase for phrase in found.entity_scope if phrase),
-        found.numerical_range,
-        found.sort_column,
-        found.sort_order,
-        tuple(
-            Condition(one.column, one.low, one.high, tuple(value for value in one.values if value))
-            for one in found.conditions
-        ),
-    )
+    conditions = [
+        Condition(one.column, one.low, one.high, tuple(filter(None, one.values)))
+        for one in found.conditions
+    ]
+    scope, rule = tuple(filter(None, found.entity_scope)), (found.sort_column, found.sort_order)
+    return Constraints(scope, found.numerical_range, *rule, tuple(conditions))
 
 
 def _paragraphs(text: str) -> str:

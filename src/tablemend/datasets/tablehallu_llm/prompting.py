@@ -20,15 +20,9 @@ from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
 STAGES = (
-    "kernel",
-    "query",
-    "constraints",
-    "perturb",
-    "verify_kernel",
-    "verify_preserved",
-    "verify_distractors",
+    *("kernel", "query", "constraints", "perturb"),
+    *("verify_kernel", "verify_preserved", "verify_distractors"),
 )
-BLANK = "-"
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 prompt, render, version = PROMPTS.prompt, PROMPTS.render, PROMPTS.version
@@ -44,7 +38,7 @@ def with_problems(
 
 def show_table(table: Table) -> str:
     """A table as every prompt shows it: Markdown, an empty cell as ``-``."""
-    return write_table(table.filled(BLANK), "markdown").strip()
+    return write_table(table.filled("-"), "markdown").strip()
 
 
 def show_blanks(table: Table) -> str:

@@ -147,9 +147,10 @@ def _check_condition(condition: Condition, table: Table) -> Iterator[Problem]:
 
 
 def _check_wording(condition: Condition, places: Places) -> Iterator[Problem]:
-    ends = [end for end in (condition.low, condition.high) if end is not None]
     missing = [value for value in condition.values if not places.find(value)]
-    for said in [*missing, *(end for end in ends if not _says_end(end, condition.column, places))]:
+    ends = (end for end in (condition.low, condition.high) if end is not None)
+    missing += [end for end in ends if not _says_end(end, condition.column, places)]
+    for said in missing:
         reason = f'The condition on "{condition.column}" has {said!r}, which the query has not.'
         yield Problem(NOT_IN_QUERY, reason)
 

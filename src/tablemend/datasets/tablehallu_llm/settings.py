@@ -39,13 +39,6 @@ FREE = frozenset(
 """Settings that change no row, or that are noted in another form."""
 
 
-class LlmShape(Shape):
-    """Size of the gold table; both ends are included (TableHallu, E)."""
-
-    min_rows: int = Field(default=5, ge=2)
-    """Fewest rows."""
-
-
 class LlmSynthesis(Section):
     """A data set of adversarial examples, written and verified by language models."""
 
@@ -75,8 +68,8 @@ class LlmSynthesis(Section):
     mixed: a third each."""
     min_expansion: float = Field(default=0.4, gt=0, le=1)
     """Least share of that length that is taken; models write less than they are asked for."""
-    shape: LlmShape = LlmShape()
-    """Size of the gold table."""
+    shape: Shape = Shape()
+    """Size of the gold table; both ends are included (TableHallu, E)."""
     shares: Shares = Shares()
     """Split of the rows, by their topic."""
     temperature: float = Field(default=0.6, ge=0, le=2)
@@ -88,9 +81,7 @@ class LlmSynthesis(Section):
     verifier_thinking: Thinks = None
     """Whether the verifier thinks first; null asks for nothing."""
     retries: int = Field(default=2, ge=0, le=20)
-    """Times that a stage is asked again with the reasons for its rejection."""
-    restarts: int = Field(default=1, ge=0, le=20)
-    """Times that a row begins anew, with another kernel."""
+    """Times that a stage is asked again with the reasons for its rejection, verifiers' included."""
     topics: str | None = None
     """File with topics of your own, one a line; null: the built-in ones."""
     concurrency: int = Field(default=32, ge=1, le=4096)

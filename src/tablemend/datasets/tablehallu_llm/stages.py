@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import ModelName
-from tablemend.backends.requests import Message, Sampling
+from tablemend.backends.requests import Sampling
 from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Row, Talk
 from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, locate_facts
@@ -31,7 +31,6 @@ from tablemend.datasets.tablehallu_llm.prompting import (
     show_blanks,
     show_constraints,
     show_table,
-    with_problems,
 )
 from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
@@ -41,7 +40,6 @@ from tablemend.records import Constraints, Example, Fact
 
 ENGINE = "llm/2"
 """Version of the chain; the prompts have versions of their own."""
-
 THINKS = {None: None, "on": True, "off": False}
 
 
@@ -140,52 +138,43 @@ class Stages:
         self.difficulty = drawn if settings.difficulty == "mixed" else settings.difficulty
 
     async def kernel(self, topic: Topic) -> Kernel:
-        """Stage 1 and the constraints of its query, passed by verifier 1.
-
-        A kernel that the verifier does not take is written anew, with its reasons; one whose query
-        or constraints could not be had, without.
+        """Stage 1 and the constraints of its query, passed by verifier 1 (A.3.1).
 
         Raises:
-            GivenUp: no kernel passed.
+            GivenUp: no kernel passed, or its query or constraints could not be had.
         """
         shape = self._settings.shape
-        messages: Sequence[Message] = render(
+        made: list[Kernel] = []
+
+        async def verify(draft: KernelDraft) -> Sequence[Problem]:
+            made.append(await self._ask_for_table(draft))
+            query, table = made[-1].query, show_table(draft.table)
+            shown = render("verify_kernel", context=draft.context, query=query, table=table)
+            return await self._talk.verify(
+                self._models.verifier, "verify_kernel", shown, "CORRECT", "INCORRECT"
+            )
+
+        await self._talk.draft(
+            self._models.generator,
             "kernel",
-            topic=topic.text,
-            category=topic.category,
-            columns=f"{shape.min_columns} to {shape.max_columns}",
-            rows=f"{shape.min_rows} to {shape.max_rows}",
+            render(
+                "kernel",
+                topic=topic.text,
+                category=topic.category,
+                columns=f"{shape.min_columns} to {shape.max_columns}",
+                rows=f"{shape.min_rows} to {shape.max_rows}",
+            ),
+            read_kernel,
+            lambda draft: check_kernel(draft, shape),
+            verify,
         )
-        chat = messages
-        for restart in range(self._settings.restarts + 1):
-            try:
-                draft, answer = await self._talk.draft(
-                    self._models.generator,
-                    "kernel",
-                    chat,
-                    read_kernel,
-                    lambda draft: check_kernel(draft, shape),
-                )
-                kernel = await self._ask_for_table(draft)
-            except GivenUp:
-                if self._talk.failed or restart == self._settings.restarts:
-                    raise
-                chat = messages
-                continue
-            table = show_table(draft.table)
-            shown = render("verify_kernel", context=draft.context, query=kernel.query, table=table)
-            problems = await self._verify("verify_kernel", shown, "CORRECT", "INCORRECT")
-            if not problems:
-                return kernel
-            self._talk.reject("verify_kernel", restart, problems)
-            chat = with_problems(messages, answer, problems)
-        raise GivenUp
+        return made[-1]
 
     async def _ask_for_table(self, draft: KernelDraft) -> Kernel:
         """The request for a table, and its constraints."""
         table, generator = show_table(draft.table), self._models.generator
         column, order = draft.sort_column, draft.sort_order
-        query, _ = await self._talk.draft(
+        query = await self._talk.draft(
             generator,
             "query",
             render(
@@ -194,7 +183,7 @@ class Stages:
             read_query,
             lambda query: check_query(query, draft),
         )
-        constraints, _ = await self._talk.draft(
+        constraints = await self._talk.draft(
             generator,
             "constraints",
             render("constraints", query=query, table=table),
@@ -205,10 +194,7 @@ class Stages:
         return Kernel(draft, query, replace(constraints, sort_column=column, sort_order=order))
 
     async def perturb(self, kernel: Kernel) -> tuple[str, tuple[Fact, ...]]:
-        """Stage 2, passed by verifier 2.
-
-        Returns:
-            The adversarial context and the places of the gold facts in both contexts.
+        """Stage 2, passed by verifier 2: the adversarial context, the gold facts' places in both.
 
         Raises:
             GivenUp: nothing passed.
@@ -227,11 +213,15 @@ class Stages:
             """Verifier 2 (A.3.2): first what was there, then what came in."""
             preserved = render("verify_preserved", adversarial=text, context=draft.context)
             added = render("verify_distractors", adversarial=text, **shown)
-            if problems := await self._verify("verify_preserved", preserved, "YES", "NO"):
+            if problems := await self._talk.verify(
+                self._models.verifier, "verify_preserved", preserved, "YES", "NO"
+            ):
                 return problems
-            return await self._verify("verify_distractors", added, "VALID", "INVALID")
+            return await self._talk.verify(
+                self._models.verifier, "verify_distractors", added, "VALID", "INVALID"
+            )
 
-        text, _ = await self._talk.draft(
+        text = await self._talk.draft(
             self._models.generator,
             "perturb",
             render("perturb", nulls=nulls, factor=str(factor), words=words, **shown),
@@ -240,11 +230,3 @@ class Stages:
             verify,
         )
         return text, locate_facts(draft, text)
-
-    async def _verify(
-        self, stage: str, messages: Sequence[Message], yes: str, no: str
-    ) -> list[Problem]:
-        verdict = await self._talk.verdict(self._models.verifier, stage, messages, yes, no)
-        if verdict.ok:
-            return []
-        return [Problem(f"{stage}: {no}", verdict.reason or f"A reader scored it {no}.")]

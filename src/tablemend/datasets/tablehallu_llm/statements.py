@@ -39,18 +39,15 @@ _PRONOUN = re.compile(
 _AGAIN = re.compile(r"\b(?:same|again|likewise|also|too|as well|still|that year|another)\b", re.I)
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _JOINT = re.compile(r"(?<=[.!?]) (?=[^\Wa-z])")
-_ORDINALS = (("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "last", "4th"))
-_SHORT_NAME, _LONG_WORD, _ALIKE = 3, 5, 0.8
+_LONG_WORD, _ALIKE = 5, 0.8
 
-Names = list[tuple[int, tuple[int, ...]]]
-"""Places, each with the rows that are named there."""
+Names = list[tuple[int, tuple[int, ...]]]  # places with the rows that are named there
 
 
 class Sentence(NamedTuple):
     """A sentence, or a part of one, and the rows it is about.
 
     Attributes:
-        start, end: its place.
         named: rows that it names itself.
         about: the same, or the rows of the sentence before that it carries on from.
         origin: where the base context has the same words; ``None`` for a text's own sentence.
@@ -64,12 +61,9 @@ class Sentence(NamedTuple):
 
 
 class Statements:
-    """A text, read against a table.
+    """A text, read against the table that it is about.
 
-    Args:
-        table: the table whose rows the text is about.
-        text: the text.
-        base: the base context that a long text was made from; without it, the text itself is one.
+    ``base`` is the base context that a long text was made from; without it, the text itself is one.
     """
 
     def __init__(self, table: Table, text: str, base: Statements | None = None) -> None:
@@ -193,23 +187,18 @@ class Statements:
 
     def _is_of_another_time(self, rows: frozenset[int], start: int, end: int) -> bool:
         """Whether a place states a year that none of some rows has, nor could have where empty."""
-        cells = [cell for row in rows for cell in self.table.rows[row]]
-        dated = {
-            column
-            for column, name in enumerate(self.table.columns)
-            if any(cell and YEAR.search(cell) for cell in self.table.column(name))
-        }
-        open_ = any(self.table.rows[row][column] is None for row in rows for column in dated)
-        own = {year for cell in cells for year in YEAR.findall(cell or "")}
-        return not open_ and not own.issuperset(YEAR.findall(self.text, start, end))
+        said = YEAR.findall(self.text, start, end)
+        own = {y for row in rows for cell in self.table.rows[row] for y in YEAR.findall(cell or "")}
+        dated = [
+            any(map(YEAR.search, filter(None, self.table.column(c)))) for c in self.table.columns
+        ]
+        empty = {c for row in rows for c, cell in enumerate(self.table.rows[row]) if cell is None}
+        return not own.issuperset(said) and not any(dated[column] for column in empty)
 
     def sentence_at(self, place: int) -> Sentence:
         """The sentence at a place."""
-        return self.sentences[bisect_right(self._starts, place) - 1]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [sentence.start for sentence in self.sentences]
+        after = bisect_right(self.sentences, place, key=lambda sentence: sentence.start)
+        return self.sentences[after - 1]
 
     def locate(self, row: int) -> dict[int, Mention | None]:
         """Where each filled cell of a row is stated, by column; ``None`` where it is not.
@@ -224,11 +213,8 @@ class Statements:
             spans = self.cell_spans(row, column) or self._said_before(row, column)
             free = [span for span in spans if span not in taken]
             # A sentence that names the row itself is the surest place.
-            best = min(
-                free,
-                key=lambda span: (row not in self.sentence_at(span.start).named, span),
-                default=None,
-            )
+            named = [span for span in free if row in self.sentence_at(span.start).named]
+            best = min(named or free, default=None)
             found[column] = self._mention(best) if best else None
             if best and column != self.key:
                 taken.add(best)
@@ -268,7 +254,7 @@ class Statements:
         if cell.casefold() in _FLAGS:
             found = self._words_like(*content_words(self.table.columns[column]))
         short = self._short_spans(cell, found) if found else []
-        ways = (found, short, self._inflected(cell) if self.closed else [])
+        ways = (found, short, self._inflected(cell))
         return next((spans for way in ways if (spans := self._of_row(way, row))), [])
 
     def _said_before(self, row: int, column: int) -> list[Span]:
@@ -313,13 +299,16 @@ class Statements:
         return found
 
     def _short_spans(self, name: str, full: list[Span]) -> list[Span]:
-        """Places of a word that belongs to one name alone, outside the full name.
+        """Places of a capitalised word that belongs to one name alone, outside the full name.
 
-        "Benedek" once Karl Benedek has been named.
+        "Norvik" for Norvik Industries, not "the" for The Alba.
         """
+        words = re.findall(r"[^\W\d_]{3,}", name) if self.closed else []
+        own = [word for word in words if word[0].isupper() and fold(word) not in LITTLE_WORDS]
         return [
             span
-            for word in (self._own_words.get(name, ()) if self.closed else ())
+            for word in own
+            if word != name and [self._counts[one] for one in tokens_of(word).words] == [1]
             for span in self.places.find(word)
             if not self.text[span.start].islower()
             and not self._inside(span, word, name)
@@ -327,25 +316,10 @@ class Statements:
         ]
 
     @cached_property
-    def _own_words(self) -> dict[str, list[str]]:
-        """For each cell of several words those that are nowhere else in the table.
-
-        They must be capitalised: "Norvik" of "Norvik Industries", not "the" of "The Alba".
-        """
-        cells = dict.fromkeys(cell for row in self.table.rows for cell in row if cell is not None)
-        texts = (*self.table.columns, *cells)
-        counts = Counter(word for text in texts for word in set(tokens_of(text).words))
-        own: dict[str, list[str]] = {}
-        for cell in cells:
-            written = [word for word in re.findall(r"[^\W\d_]+", cell) if word[0].isupper()]
-            own[cell] = [
-                word
-                for word in written
-                if len(tokens_of(cell).words) > 1
-                and [counts[w] for w in tokens_of(word).words] == [1]
-                if len(word) >= _SHORT_NAME and fold(word) not in LITTLE_WORDS
-            ]
-        return own
+    def _counts(self) -> Counter[str]:
+        """In how many headers and different cells each word is."""
+        texts = {*self.table.columns, *(cell for row in self.table.rows for cell in row if cell)}
+        return Counter(word for text in texts for word in set(tokens_of(text).words))
 
     def spans(self, cell: str, column: int) -> list[Span]:
         """Every place that states a cell's value, whatever it is said of."""
@@ -383,19 +357,15 @@ class Statements:
 
     def _inflected(self, cell: str) -> list[Span]:
         """Another form of a cell's one word, which is no name: "voted to uphold" for "Upheld"."""
-        word = fold(cell)
-        return [
-            Span(start, end)
-            for token, start, end in (self.places.tokens if word.isalpha() else ())
-            if self.text[start].islower() and (akin(token, word) or alike(token, word))
-        ]
+        word, tokens = fold(cell), self.places.tokens if self.closed and cell.isalpha() else ()
+        like = [Span(*place) for one, *place in tokens if akin(one, word) or alike(one, word)]
+        return [span for span in like if self.text[span.start].islower()]
 
 
 @cache
 def lexicon() -> dict[str, Any]:
     """The file ``wordings.yaml``."""
-    text = Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8")
-    return dict(yaml.safe_load(text))
+    return dict(yaml.safe_load(Path(__file__).with_name("wordings.yaml").read_bytes()))
 
 
 @cache
@@ -405,17 +375,16 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def _countries() -> dict[str, tuple[str, ...]]:
-    """By each name of a country all others and the words for what is from there."""
-    groups = [(name, *others.split(", ")) for name, others in lexicon()["countries"].items()]
-    return {fold(word): words for words in groups for word in words}
+def _wordings() -> dict[str, set[str]]:
+    """By each name of a country all others and the words for what is from there; quarters."""
+    groups = [{name, *others.split(", ")} for name, others in lexicon()["countries"].items()]
+    found = {fold(word): words for words in groups for word in words}
+    return {**found, **lexicon()["quarters"]}
 
 
-def wordings(cell: str) -> tuple[str, ...]:
+def wordings(cell: str) -> list[str]:
     """What texts write for a cell beside its own words: "Canadian", "the second quarter"."""
-    if match := re.fullmatch(r"Q([1-4])", cell, re.IGNORECASE):
-        return tuple(f"{ordinal} quarter" for ordinal in _ORDINALS[int(match[1]) - 1])
-    return tuple(word for word in _countries().get(fold(cell), ()) if word != cell)
+    return sorted({*_wordings().get(fold(cell), ())} - {cell})
 
 
 def alike(one: str, other: str) -> bool:

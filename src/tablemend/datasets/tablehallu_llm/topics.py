@@ -22,8 +22,7 @@ import yaml
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.errors import TablemendError
 
-OWN = "Own topics"
-"""Category and domain of a user's topics."""
+OWN = "Own topics"  # category and domain of a user's
 
 YEARS = {
     slot: [
@@ -55,11 +54,7 @@ class Group(NamedTuple):
 
 
 class Topics:
-    """A topic for every number.
-
-    Args:
-        groups: of topics; the years of their templates are open.
-        seed: another seed takes the topics in another order.
+    """A topic for every number; another seed takes them in another order.
 
     Attributes:
         digest: what the topics depend on, to be noted.
@@ -121,8 +116,7 @@ def split_key(text: str) -> str:
 
 @cache
 def _data() -> dict[str, Any]:
-    text = Path(__file__).with_name("topics.yaml").read_text(encoding="utf-8")
-    return dict(yaml.safe_load(text))
+    return dict(yaml.safe_load(Path(__file__).with_name("topics.yaml").read_bytes()))
 
 
 def _fill(template: str) -> list[str]:

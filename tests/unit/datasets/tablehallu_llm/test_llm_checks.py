@@ -17,7 +17,7 @@ from tablemend.datasets.tablehallu.program_engine import examples as make_exampl
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.datasets.tablehallu_llm import checks, omissions, queries
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
-from tablemend.datasets.tablehallu_llm.settings import LlmShape, LlmSynthesis
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
@@ -118,7 +118,7 @@ REFUSED = {"a06"}  # "to be taken by mouth" for "Oral"
 def test_texts_as_models_write_them(text: dict[str, Any]) -> None:
     table = Table.of(text["columns"], text["rows"], text["title"])
     draft = KernelDraft(table, *text["sort"], text["context"])
-    shape, least = LlmShape(), 10 * LlmSynthesis(generator="hf:a/b").min_expansion
+    shape, least = Shape(), 10 * LlmSynthesis(generator="hf:a/b").min_expansion
     found = kinds([*checks.check_kernel(draft, shape), *queries.check_query(text["query"], draft)])
     if "text" in text:
         assert found == set()

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling
+from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm.asking import Asked, Row
-from tablemend.datasets.tablehallu_llm.settings import LlmShape, LlmSynthesis
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import Topic
 from tablemend.prompting.replies import REQUEST_FAILED
@@ -120,7 +121,7 @@ class Fake:
 
 def make(model: Fake, number: int = 3, **settings: Any) -> Row:
     asked = Asked("openai:writer", model, Sampling(1000))
-    given = LlmSynthesis(generator="hf:a/b", shape=LlmShape(min_columns=4), **settings)
+    given = LlmSynthesis(generator="hf:a/b", shape=Shape(min_columns=4), **settings)
     return asyncio.run(make_row(number, TOPIC, given, Models(asked, asked)))
 
 
@@ -169,11 +170,9 @@ def test_a_kernel_that_the_verifier_refuses_is_written_anew_with_its_reason() ->
     assert row.example is not None
     assert model.stages == [*list(GOOD)[:4], *GOOD]
     assert "Alba is said to be new." in model.asked[4][1][-1]["content"]
-    assert [(r.stage, r.kind) for r in row.rejections] == [
-        ("verify_kernel", "verify_kernel: INCORRECT")
-    ]
+    assert [(r.stage, r.kind) for r in row.rejections] == [("kernel", "verify_kernel: INCORRECT")]
     never = Fake(verify_kernel=["VERDICT: INCORRECT"] * 9)
-    assert make(never, restarts=2).example is None
+    assert make(never, retries=2).example is None
     assert never.stages.count("kernel") == 3
 
 
@@ -198,6 +197,6 @@ def test_a_text_that_the_verifier_refuses_is_written_anew_with_its_reason(
 
 def test_a_failed_request_gives_the_row_up_at_once_and_says_so() -> None:
     model = Fake(constraints=[{"finish_reason": "error", "error": "503 after 7 tries"}])
-    row = make(model, retries=5, restarts=5)
+    row = make(model, retries=5)
     assert row.example is None and model.stages == list(GOOD)[:3]
     assert row.rejections == (("constraints", REQUEST_FAILED, "503 after 7 tries", 0),)
