@@ -205,12 +205,15 @@ class Statements:
 
         Cells of one value in one row need a place each.
         """
-        taken: set[Span] = set()
+        taken, key = set[Span](), self.table.rows[row][self.key] or ""
         found: dict[int, Mention | None] = {}
         for column, cell in enumerate(self.table.rows[row]):
             if cell is None:
                 continue
-            spans = self.cell_spans(row, column) or self._said_before(row, column)
+            # What several rows of one name share need be said once: "Brandt then returned".
+            same = [n for n in self._rows_of.get(key, ()) if self.table.rows[n][column] == cell]
+            found_in = (self.cell_spans(n, column) for n in sorted(same, key=lambda n: n != row))
+            spans = next(filter(None, found_in), []) or self._said_before(row, column)
             free = [span for span in spans if span not in taken]
             # A sentence that names the row itself is the surest place.
             named = [span for span in free if row in self.sentence_at(span.start).named]
@@ -376,10 +379,10 @@ def pattern(name: str) -> re.Pattern[str]:
 
 @cache
 def _wordings() -> dict[str, set[str]]:
-    """By each name of a country all others and the words for what is from there; quarters."""
+    """By each name of a country all others and words for what is from there; others as they are."""
     groups = [{name, *others.split(", ")} for name, others in lexicon()["countries"].items()]
     found = {fold(word): words for words in groups for word in words}
-    return {**found, **lexicon()["quarters"]}
+    return {**found, **lexicon()["others"]}
 
 
 def wordings(cell: str) -> list[str]:
