@@ -81,7 +81,7 @@ def test_whole_rows_are_made_through_the_server(
 
         async def rows() -> list[Row]:
             models = Models(asked, asked)
-            numbers = range(4)
+            numbers = range(8)
             made = await asyncio.gather(
                 *(make_row(n, topics.topic(n), settings, models) for n in numbers)
             )
