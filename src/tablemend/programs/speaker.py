@@ -233,6 +233,11 @@ class Speaker:
         axes = (axis for axis in (self.who, self.when) if axis is not None)
         return Rows(tuple(Condition(axis, "=", self.cell(row, axis).key) for axis in axes))
 
+    @property
+    def names_measures(self) -> bool:
+        """Whether the columns of a turned table are quantities: "revenue was $5 million"."""
+        return noun_of(self.table.columns[0].header) in _METRICS | {"test"}
+
     def is_plural_name(self, name: str) -> bool:
         """Whether an entity is several things: "Platelets", but no club or person."""
         return (self.noun in _THINGS or self.table.is_turned) and is_plural(name)

@@ -69,7 +69,7 @@ def fill_marks(
         random: what draws one of several wordings.
     """
     if "{x}" in template and measure is not None:
-        name = "quantity_by_name"
+        name = "quantity_by_name" if speaker.names_measures else "quantity_by_entity"
         if not measure.is_name:
             name = "quantity_counted" if measure.counted else "quantity"
             name += "" if "e" in words else "_of_period"
@@ -85,7 +85,9 @@ def fill_marks(
         template = re.sub(r"\bthe \{m\}", "{m}", template, flags=re.I)
     things = "e" in words and speaker.is_plural_name(words["e"])
     plural = (
-        measure is not None and is_plural_label(measure.label) and "number of {m}" not in template
+        measure is not None
+        and is_plural_label(measure.label)
+        and not re.search(r"(?:number of|figure for) \{m\}", template)
     )
     article = with_article(words["m"]).split()[0] if "m" in words else ""
     for mark, text in (

@@ -31,8 +31,8 @@ from tablemend.records import CLAIM_ERRORS, ClaimError
 from tablemend.values.periods import read_period
 from tablemend.values.sentences import Span
 
-VERSION = "injection-4"
-_RARE: Mapping[ClaimError, float] = {"NUM": 0.6, "REL": 1.2, "CMP": 1, "TMP": 5, "ATT": 0.7}
+VERSION = "injection-5"
+_RARE: Mapping[ClaimError, float] = {"NUM": 0.6, "REL": 1.6, "CMP": 0.9, "TMP": 4, "ATT": 0.7}
 """How much more often a type is drawn where a claim admits it: not every claim does."""
 
 
@@ -132,13 +132,13 @@ class _OneError:
 
     def _reads_well(self, fact: Fact, part: Part, text: str) -> bool:
         """Whether the sentence stays grammatical with other words."""
-        whole = self._summary.text
+        whole, span = self._summary.text, Span(part.start, part.end)
         behind = whole[part.end : part.end + 2]
         return (
             text != part.text
             and part.start >= fact.sentence.start  # a pronoun's name stands elsewhere
             and not (text + part.text).endswith(".")
-            and _is_in_time(fact, part, text)
+            and all(_is_in_time(self._summary.facts[n], span, text) for n in self._users[span])
             and not (behind == "'s" and text.endswith(("s", ")")))
             and (part.role in ("cue", "quantifier") or text not in whole[slice(*fact.sentence)])
         )
@@ -197,11 +197,9 @@ def _in_order(summary: Summary) -> Summary:
     return replace(summary, errors=tuple(sorted(summary.errors, key=lambda error: error.start)))
 
 
-def _is_in_time(fact: Fact, part: Part, text: str) -> bool:
+def _is_in_time(fact: Fact, span: Span, text: str) -> bool:
     """Whether the earlier of two periods still comes first: "between 2020 and 2019" is none."""
-    other = fact.part({"period": "until", "until": "period"}.get(part.role, ""))
-    own = read_period(text)
-    before = read_period(other.text) if other else None
-    if own is None or before is None:
-        return True
-    return own.order < before.order if part.role == "period" else own.order > before.order
+    said = {part.role: part.text for part in fact.parts}
+    said |= {part.role: text for part in fact.parts if (part.start, part.end) == span}
+    first, last = (read_period(said.get(role, "")) for role in ("period", "until"))
+    return first is None or last is None or first.order < last.order
