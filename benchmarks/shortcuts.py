@@ -38,6 +38,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tablemend.config import Section, load
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tabfaith.examples import TabFaithExample
+from tablemend.datasets.tablehallu.looks import rows_of as looks_of_rows
+from tablemend.datasets.tablehallu.looks import template
 from tablemend.errors import TablemendError
 from tablemend.records import Example, Fact
 from tablemend.runs import write_text
@@ -78,17 +80,12 @@ class Item(NamedTuple):
 
 def rows_of(example: Example) -> Iterator[Item]:
     """The rows of an example."""
-    rows: dict[tuple[bool, int], list[Fact]] = defaultdict(list)
-    for fact in example.facts:
-        rows[fact.violates is not None, fact.row].append(fact)
-    for (made, _), facts in rows.items():
-        name = facts[0].entity
-        values = [f"{fact.column}: {fact.value}" for fact in facts if fact.value != name]
-        sentences = {fact.adversarial[2:] for fact in facts}
-        words = " | ".join(_template(example, facts, *span) for span in sorted(sentences))
-        first = min(start for start, _ in sentences) / len(example.adversarial_context)
-        sizes = (first, float(len(sentences)), float(len(values)), float(sum(map(len, values))))
-        yield Item(example.source_hash, made, (name, " | ".join(values), words), sizes)
+    for made, facts, looks in looks_of_rows(example):
+        spans = {fact.adversarial[2:] for fact in facts}
+        first = min(start for start, _ in spans) / len(example.adversarial_context)
+        values = [fact.value for fact in facts if fact.value != facts[0].entity]
+        sizes = (first, float(len(spans)), float(len(values)), float(len("".join(values))))
+        yield Item(example.source_hash, made, looks, sizes)
 
 
 def sentences_of(example: Example) -> Iterator[Item]:
@@ -97,20 +94,11 @@ def sentences_of(example: Example) -> Iterator[Item]:
     for fact in example.facts:
         sentences[fact.adversarial[2:]].append(fact)
     for (start, end), facts in sentences.items():
-        words = _template(example, facts, start, end)
+        words = template(example, facts, start, end)
         place = start / len(example.adversarial_context)
         numbers = (place, float(end - start), float(len(facts)))
         made = facts[0].violates is not None
         yield Item(example.source_hash, made, (words,), numbers)
-
-
-def _template(example: Example, facts: list[Fact], start: int, end: int) -> str:
-    text, position = "", start
-    for fact in sorted(facts, key=lambda fact: fact.adversarial.start):
-        if start <= fact.adversarial.start < end:
-            text += example.adversarial_context[position : fact.adversarial.start] + "VALUE"
-            position = fact.adversarial.end
-    return (text + example.adversarial_context[position:end]).replace(facts[0].entity, "NAME")
 
 
 def claims_of(example: TabFaithExample) -> Iterator[Item]:

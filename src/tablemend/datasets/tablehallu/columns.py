@@ -36,6 +36,7 @@ _SPACED_SIGN = re.compile(r"(?<=^[-+\u2212\u2013]) (?=[\d.,]+$)")
 _CODE = re.compile(r"0\d")
 _SIGNS = "()+-\u2212\u2013 "
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
+_DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
 _TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day)\b", re.I)
 _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
@@ -111,8 +112,8 @@ def read_number(text: str) -> tuple[float, str, str] | None:
 
     The value is that of the digits: 5 of "$5 million".
     """
-    number, match = read_value(text).number, DIGITS.search(text)
-    if number is None or match is None or _CODE.match(match[0]):
+    match = DIGITS.search(text)  # first: it is quick, and most cells are words
+    if match is None or _CODE.match(match[0]) or (number := read_value(text).number) is None:
         return None
     prefix, suffix = text[: match.start()].strip(_SIGNS), text[match.end() :].strip(_SIGNS)
     value = float(match[0].replace(",", ""))
@@ -124,7 +125,7 @@ def read_number(text: str) -> tuple[float, str, str] | None:
 @lru_cache(maxsize=1 << 16)
 def read_date(text: str) -> float | None:
     """Ordinal of a date whose day, month and year are unambiguous (no ``07/09/2003``)."""
-    readings = read_value(text).dates
+    readings = read_value(text).dates if DIGITS.search(text) else ()
     try:
         return float(date.fromisoformat(*readings).toordinal())
     except (TypeError, ValueError):  # none, several, or no whole day
@@ -231,10 +232,7 @@ def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[floa
     dates = tuple(None if cell is None else read_date(cell) for cell in cells)
     if sum(value is not None for value in dates) >= enough:
         return Column(name, "date", serial=_is_even(dates)), dates
-    if (
-        sum(any(map(str.isalpha, cell)) and bool(read_value(cell).dates) for cell in filled)
-        >= enough
-    ):
+    if sum(bool(_DAY_NAMED.search(cell) and read_value(cell).dates) for cell in filled) >= enough:
         return Column(name, "date", serial=True), nothing  # of no year: "25 October"
     return Column(name, _text_kind(filled)), nothing
 
@@ -314,11 +312,13 @@ def _are_names(cells: Sequence[str]) -> bool:
 def _is_heading(headers: Sequence[str], row: tuple[Cell, ...]) -> bool:
     """Whether a row repeats the header or heads a section: one text alone, or in every cell."""
     filled = [(name, cell) for name, cell in zip(headers, row, strict=True) if cell is not None]
+    count = len(filled)
     if len({cell for _, cell in filled}) < 2:
         return True
+    filled = [(name, cell) for name, cell in filled if cell.casefold() in name.casefold()]
     same = sum(cell.casefold() == name.casefold() for name, cell in filled)
     within = sum(words_of(cell) in words_of(name) for name, cell in filled)
-    return same > 1 or 2 * within >= max(4, len(filled))
+    return same > 1 or 2 * within >= max(4, count)
 
 
 def _find_telling(

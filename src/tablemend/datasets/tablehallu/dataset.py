@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import Opened, Record, make_by_number, refuse_empty_splits
-from tablemend.datasets.card import command_of, counted_parts, write_card
+from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.datasets.tablehallu.donors import Usable
+from tablemend.datasets.tablehallu.looks import say_looks
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
     find_tables,
@@ -110,6 +113,7 @@ def sizes_of(example: Example) -> dict[str, int]:
         "columns": len(example.gold_table.columns),
         "facts": len(example.facts),
         f"difficulty {example.difficulty}": 1,
+        **Counter(f"distractors {type}" for type in types_of(example).values()),
         **distributions_of(example),
     }
 
@@ -144,10 +148,20 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "Qwen's tokenizer counts, rather too many than too few.",
         ARITHMETIC * settings.arithmetic,
         _made_up(settings, counts["counts"]),
+        *say_distractors(Path(settings.out), counts["counts"]),
         CARD_PART,
         *counted_parts(counts, MEANS),
     ]
     return examples_card(parts, counts)
+
+
+def say_distractors(out: Path, counts: Mapping[str, int]) -> Iterator[str]:
+    """The shares of the types of distractors, and what their looks give away."""
+    types = {type: counts.get(f"distractors {type}", 0) for type in TYPES}
+    whole = max(1, sum(types.values()))
+    shares = {type: f"{100 * count / whole:.0f} %" for type, count in types.items()}
+    yield table_of("type of distractor (TableHallu, A.2.2) | rows", shares)
+    yield say_looks(out)
 
 
 def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
@@ -160,5 +174,5 @@ def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
         "Distractors are rows of the source table, near misses first; where they run out, "
         "made-up rows follow (names of entities in other tables, numbers between their neighbours "
         f"in the column), which are no facts about the world: {share:.0f} % of the distractor "
-        "rows. `benchmarks/shortcuts.py` measures whether their looks give them away."
+        "rows."
     )

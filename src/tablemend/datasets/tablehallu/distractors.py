@@ -35,7 +35,7 @@ from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.scope import Bound, Row
 from tablemend.tables.table import Cell
 
-BATCH = 64
+BATCH = 32
 MAX_INVENTED = 1024
 BEYOND = 0.2
 """How far made-up numbers go beyond the observed range, as a share of it."""

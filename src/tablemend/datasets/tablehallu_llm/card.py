@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
-from tablemend.datasets.tablehallu.dataset import MEANS, examples_card
+from tablemend.datasets.tablehallu.dataset import MEANS, examples_card, say_distractors
 from tablemend.datasets.tablehallu.statistics_plot import CARD_PART
 from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
@@ -41,6 +42,7 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
         "in both contexts. `calls` of an example names every answer of a model on its way: stage, "
         "attempt, prompt and version, model, tokens, finish reason and verdict."
     )
+    yield from say_distractors(Path(settings.out), sizes)
     yield CARD_PART
     yield "## Rows"
     yield table_of("rows | number", {name.replace("_", " "): n for name, n in examples.items()})
