@@ -115,7 +115,7 @@ def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
         and len(name) > 2
         and (name.split()[-1] not in _NO_ENDS or _is_a_tally(name))
     )
-    return Label(name, before, after, bool(is_plain))
+    return Label(name, before, after, True) if is_plain else Label(header, "", "", False)
 
 
 def _spoken(header: str) -> str:

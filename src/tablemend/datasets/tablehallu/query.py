@@ -97,7 +97,7 @@ def write_query(
         text = rng.choice(WORDS["about"]).format(text=text, title=subject.title)
     columns = [names[index] for index in kernel.columns]
     slots = {
-        "rows": _phrase_scope(kernel.scope.bounds, typed, subject.rows, speaker, rng),
+        "rows": _phrase_scope(kernel, typed, subject.rows, speaker, rng),
         "text": text,
         "columns": list_columns(columns),
         "sort": f'"{names[kernel.sort]}"',
@@ -148,14 +148,16 @@ def _names_a_cell(typed: TypedTable, kernel: Kernel, subject: str) -> bool:
 
 
 def _phrase_scope(
-    bounds: Sequence[Bound], typed: TypedTable, rows: str, speaker: Speaker, rng: Random
+    kernel: Kernel, typed: TypedTable, rows: str, speaker: Speaker, rng: Random
 ) -> str:
     """The rows that are asked for, in words."""
     said = f"the {rows}"
-    for number, bound in enumerate(bounds):
+    for number, bound in enumerate(kernel.scope.bounds):
         label, condition = speaker.labels[bound.column], bound.condition
         header = typed.table.columns[bound.column]
         is_header = label.is_plain and label.name.lower().startswith(header.lower().split(" (")[0])
+        # A number that no column of the answer holds could be taken for that of another.
+        is_header &= bound.kind != "number" or bound.column in kernel.columns
         if not is_header or rng.random() < QUOTED:  # "whose "#" is 5 or more"
             label = label._replace(is_plain=False)
         name = label.name if label.is_plain else f'"{header}"'

@@ -14,7 +14,7 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import TypedTable
+from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
@@ -112,23 +112,24 @@ def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
     deeds = [DEEDS[folded]] if kind in _WORDS_KINDS and folded in DEEDS else []
     if kind in ("year", "date") and folded in EVENTS:
         deeds = [f"{EVENTS[folded]} {'in' if kind == 'year' else 'on'} {{v}}"]
-    elif not deeds and kind != "number" and PASSIVE.fullmatch(folded):
+    elif not deeds and kind in _WORDS_KINDS and PASSIVE.fullmatch(folded):
         deeds = [f"{folded} {{v}}"]
     if its == "their":
         deeds = [deed for deed in deeds if deed.split()[0] in WORDS["personal"]]
     if its == "their" and folded in WORDS["homes"]:
         homes = [" of {v}", " ({v})"]
-    if kind != "number" and label.is_plain:
+    is_number = kind in ("number", "measure")
+    if not is_number and label.is_plain:
         nouns = [f"{before}{{v}}{after} as {its} {name}"] * 2
         nouns += [] if echoes or deeds else [f"the {name} {{v}}"]
     elif YEAR.fullmatch(name):
         nouns, whole = [f"{before}{{v}}{after} in {name}"], f"entry for {name}"
     elif not label.is_plain:
-        nouns = [f"{before}{{v}}{after} {'for' if kind == 'number' else 'under'} {name}"]
-        whole = f"{'figure for' if kind == 'number' else 'entry under'} {name}"
-    elif folded.split()[-1] in ORDINALS and not has_unit:
+        nouns = [f"{before}{{v}}{after} {'for' if is_number else 'under'} {name}"]
+        whole = f"{'figure for' if is_number else 'entry under'} {name}"
+    elif folded.split()[-1] in ORDINALS and kind == "number" and not has_unit:
         nouns = [f"{name} {{v}}"]
-    elif label.is_counted:
+    elif label.is_counted and kind == "number":
         nouns, one = [f"{{v}}{after} {name}"], [f"{{v}}{after} {_singular(name)}"]
         whole, are = f"number of {name}", False
     else:
@@ -226,7 +227,7 @@ class Speaker:
         self._and_its = f" and {its} "
         self._is_number = [column.kind == "number" for column in columns]
         self._wordings = [
-            _wording(label, column.kind, its, _echoes(label.name, cells))
+            _wording(label, _kind(column), its, _echoes(label.name, cells))
             for label, column, cells in zip(
                 self.labels, columns, zip(*typed.table.rows, strict=True), strict=True
             )
@@ -413,6 +414,11 @@ def _are_persons(names: Sequence[str], share: float) -> bool:
     given = sum(name.partition(" ")[0] in _GIVEN for name in names)
     (_, alike), *_ = Counter(name.rpartition(" ")[2] for name in names).most_common(1)
     return given >= share * len(names) and (alike < 3 or 4 * alike <= len(names))
+
+
+def _kind(column: Column) -> str:
+    """The kind of a column; "measure" of numbers with a unit, which count nothing."""
+    return "measure" if column.kind == "number" and any(column.unit) else column.kind
 
 
 def _echoes(label: str, cells: Sequence[Cell]) -> bool:

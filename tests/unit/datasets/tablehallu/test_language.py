@@ -36,7 +36,7 @@ def stream() -> list[Example]:
         ("Population (2006)", ("population", "", " in 2006")),
         ("#", ("number", "", "")),
         ("Gold", ("gold medals", "", "")),
-        ("Seat (map)", ("seat (map)", "", "")),
+        ("Seat (map)", ("Seat (map)", "", "")),
     ],
 )
 def test_headers_are_spoken_without_their_units(header: str, said: tuple[str, str, str]) -> None:
