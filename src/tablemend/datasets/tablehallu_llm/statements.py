@@ -142,28 +142,30 @@ class Statements:
         return self.text[sentence.start : sentence.end]
 
     def _names_in(self, start: int, end: int) -> Names:
-        return [name for name in self._names if start <= name[0] < end]
+        names = [name for name in self._names if start <= name[0] < end]
+        return names or [name for name in self._other_names if start <= name[0] < end]
 
     @cached_property
     def _names(self) -> Names:
-        """Where rows are named, and which.
+        """Where rows are named, and which."""
+        named = (
+            (span, rows) for key, rows in self._rows_of.items() for span in self.name_spans(key)
+        )
+        return sorted((span.start, tuple(rows)) for span, rows in named)
 
-        Where several rows share a name, a base context may name one by a text or year of its own.
-        """
+    @cached_property
+    def _other_names(self) -> Names:
+        """Where several rows share a name, a base context may name one by a text or year it has."""
+        if not self.closed or all(len(rows) < 2 for rows in self._rows_of.values()):
+            return []
+        counts = Counter(cell for row in self.table.rows for cell in row)
         found = [
-            (start, tuple(rows))
-            for entity, rows in self._rows_of.items()
-            for start, _ in self.name_spans(entity)
+            (span.start, (number,))
+            for number, row in enumerate(self.table.rows)
+            for column, cell in enumerate(row)
+            if cell and counts[cell] == 1 and (is_text(cell) or YEAR.fullmatch(cell))
+            for span in self.spans(cell, column)
         ]
-        if self.closed and any(len(rows) > 1 for rows in self._rows_of.values()):
-            counts = Counter(cell for row in self.table.rows for cell in row)
-            found += [
-                (span.start, (number,))
-                for number, row in enumerate(self.table.rows)
-                for column, cell in enumerate(row)
-                if cell and counts[cell] == 1 and (is_text(cell) or YEAR.fullmatch(cell))
-                for span in self.spans(cell, column)
-            ]
         return sorted(found)
 
     def _narrow(self, rows: frozenset[int], start: int, end: int) -> frozenset[int]:

@@ -33,7 +33,7 @@ def examples() -> list[Example]:
     """Program examples whose conditions read columns of the gold table, as a model's must."""
     return [
         example
-        for example in make_examples(Synthesis(source="pool", n=16, seed=23))
+        for example in make_examples(Synthesis(source="pool", n=12, seed=23))
         if all(
             condition.column in example.gold_table.columns
             and (condition.low or condition.high or condition.values)
@@ -82,8 +82,8 @@ def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example
         for defect in defects(kernel, Random(number)):
             made[defect.name] += 1
             found[defect.name] += defect.found
-    assert len(examples) >= 7 and rejected <= 2
-    assert len(made) >= 23
+    assert len(examples) >= 6 and rejected <= 2
+    assert len(made) >= 22
     assert sum(found.values()) >= 0.985 * sum(made.values())
     assert max(made[name] - found[name] for name in made) <= 1
 
