@@ -81,9 +81,13 @@ class Donors:
         return split_of(table.source_hash, self._settings.shares), table.is_small
 
     def _kinds(self, table: Usable) -> tuple[Hashable, ...]:
-        """What tables that may give each other names share, from much to little."""
-        side = self._side(table)
-        return (side, table.headers[0]), (side, table.shape), side
+        """What tables that may give each other names share, from much to little.
+
+        Persons are not mixed with others: their names can be made up when they run out.
+        """
+        side, is_of_persons = self._side(table), table.shape == "persons"
+        same = (side, table.headers[0]), (side, table.shape)
+        return same if is_of_persons else (*same, side)
 
     def _likeness(self, one: Usable, other: Usable) -> float:
         """How much speaks for entities of one kind: looks, then headers, rare ones most."""

@@ -204,9 +204,8 @@ class Engine:
         if most is not None and invent and _count_rows(gold) * LENGTHS[difficulty] > most:
             raise Rejected(TOO_LONG)
         room = (LEAD + sum(map(_length, gold))) * (LENGTHS[difficulty] - 1)
-        others = beside.state(typed, kernel, len(themes) > 1, rng) if beside else iter(())
         distractors, self.rows = _state_distractors(
-            table, speaker, kernel, themes, room, settings, others, rng
+            table, speaker, kernel, themes, room, settings, beside, rng
         )
         if not distractors:
             raise Rejected("no row out of scope")
@@ -294,11 +293,15 @@ def _state_distractors(
     themes: list[list[int]],
     room: int,
     settings: Synthesis,
-    others: Iterator[StatedRow],
+    beside: RelatedTable | None,
     rng: Random,
 ) -> tuple[list[StatedRow], Counter[str]]:
-    """The rows around the gold rows, every second one of the others, and how many are made up."""
+    """The rows around the gold rows, and how many of them are made up.
+
+    Every second one is of the table beside, if there is one and as long as it has rows.
+    """
     typed, rows = table.typed, table.rows
+    others = beside.state(typed, kernel, len(themes) > 1, rng) if beside else iter(())
     stated = kernel.stated()
     gold = [typed.table.rows[row] for row in kernel.rows]
     texts = [(c, {cells[c] for cells in gold}) for c in stated if c in rows.texts]
@@ -319,6 +322,8 @@ def _state_distractors(
             counts["distractor rows"] += 1
         cells = rows.cells[number]
         is_made_up = number >= rows.real
+        if is_made_up and beside is not None and cells[typed.key] in beside.names:
+            continue
         if is_made_up:
             for column, used in texts:
                 if cells[column] in used:

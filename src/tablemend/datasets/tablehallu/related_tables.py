@@ -16,12 +16,16 @@ from tablemend.datasets.tablehallu.sources import SourceTable
 class RelatedTable:
     """A table whose rows stand beside those asked for.
 
+    Attributes:
+        names: of its entities.
+
     Raises:
         Unusable: nothing says what its rows are.
     """
 
     def __init__(self, read: SourceTable) -> None:
         self.typed = type_table(read.table, key=read.key)
+        self.names = {row[self.typed.key] for row in self.typed.table.rows}
         self._kind = self.typed.columns[self.typed.key].name
         speaker = Speaker(self.typed, ())
         if speaker.noun != self._kind.lower():
