@@ -37,7 +37,9 @@ _SORTING = re.compile(
     rf"\b{any_of('sort')}\b[^.;\n]{{0,80}}?\b{any_of('sort_by')}\b|\b{any_of('in_order_of')}\b",
     re.I,
 )
-_AFTER_SORTING = re.compile(rf"\b{any_of('after_sorting')}\b|[.;!?](?=\s|$)|\n|$", re.I)
+_AFTER_SORTING = re.compile(
+    rf"\b{any_of('after_sorting')}\b|,\s+{any_of('sorted_of')}\b|[.;!?](?=\s|$)|\n|$", re.I
+)
 _LISTING = rf"\b{any_of('before_columns')}\s+(?:(?:all|the|of|their|its|each|one's)\s+)*"
 _NEXT = r"(?:\s*,\s*|\s+)(?:and\s+)?(?:(?:the|their|its)\s+)?"
 _LISTED = rf"(?=\s*(?:[.,;:?!\0]|$|{any_of('stop', 'sort')}\b))"

@@ -42,10 +42,18 @@ _AS = re.compile(
     r"\b(?P<no>not\s+)?(?:with|having|has|have)\s+([^\"\u201c\u201d\0]{1,200}?)\s+as\s+(?:the\s+)?$",
     re.I,
 )
+# attributes that are no columns: "with Energy as the sector", "whose sector is Energy"
+_ATTRIBUTE = re.compile(
+    r"(?:(?<!,)\sas the ([a-z]+(?: [a-z]+){0,2}?)(?=[.,;]|\s(?:and|with|whose|in|from)\b|$)"
+    r"|\bwhose ([a-z]+(?: [a-z]+){0,2}?)(?=\s(?:is|are|was|were)\b(?!\s*[\0\"\u201c])))"
+)
+_BRACKETS = re.compile(r"\s*\(.*\)$")
+_ON = re.compile(r"\s+on\b")
 _FIRST = re.compile(r" +([\d\"\u201c]|[^\W\d_a-z])")
 _COMPARES = re.compile(rf"{any_of('comparing')}\b|[<>\u2264\u2265]", re.I)
 _ENDS = re.compile(
-    rf",?\s+{any_of('after_values')}\b|,?\s+(?:and|or)\s+(?:the\s+)?(?:[\"\u201c]|{any_of('next_clause')})"
+    r"\s+[a-z]+ed\s+(?:from|in|on|between|before|after|since|by|at)\b"
+    rf"|,?\s+{any_of('after_values')}\b|,?\s+(?:and|or)\s+(?:the\s+)?(?:[\"\u201c]|{any_of('next_clause')})"
     r"|[;!?\0]|\.(?=\s|$)|\n|\s[(\[]|,\s+(?:and\s+)?(?:sort|order|list|include|keep|show|put)|$",
     re.I,
 )
@@ -64,13 +72,16 @@ _BEFORE = [
         ("high", False): "under",
     }.items()
 ]
+# "18,000 members or more", "2000 mAh or more"
+_UNIT_OR_NOUN = r"\s*(?:[^\W\d_][\w/\u00b0-]*\s+){0,2}?"
 _BEHIND = [
-    ("low", re.compile(rf"\s*(?:{any_of('or_more')}\b|\+)")),
-    ("high", re.compile(rf"\s*{any_of('or_less')}\b")),
+    ("low", re.compile(rf"{_UNIT_OR_NOUN}(?:{any_of('or_more')}\b|\+)")),
+    ("high", re.compile(rf"{_UNIT_OR_NOUN}{any_of('or_less')}\b")),
 ]
 _BOUNDS = re.compile(rf"\d.*?{any_of('or_more', 'or_less')}\b")
 _TO = re.compile(rf"\s*(?:[a-z]{{1,6}}\s+)??(?:{any_of('to')}|[-\u2013])\s*")
-_FROM = re.compile(rf"\b{any_of('from')}\s*$")
+_FROM = re.compile(rf"\b(?:{any_of('from')}|with)\s*$")
+_VERB = re.compile(r"\b[a-z]+ed\b")
 _AT = re.compile(
     r"(?<!half )(?<!quarter )(?<!start )(?<!end )\b"
     rf"{any_of('in_year')}\s+(?:the (?:year|season) |year )?$"
@@ -115,13 +126,20 @@ class Attributes(NamedTuple):
 
 def find_mentions(masked: str, columns: Sequence[str]) -> list[QueryMention]:
     """Everything in quotation marks, and every name of a column without them, in order."""
-    known = {header_key(name): name for name in columns}
+    known = {header_key(_BRACKETS.sub("", name)): name for name in columns}
+    known |= {header_key(name): name for name in columns}
     found: list[QueryMention] = []
     for match in QUOTED.finditer(masked):
         said = match[1] or match[2]
         if GONE not in said:
             name = known.get(header_key(said))
             found.append(QueryMention(*match.span(), name or said, name is not None, True))
+    for match in _ATTRIBUTE.finditer(masked):
+        place = 1 if match[1] else 2
+        if place == 2 or _AS.search(masked, 0, match.start(1)):
+            name = known.get(header_key(match[place]))
+            label = name or match[place]
+            found.append(QueryMention(*match.span(place), label, name is not None, False))
     for name in sorted(columns, key=len, reverse=True):
         spelled = r"[\s_]+".join(map(re.escape, name.lower().replace("_", " ").split()))
         for match in re.finditer(rf"(?<![\w-]){spelled}(?![\w-])", masked.lower()):
@@ -205,7 +223,7 @@ def _read_items(masked: str, start: int, following: int) -> tuple[tuple[str, ...
         if len(said) > _LONGEST or _COMPARES.match(said) or _BOUNDS.search(said):
             return (), start
         items = [said] if read_value(said).dates else _ITEMS.split(said)
-    if any(pattern.match(masked[end : end + 24].lower()) for _, pattern in _BEHIND):
+    if any(pattern.match(masked[end : end + 48].lower()) for _, pattern in _BEHIND):
         return (), start
     return tuple(one.strip() for one in items if one.strip()), end
 
@@ -273,10 +291,12 @@ def read_bounds(
 
 def _end_of_range(plain: str, span: Span, before: str) -> tuple[str, bool, Span] | None:
     """Which end an amount is ("at" a year for both), whether it is in scope, and its place."""
-    tail = plain[span.end : span.end + 24]
+    tail = plain[span.end : span.end + 48]
     for side, pattern in _BEHIND:
         if match := pattern.match(tail):
             return side, True, Span(span.start, span.end + match.end())
+    if (opening := _FROM.search(before)) and (match := _ON.match(tail)):
+        return "low", True, Span(span.start - len(before) + opening.start(), span.end + match.end())
     is_year = year_of(read_value(plain[slice(*span)])) is not None
     for (side, included), pattern in _BEFORE:
         if match := pattern.search(before):
@@ -307,7 +327,8 @@ def _attribute(
         gap = masked[ahead.end : place.start]
         timeless = kind == "time" and attributes.times and ahead.label in attributes.numbers
         near = len(gap) <= 24 and GONE not in gap and not SENTENCE_END.search(gap)
-        if near and not timeless and not any(map(str.isdigit, gap)):
+        verb = _VERB.search(gap)  # "18,000 members or more founded from 1913 on"
+        if near and not timeless and not verb and not any(map(str.isdigit, gap)):
             return ahead.label
     behind = next((one for one in mentions if one.start >= place.end), None)
     if behind is not None and _HOLDS.fullmatch(masked, place.end, behind.start):
@@ -322,7 +343,8 @@ def _attribute(
     head = re.split(r"[.;:,](?=\s)|\0", plain[max(0, place.start - _REACH) : place.start])[-1]
     before = [singular(word) for word in _WORD.findall(head) if word not in _IDLE][-4:][::-1]
     tail = _WORD.findall(_CLAUSE.split(plain[place.end : place.end + 40])[0])
-    after = [singular(word) for word in tail if word not in _IDLE][:2]
+    inside = _WORD.findall(plain[slice(*place)])  # "25,000 students or more"
+    after = [singular(word) for word in (*inside, *tail) if word not in _IDLE][:2]
     for word in before if is_time else [*after, *before[:2]]:
         for column in attributes.names:
             if is_time and column not in attributes.times:

@@ -133,8 +133,8 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(
         after += other.hallucinated
         assert other.share("row_recall") >= one.share("row_recall")
         assert len(other.findings) <= len(one.findings)
-    # Not all: of "discovered in 1952" the column "Discoverer" is held to speak.
-    assert before >= 8 and after <= 0.2 * before
+    print("XX",before,after)
+    assert before >= 8 and after <= 0.1 * before
 
 
 def test_gold_tables_are_left_alone(examples: list[Example]) -> None:

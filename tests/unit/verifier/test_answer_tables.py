@@ -154,8 +154,8 @@ def test_gold_tables_are_clean() -> None:
         found = verdicts(example.gold_table, example.adversarial_context, example.query)
         claims += len(found)
         wrong += sum(one.wrong for one in found.values())
-    # "Launches whose price is 150 to 900 USD" is read as of a launch year, and one table is lost.
-    assert wrong <= 0.02 * claims
+    print("XX",wrong,claims)
+    assert not wrong
     for case in llm_kernels.CASES:
         found = verdicts(case.draft.table, case.draft.context, case.query)
         assert not [one for one in found.values() if one.wrong], case.query
@@ -182,7 +182,7 @@ def test_injected_errors_are_found(name: str) -> None:
         found = verdicts(edited, example.adversarial_context, example.query)
         wrong = [place for place, one in found.items() if one.wrong]
         missed += not any((column is None) == is_row for _, column in wrong)
-    assert tried > 40 and missed <= 0.03 * tried
+    assert tried > 40 and missed <= 0.02 * tried, missed/tried
 
 
 ODD = [
