@@ -342,9 +342,11 @@ def _attribute(
             return found[0]
     head = re.split(r"[.;:,](?=\s)|\0", plain[max(0, place.start - _REACH) : place.start])[-1]
     before = [singular(word) for word in _WORD.findall(head) if word not in _IDLE][-4:][::-1]
-    tail = _WORD.findall(_CLAUSE.split(plain[place.end : place.end + 40])[0])
+    tail = _WORD.findall(_VERB.split(_CLAUSE.split(plain[place.end : place.end + 40])[0])[0])
     inside = _WORD.findall(plain[slice(*place)])  # "25,000 students or more"
     after = [singular(word) for word in (*inside, *tail) if word not in _IDLE][:2]
+    if plain.startswith("of ", place.start):  # "a price of 150 to 900 USD"
+        after = [*before[:1], *after]
     for word in before if is_time else [*after, *before[:2]]:
         for column in attributes.names:
             if is_time and column not in attributes.times:

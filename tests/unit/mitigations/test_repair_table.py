@@ -133,7 +133,6 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(
         after += other.hallucinated
         assert other.share("row_recall") >= one.share("row_recall")
         assert len(other.findings) <= len(one.findings)
-    print("XX",before,after)
     assert before >= 8 and after <= 0.1 * before
 
 
