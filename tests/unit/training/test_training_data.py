@@ -190,7 +190,7 @@ def test_an_example_without_a_rationale_is_dropped_and_counted(
     tokenizer: Any, recipe: Callable[..., Experiment]
 ) -> None:
     config = of_thinking(recipe, "rationale")
-    longer = replace(EXAMPLES[0], adversarial_context=EXAMPLES[0].adversarial_context + "\nAh.")
+    longer = replace(EXAMPLES[0], adversarial_context=EXAMPLES[0].adversarial_context + "\nAh, 7.")
     reason = "no rationale: unrecorded text in the adversarial context"
     built = build_rows(tokenizer, [longer, *EXAMPLES[1:]], config)
     assert built.dropped == {reason: 1} and len(built.rows) == len(EXAMPLES) - 1

@@ -16,7 +16,6 @@ from random import Random
 from zlib import crc32
 
 import numpy as np
-from scipy.stats import rankdata
 
 from tablemend.datasets.splits import SPLITS
 from tablemend.records import Example, Fact
@@ -111,5 +110,7 @@ def _learn(rows: list[tuple[bool, Looks]], view: int | None) -> np.ndarray:
 
 
 def _auc(made: np.ndarray, scores: np.ndarray) -> float:
+    from scipy.stats import rankdata  # slow to load
+
     ranks, positive = rankdata(scores), int(made.sum())
     return float((ranks[made].sum() - positive * (positive + 1) / 2) / positive / (~made).sum())
