@@ -236,6 +236,8 @@ def read(folder: Path, splits: Iterable[str], most: int) -> tuple[list[Item], ..
         single += balanced(sentences_of(example), rng)
     if not whole:
         names = ", ".join(f"{split}.jsonl" for split in splits)
+        if not files:
+            raise TablemendError(f"data={folder}: no {names} there; data_gen writes such a folder")
         raise TablemendError(f"data={folder}: no example in {names} that holds both kinds")
     return whole, single, texts
 

@@ -169,7 +169,7 @@ def test_a_changed_small_world_is_no_continuation(
 def test_settings_that_the_small_world_does_not_read_are_refused() -> None:
     from tablemend.config import ConfigError
 
-    with pytest.raises(ConfigError, match="size of its own"):
+    with pytest.raises(ConfigError, match="no such setting"):
         parse(Synthesis, ["source=small-world", "difficulty=hard"])
     with pytest.raises(ConfigError) as caught:
         parse(Synthesis, ["shares.train=0.5", "shape.min_rows=9", "sede=1"])

@@ -128,5 +128,5 @@ class Synthesis(HubOptions):
                 "shape",
             ):
                 if name in self.model_fields_set:
-                    yield name, "the small world has a size of its own"
+                    yield name, "the small world has no such setting"
         yield from self.unread(self.source)
