@@ -272,7 +272,8 @@ def test_real_tables_give_verified_examples(
     records = shared_data(name)
     path = tmp_path / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    wanted = settings(f"source={path}", "n=60", "seed=7")
+    smaller = "shape.min_rows=3", "shape.min_columns=4"
+    wanted = settings(f"source={path}", "n=60", "seed=7", *smaller)
     source = open_source(wanted)
     tables, _ = find_tables(source, wanted)
     assert len(tables) >= usable
