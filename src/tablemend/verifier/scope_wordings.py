@@ -327,8 +327,8 @@ def _attribute(
         gap = masked[ahead.end : place.start]
         timeless = kind == "time" and attributes.times and ahead.label in attributes.numbers
         near = len(gap) <= 24 and GONE not in gap and not SENTENCE_END.search(gap)
-        deed = _VERB.search(gap)  # "18,000 members or more founded from 1913 on"
-        if near and not timeless and not deed and not any(map(str.isdigit, gap)):
+        other_verb = _VERB.search(gap)  # "18,000 members or more founded from 1913 on"
+        if near and not timeless and not other_verb and not any(map(str.isdigit, gap)):
             return ahead.label
     behind = next((one for one in mentions if one.start >= place.end), None)
     if behind is not None and _HOLDS.fullmatch(masked, place.end, behind.start):

@@ -82,8 +82,8 @@ class TypedTable:
         orders: for each column the sortable value of every cell; ``None`` where it has none.
         source_hash: content hash of the table *before* cleaning.
         formulas: columns that can be worked out from others.
-        telling: columns that tell the rows of one entity apart, the time first; none where every
-            entity has one row.
+        distinguishing: columns in which the rows of one entity differ, the time first; none where
+            every entity has one row.
     """
 
     table: Table
@@ -92,7 +92,7 @@ class TypedTable:
     orders: tuple[tuple[float | None, ...], ...]
     source_hash: str
     formulas: tuple[Formula, ...]
-    telling: tuple[int, ...]
+    distinguishing: tuple[int, ...]
 
 
 def clean_cell(cell: Cell) -> Cell:
@@ -169,8 +169,8 @@ def type_table(
     key = _choose_key(columns, rows) if key is None else key
     keep = _kept_rows(rows, key)
     columns = _mark_usable(columns, [rows[index] for index in keep], key)
-    telling = _find_telling(columns, [rows[index] for index in keep], key)
-    keep = _told_apart(rows, keep, key, telling)
+    distinguishing = _find_distinguishing(columns, [rows[index] for index in keep], key)
+    keep = _distinguished(rows, keep, key, distinguishing)
     if len(keep) < min_rows:
         raise Unusable("too few rows that name an entity")
     if is_small(rows):
@@ -196,7 +196,7 @@ def type_table(
         tuple(orders),
         table.content_hash(),
         formulas,
-        telling if repeated else (),
+        distinguishing if repeated else (),
     )
 
 
@@ -321,7 +321,7 @@ def _is_heading(headers: Sequence[str], row: tuple[Cell, ...]) -> bool:
     return same > 1 or 2 * within >= max(4, count)
 
 
-def _find_telling(
+def _find_distinguishing(
     columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
 ) -> tuple[int, ...]:
     """Up to two columns that tell rows of one entity apart, first one of times if there is any."""
@@ -342,26 +342,29 @@ def _find_telling(
         return len({tuple(row[i] for i in (key, *some)) for row in repeated})
 
     def worth(index: int) -> tuple[bool, int]:
-        return index in times and not telling, told((*telling, index))
+        return index in times and not distinguishing, told((*distinguishing, index))
 
-    telling: tuple[int, ...] = ()
-    while usable and len(telling) < 2 and told(telling) < len(repeated):
-        telling += (max(usable, key=worth),)
-        usable.remove(telling[-1])
-    return telling
+    distinguishing: tuple[int, ...] = ()
+    while usable and len(distinguishing) < 2 and told(distinguishing) < len(repeated):
+        distinguishing += (max(usable, key=worth),)
+        usable.remove(distinguishing[-1])
+    return distinguishing
 
 
-def _told_apart(
-    rows: Sequence[tuple[Cell, ...]], keep: Sequence[int], key: int, telling: Sequence[int]
+def _distinguished(
+    rows: Sequence[tuple[Cell, ...]], keep: Sequence[int], key: int, distinguishing: Sequence[int]
 ) -> list[int]:
-    """Rows of entities with one row, and those that the telling columns name."""
+    """Rows of entities with one row, and those that the distinguishing columns name."""
     entities = Counter(rows[index][key] for index in keep)
-    named = Counter(tuple(rows[index][i] for i in (key, *telling)) for index in keep)
+    named = Counter(tuple(rows[index][i] for i in (key, *distinguishing)) for index in keep)
     return [
         index
         for index in keep
         if entities[rows[index][key]] == 1
-        or (None not in (own := tuple(rows[index][i] for i in (key, *telling))) and named[own] == 1)
+        or (
+            None not in (own := tuple(rows[index][i] for i in (key, *distinguishing)))
+            and named[own] == 1
+        )
     ]
 
 

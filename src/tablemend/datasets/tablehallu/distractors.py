@@ -100,12 +100,12 @@ class Rows:
         self._ranges = {
             index: Range.of(typed.columns[index], columns[index], typed.orders[index])
             for index in ordered
-            if index not in typed.telling  # rows of an entity stay apart
+            if index not in typed.distinguishing  # rows of an entity stay apart
         }
         self.texts = {
             index: list(dict.fromkeys((*filter(None, cells), *texts(column.name.lower()))))
             for index, (column, cells) in enumerate(zip(typed.columns, columns, strict=True))
-            if index not in (typed.key, *self._ranges, *typed.telling)
+            if index not in (typed.key, *self._ranges, *typed.distinguishing)
             and column.kind in ("name", "text", "date")
         }
         """Columns of texts beside the key, and what can stand in them."""

@@ -118,9 +118,9 @@ def _draw_columns(
     if most < shape.min_columns:
         raise Rejected("too few filled columns in scope")
     width = max(rng.randint(shape.min_columns, most), rng.randint(shape.min_columns, most))
-    if not {*typed.telling} <= {*fit}:
+    if not {*typed.distinguishing} <= {*fit}:
         raise Rejected("too few filled columns in scope")
-    wanted = {*typed.telling, sort} - {typed.key}
+    wanted = {*typed.distinguishing, sort} - {typed.key}
     for bound in scope.bounds:
         if rng.random() < 0.7 and len(wanted) < width - 2 and bound.column != typed.key:
             wanted.add(bound.column)
@@ -153,7 +153,7 @@ def _draw_blanks(
     """Cells already empty, and up to an eighth of the others; never key, sort or scope."""
     rows: Sequence[Row] = typed.table.rows
     bounds = {bound.column for bound in scope.bounds}
-    fixed = {typed.key, sort, *typed.telling, *bounds}
+    fixed = {typed.key, sort, *typed.distinguishing, *bounds}
     blanks = {
         (row, column) for row in scope.rows for column in columns if rows[row][column] is None
     }

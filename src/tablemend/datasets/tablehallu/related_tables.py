@@ -48,10 +48,13 @@ class RelatedTable:
         usable = [c for c, column in enumerate(typed.columns) if column.usable and c != key]
         rng.shuffle(usable)
         usable.sort(
-            key=lambda c: (c not in typed.telling, typed.columns[c].name.lower() not in asked)
+            key=lambda c: (
+                c not in typed.distinguishing,
+                typed.columns[c].name.lower() not in asked,
+            )
         )
-        columns = usable[: max(len(asked) - 1, len(typed.telling))]
-        half = len(columns) // 2 if apart and not typed.telling else len(columns)
+        columns = usable[: max(len(asked) - 1, len(typed.distinguishing))]
+        half = len(columns) // 2 if apart and not typed.distinguishing else len(columns)
         holes = len(kernel.blanks) / len(kernel.rows)
         guard = NameGuard(row[beside.key] or "" for row in beside.table.rows)
         own = {row[beside.key] for row in beside.table.rows}
@@ -59,6 +62,6 @@ class RelatedTable:
             if row[key] not in own and not guard.is_similar(row[key] or ""):
                 # As often as gold rows, these leave something out.
                 secret = rng.choice(columns) if rng.random() < holes else None
-                told = [c for c in columns if c != secret or c in typed.telling]
+                told = [c for c in columns if c != secret or c in typed.distinguishing]
                 passages = [told[:half], told[half:]]
                 yield self._speaker.state(row, passages, self._kind, rng)

@@ -232,7 +232,7 @@ class Speaker:
                 self.labels, columns, zip(*typed.table.rows, strict=True), strict=True
             )
         ]
-        tellers = (*typed.telling, *range(len(columns)))
+        tellers = (*typed.distinguishing, *range(len(columns)))
         found = (self._time_of(typed, index) for index in tellers)
         self._choice = [not wording.always for wording in self._wordings].__getitem__
         self._time = next(filter(None, found), None)

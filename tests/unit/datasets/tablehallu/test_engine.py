@@ -383,7 +383,7 @@ def test_rows_that_say_nothing_or_contradict_are_left_out(rows: list[Any], kept:
     body = [[name, str(i), str(i * i % 5), str(1990 + 2 * i)] for i, name in enumerate(nations)]
     typed = type_table(Table.of(["Nation", "Gold", "Silver", "Year"], [*body, *rows]))
     assert len(typed.table.rows) - len(body) == kept
-    assert typed.telling == ((3,) if kept == 2 else ())
+    assert typed.distinguishing == ((3,) if kept == 2 else ())
 
 
 def test_a_day_of_no_year_is_a_date_and_no_number() -> None:
