@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.datasets.tabfaith.examples import TabFaithExample
-from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
+from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGE, TASKS, ask_for
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.records import (
     ABSTENTION,
@@ -120,7 +120,7 @@ class TableSummary(Task[TabFaithExample]):
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
         """The chat over tables of any topic, with ``{table}``."""
         return self._emphasised(
-            PROMPTS.render(STAGES["general"], table="{table}", sentences=ASKED), prompt
+            PROMPTS.render(STAGE, task=TASKS["general"], table="{table}", sentences=ASKED), prompt
         )
 
     def target(self, sample: TabFaithExample, view: str, thinking: str) -> str:
@@ -140,7 +140,7 @@ class TableSummary(Task[TabFaithExample]):
 
     def versions(self) -> dict[str, str]:
         """Of the prompts."""
-        asked = [[PROMPTS.version(name) for name in STAGES.values()], EMPHASES, SENTENCES]
+        asked = [PROMPTS.version(STAGE), TASKS, EMPHASES, SENTENCES]
         return {"prompt_hash": hash_text(json.dumps(asked))}
 
     def evidence(self, sample: TabFaithExample, view: str) -> Evidence:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.datasets.tabfaith.prompting import STAGES as SUMMARIES
+from tablemend.datasets.tabfaith.prompting import STAGE as SUMMARY
 from tablemend.errors import TablemendError
 from tests.support.model_server import claims, pipeline, rewrites, summaries
 from tests.support.prompts import recognise
@@ -99,7 +99,5 @@ STAGES: dict[str, Stage] = {
     "rewrite_relation": REWRITE,
     "rewrite_cell": Stage(rewrites.rewrite_cell),
     "rewrite_row": Stage(rewrites.rewrite_row),
-    **dict.fromkeys(
-        SUMMARIES.values(), Stage(summaries.summarise, ("injected-error", "one-sentence"))
-    ),
+    SUMMARY: Stage(summaries.summarise, ("injected-error", "one-sentence")),
 }

@@ -19,7 +19,7 @@ def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str
     Raises:
         TablemendError: too little can be said of the table.
     """
-    text = slots["table"]
+    text = "\n\n".join((slots["table"], slots["task"]))  # a title alone may be in the first
     start, end = locate_markdown(text)[-1]
     opened = Verbaliser(read_markdown(text[start:end]))
     found = _COUNT.fullmatch(slots["sentences"])

@@ -11,7 +11,7 @@ from tablemend.datasets.build import Record
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.examples import Label
 from tablemend.datasets.tabfaith.program_summaries import Opened, plan_example, record_of
-from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
+from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGE, ask_for
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import Found
 from tablemend.datasets.tabfaith.summary import InjectedError, Summary
@@ -28,8 +28,8 @@ _TOGETHER = 100
 
 
 def engine() -> str:
-    """Which prompts are asked: part of what the files depend on."""
-    return "+".join(PROMPTS.version(stage) for stage in STAGES.values())
+    """Which prompt is asked: part of what the files depend on."""
+    return PROMPTS.version(STAGE)
 
 
 def make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> Iterator[Record]:
@@ -94,8 +94,7 @@ def _make_some(
         label: Label = "unfaithful" if errors else "unscored"
         if not errors and verification.verdict == "supported":
             label = "faithful"
-        engine = f"{short_name(backend)}, {PROMPTS.version(STAGES[domain])}"
-        by = verification.verifier, engine
+        by = verification.verifier, f"{short_name(backend)}, {engine()}"
         yield record_of(settings, number, found, Summary(text, (), errors), label, by, {})
 
 

@@ -1,4 +1,4 @@
-"""The prompts that ask a model for summaries, one a domain."""
+"""The prompt that asks a model for summaries, with the task of each domain."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from tablemend.prompting.files import PromptFolder
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
-STAGES: dict[Domain, str] = {
-    "general": "summarise",
-    "financial": "summarise_financial",
-    "clinical": "summarise_clinical",
-    "operations": "summarise_operations",
+STAGE = "summarise"
+TASKS: dict[Domain, str] = {
+    "general": "Describe this table: the values that matter, how its entries compare, and what is "
+    "highest or lowest.",
+    "financial": "Tell an investor the key trends in this earnings table: how the figures moved "
+    "from period to period, and how they stand to what was expected, where the table says so.",
+    "clinical": "Tell a clinician what these laboratory results show: which values lie outside "
+    "their reference range and in which direction, and which of the others are worth a word. Give "
+    "no diagnosis and no advice.",
+    "operations": "Tell the manager who owns this dashboard how things stand: who or what leads, "
+    "who lags, and how large the gaps or changes are.",
 }
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 FINANCIAL_SENTENCES = (2, 3)
@@ -35,7 +41,10 @@ def ask_for(domain: Domain, table: Table, sentences: tuple[int, int]) -> tuple[d
     if domain == "financial":
         low, high = max(low, FINANCIAL_SENTENCES[0]), min(high, FINANCIAL_SENTENCES[1])
         low, high = min(low, high), max(low, high)
-    shown = write_table(Table(table.columns, table.rows), "markdown")
     title = f"{table.title}\n\n" if table.title else ""
-    wanted = str(low) if low == high else f"{low} to {high}"
-    return PROMPTS.render(STAGES[domain], table=f"{title}{shown}", sentences=wanted)
+    return PROMPTS.render(
+        STAGE,
+        task=TASKS[domain],
+        table=title + write_table(table, "markdown"),
+        sentences=str(low) if low == high else f"{low} to {high}",
+    )

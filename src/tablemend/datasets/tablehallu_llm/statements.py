@@ -380,9 +380,9 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def _wordings() -> dict[str, set[str]]:
+def _wordings() -> dict[str, list[str]]:
     """By each name of a country all others and words for what is from there; others as they are."""
-    groups = [{name, *others.split(", ")} for name, others in lexicon()["countries"].items()]
+    groups = [group.split(", ") for group in lexicon()["countries"].split(" | ")]
     found = {fold(word): words for words in groups for word in words}
     return {**found, **lexicon()["others"]}
 
