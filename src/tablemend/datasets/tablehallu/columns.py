@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -29,7 +29,17 @@ ORDERED: frozenset[Kind] = frozenset({"year", "date", "number"})
 MAX_ROWS = 400
 MAX_CELL = 80
 
-_FOOTNOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|[ivx]{1,4}|(?:note|nb|fn)\s?\d{1,2})\]", re.I)
+_FOOTNOTE = re.compile(
+    r"\s*\[(?:\d{1,3}|[a-z]{1,2}|[ivx]{1,4}|(?:note|nb|fn)\s?\d{1,2}|"
+    r"[^\[\]]*(?:needed|\?|discuss))\]",
+    re.I,
+)
+_BROKEN = re.compile(  # left over of a page, or cut off
+    r"\[\[|\]\]|\{\{|\}\}|\|\||\|\s*-|(?<!\d)''|</?\w|&#?\w+;|\w://|[,(&]$|^[^()]*\)|\([^()]*$"
+)
+_POINT = re.compile(r"(?<=^\d)\.$|(?<=^\d\d)\.$")
+_CODED = re.compile(r"[^\W\d_]|\d{1,2}[^\W\d_]|[\W_]+")
+_SYMBOLS = re.compile(r"[^#%№\w]|[\W_]{2,}")
 _DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
 DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _SPACED_SIGN = re.compile(r"(?<=^[-+\u2212\u2013]) (?=[\d.,]+$)")
@@ -38,6 +48,10 @@ _SIGNS = "()+-\u2212\u2013 "
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
 _DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
 _TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day)\b", re.I)
+_RECURRING = re.compile(
+    r"\b(?:opponents?|tournament|competition|championship|grand prix|race|event|match|rival)\b",
+    re.I,
+)
 _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
@@ -83,7 +97,7 @@ class TypedTable:
         source_hash: content hash of the table *before* cleaning.
         formulas: columns that can be worked out from others.
         distinguishing: columns in which the rows of one entity differ, the time first; none where
-            every entity has one row.
+            every entity has one row and is not of a kind that comes again, as opponents do.
     """
 
     table: Table
@@ -96,14 +110,16 @@ class TypedTable:
 
 
 def clean_cell(cell: Cell) -> Cell:
-    """Collapse white space and drop footnote marks; blanks become ``None``."""
+    """Collapse white space, drop footnote marks and the point of "9."; blanks and what is broken
+    become ``None``.
+    """
     if cell is None:
         return None
     text = _SPACED_SIGN.sub("", " ".join(cell.split()))
     if "[" in text:
         text = _FOOTNOTE.sub("", text).strip()
-    text = _DAGGERS.sub("", text)
-    return None if is_blank(text) else text
+    text = _POINT.sub("", _DAGGERS.sub("", text))
+    return None if is_blank(text) or _BROKEN.search(text) else text
 
 
 @lru_cache(maxsize=1 << 16)
@@ -189,6 +205,9 @@ def type_table(
         [max(map(_decimals, cells)) for cells in zip(*rows, strict=True)],
     )
     repeated = len({row[key] for row in rows}) < len(rows)
+    if not repeated and _RECURRING.search(headers[key]):
+        distinguishing = tuple(_dates(columns, orders))[:1]
+        repeated = True
     return TypedTable(
         clean,
         tuple(columns),
@@ -198,6 +217,13 @@ def type_table(
         formulas,
         distinguishing if repeated else (),
     )
+
+
+def _dates(columns: Sequence[Column], orders: Sequence[tuple[float | None, ...]]) -> Iterator[int]:
+    """Usable columns that say when each row was."""
+    for index, column in enumerate(columns):
+        if column.usable and column.kind in ("year", "date") and None not in orders[index]:
+            yield index
 
 
 def type_columns(
@@ -387,7 +413,7 @@ def is_name(cell: str) -> bool:
 def _mark_usable(
     columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
 ) -> list[Column]:
-    """A column is usable if mostly filled, short, and not a copy of an earlier column."""
+    """A column is usable if mostly filled, short, no copy of an earlier one, and not of codes."""
     marked: list[Column] = []
     seen: set[tuple[Cell, ...]] = {tuple(row[key] for row in rows)}
     for index, column in enumerate(columns):
@@ -401,6 +427,8 @@ def _mark_usable(
             and (index == key or cells not in seen)
             and (len(counts) > 1 or index == key)
             and not _UNSPEAKABLE.intersection(column.name)
+            and not _SYMBOLS.fullmatch(column.name)
+            and 2 * sum(_CODED.fullmatch(cell) is not None for cell in filled) <= len(filled)
         )
         seen.add(cells)
         marked.append(replace(column, usable=column.usable and usable))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import permutations
@@ -27,8 +26,6 @@ from tablemend.datasets.tablehallu.formulas import Formula
 from tablemend.datasets.tablehallu.invented_names import (
     NameGuard,
     forms_of,
-    invent_name,
-    invent_person,
     is_like,
 )
 from tablemend.datasets.tablehallu.kernel import Kernel
@@ -52,18 +49,19 @@ def no_texts(_: str) -> Iterable[str]:
 
 
 class Rows:
-    """The rows of a table, and after them made-up rows of the same kind, as many as asked for.
+    """The rows of a table, and after them made-up rows of the same kind, as many as there can be.
 
     A made-up row takes a real one as its pattern: another name, numbers, years and dates between
     their neighbours in the column, other texts of the column; categories stay. Names are given to
-    all rows of an entity alike, so that an entity of several years has several years. They are
+    all rows of an entity alike, so that an entity of several years has several years. Where names
+    run out, real entities of such tables get rows of other times, and others get none. They are
     drawn in a fixed sequence from the table's hash and the seed, so row number ``k`` is the same
     whoever asks, and when.
 
     Args:
         typed: the table.
         seed: of the data set.
-        names: of entities in other tables; where they run out, names are made of real words.
+        names: of other entities, which may end.
         texts: gives those of columns in other tables, by their header in lower case.
     """
 
@@ -81,15 +79,12 @@ class Rows:
         self.orders: list[Orders] = list(zip(*typed.orders, strict=True))
         entities = [row[typed.key] or "" for row in self.cells]
         self.forms = [forms_of(name) for name in entities]
-        counts = Counter(entities)
-        self.repeated = {name for name, count in counts.items() if count > 1}
-        """Entities with several rows, the made-up ones included."""
+        self.repeated = {*entities} if typed.distinguishing else set[str]()
+        """Entities that have several rows, or could have."""
         self._names = {name.casefold() for name in entities}
-        words = Counter(word for name in sorted(self._names) for word in set(name.split()))
-        shared = {word for word, count in words.items() if count >= 3 and word.isalpha()}
-        self._shared = shared | {word.capitalize() for word in shared}
         self._borrowed = names
         self._turn: list[int] = []
+        self._vain = 0
         self._renamed: dict[str, str] = {}
         columns = list(zip(*typed.table.rows, strict=True))
         ordered = [
@@ -112,12 +107,22 @@ class Rows:
         self._formulas = _in_order(typed.formulas, self._ranges)
         self._pairs = list(_ordered_pairs(typed, ordered))
         linked = {c for formula in self._formulas for c in (formula.total, *formula.parts)}
-        self._linked = linked.union(*self._pairs).intersection(self._ranges)
+        linked.update(*self._pairs)
+        self._linked = linked.intersection(self._ranges)
+        time = next(iter(typed.distinguishing), None)
+        self._time: tuple[int, Range] | None = None
+        if time in ordered and time not in linked and typed.columns[time].kind != "number":
+            self._time = time, Range.of(typed.columns[time], columns[time], typed.orders[time])
+        self._stated = {self._identity(row) for row in self.cells}
 
-    def reach(self, count: int) -> None:
-        """Make up rows until there are ``count`` rows in all."""
-        while len(self.cells) < count:
-            self._make_up()
+    def reach(self, count: float) -> bool:
+        """Make up rows until there are ``count`` rows in all, or no more can be."""
+        while len(self.cells) < count and self._vain < 2 * self.real:
+            self._vain = 0 if self._make_up() else self._vain + 1
+        return len(self.cells) >= count
+
+    def _identity(self, cells: Row | list[Cell]) -> tuple[Cell, ...]:
+        return tuple(cells[index] for index in (self._typed.key, *self._typed.distinguishing))
 
     def resembling(self, column: int, values: Iterable[str]) -> set[str]:
         """Categories that could be taken for some of the values: "Hard (i)" for "Hard"."""
@@ -131,7 +136,8 @@ class Rows:
         others = [text for text in self.texts[column] if text not in used]
         return (*cells[:column], rng.choice(others), *cells[column + 1 :]) if others else cells
 
-    def _make_up(self) -> None:
+    def _make_up(self) -> bool:
+        """Whether a row was added."""
         typed, rng = self._typed, self._rng
         if not self._turn:
             self._turn, self._renamed = list(range(self.real)), {}
@@ -140,7 +146,20 @@ class Rows:
         cells = list(typed.table.rows[pattern])
         real = self.orders[pattern]
         orders = list(real)
-        cells[typed.key] = self._rename(cells[typed.key] or "")
+        entity = cells[typed.key] or ""
+        if (name := self._rename(entity)) is not None:
+            cells[typed.key] = name
+        elif self._time is None:
+            return False
+        else:
+            time, times = self._time
+            cell, order = cells[time], orders[time]
+            if cell is None or order is None:
+                return False
+            cells[time], orders[time] = times.draw(cell, order, rng)
+        if self._identity(cells) in self._stated:
+            return False
+        self._stated.add(self._identity(cells))
         for index, texts in self.texts.items():
             if cells[index] is not None:
                 cells[index] = rng.choice(texts)
@@ -151,6 +170,7 @@ class Rows:
         self.cells.append(tuple(cells))
         self.orders.append(tuple(orders))
         self.forms.append(forms_of(cells[typed.key] or ""))
+        return True
 
     def _move(self, cells: list[Cell], orders: list[float | None], index: int) -> None:
         cell, order = cells[index], orders[index]
@@ -185,14 +205,13 @@ class Rows:
             for index, (cell, order) in real.items():
                 cells[index], orders[index] = cell, order
 
-    def _rename(self, entity: str) -> str:
+    def _rename(self, entity: str) -> str | None:
+        """Another name for an entity, one for all its rows of a turn; ``None`` at their end."""
         if entity not in self._renamed:
-            name = next(self._borrowed, None) or invent_name(entity, self._shared, self._rng)
-            while name.casefold() in self._names:
-                name = next(self._borrowed, None) or invent_person(self._rng)
+            fresh = (name for name in self._borrowed if name.casefold() not in self._names)
+            if (name := next(fresh, None)) is None:
+                return None
             self._names.add(name.casefold())
-            if entity in self.repeated:
-                self.repeated.add(name)
             self._renamed[entity] = name
         return self._renamed[entity]
 
@@ -243,6 +262,13 @@ class Range(NamedTuple):
             next((sign for sign in _MINUS if any(sign in cell for cell in numbers)), "-"),
         )
         return cls(column.kind, values, low, high, max(step, 1), grouped, signs)
+
+    def draw(self, cell: str, order: float, rng: Random) -> tuple[str, float]:
+        """A cell like this one of any year or date of the column."""
+        if self.kind == "date":
+            return move_date(cell, order, self.values, rng)
+        year = rng.randint(int(self.low), int(self.high))
+        return str(year), float(year)
 
     def move(self, cell: str, order: float, rng: Random) -> tuple[str, float]:
         """A cell like this one, between its neighbours; it, where nothing fits in between."""
@@ -374,7 +400,7 @@ def choose_distractors(
         # Batches of a fixed size: how many rows are already there must not matter.
         for start in range(rows.real, rows.real + MAX_INVENTED, BATCH):
             rows.reach(start + BATCH)
-            yield from fit(range(start, start + BATCH))
+            yield from fit(range(start, min(start + BATCH, len(rows.cells))))
 
 
 def _ranked(

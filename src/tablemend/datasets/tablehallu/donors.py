@@ -1,37 +1,48 @@
-"""Names and texts for made-up rows: those of other tables, of the same kind."""
+"""Names and texts for made-up rows: those of other tables about the same kind of thing."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from math import log
 from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import MAX_ROWS, clean_cell, is_name
-from tablemend.datasets.tablehallu.invented_names import GIVEN
-from tablemend.datasets.tablehallu.letter_case import with_capitals
+from tablemend.datasets.tablehallu.columns import MAX_ROWS, TypedTable, clean_cell, is_name
+from tablemend.datasets.tablehallu.invented_names import GIVEN, PROPER
+from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, Source
+from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable
 from tablemend.datasets.tablehallu.topics import more_names
 from tablemend.tables.table import Cell
 
 NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""
+TABLES = 200
+"""Most tables that are looked at for one."""
+RECOMBINED = 50
+"""Names made of the parts of others, for each of these."""
 TEXT_TABLES = 3
 """Tables that give a column texts."""
-TABLES_A_KIND = 200
-"""Tables of each kind of likeness that are looked at."""
+SAME_NAMES = 2
+"""Entities in common that show two tables to be of one kind."""
+ALIKE = 0.5
+"""Weight of the headers in common, of all, from which on tables of a key are of one kind."""
 PERSONS = 0.12
 """Share of names with a known given name (of a few hundred) from which on they are persons."""
 _GIVEN = frozenset(GIVEN)
 _PERSON = re.compile(
     r"\b(?:player|athlete|rider|driver|cyclist|skater|swimmer|wrestler|boxer|golfer|coach|manager|"
     r"actor|actress|artist|singer|author|director|candidate|representative|senator|president|"
-    r"minister|governor|mayor|member|person|contestant|officer|bishop|king|queen)\b",
+    r"minister|governor|mayor|member|person|contestant|officer|bishop|king|queen|captain|"
+    r"celebrity|astronaut|pilot|jockey|fighter)\b",
     re.I,
 )
+
+
+_OF_PERSONS = re.compile(r"\b(?:age|height|hometown|born|birth\w*|occupation|heat|lane)\b")
 
 
 class Usable(NamedTuple):
@@ -42,7 +53,10 @@ class Usable(NamedTuple):
         source_hash: its content hash.
         key: index of its key column.
         headers: of all columns in lower case, that of the key column first.
-        shape: of the names in it.
+        domain: what it is about.
+        names: of its entities.
+        is_of_persons: whether they are persons.
+        marks: figures, brackets and other signs that most of them have.
         is_small: it is written without capitals.
     """
 
@@ -50,8 +64,31 @@ class Usable(NamedTuple):
     source_hash: str
     key: int
     headers: tuple[str, ...]
-    shape: Hashable
+    domain: str
+    names: tuple[str, ...]
+    is_of_persons: bool
+    marks: frozenset[str]
     is_small: bool
+
+    @classmethod
+    def of(cls, place: Place, read: SourceTable, typed: TypedTable) -> Usable:
+        """What donors have to know of a table."""
+        names = tuple(dict.fromkeys(row[typed.key] or "" for row in typed.table.rows))
+        columns = [typed.table.columns[typed.key], *typed.table.columns]
+        headers = tuple(dict.fromkeys(map(str.lower, columns)))
+        signs = Counter(sign for name in names for sign in set(re.sub(r"\d", "0", name)))
+        marks = {s for s, n in signs.items() if 2 * n > len(names) and not s.isalpha() and s != " "}
+        return cls(
+            place,
+            typed.source_hash,
+            typed.key,
+            headers,
+            read.domain,
+            names,
+            are_persons(headers, names),
+            frozenset(marks),
+            is_small(read.table.rows),
+        )
 
 
 class Donors:
@@ -66,13 +103,18 @@ class Donors:
     def __init__(self, source: Source, settings: Synthesis, usable: Sequence[Usable]) -> None:
         self._source, self._settings = source, settings
         self._tables = {table.place: table for table in usable}
-        self._alike: dict[Hashable, list[Usable]] = defaultdict(list)
-        self._frequency = Counter(name for table in usable for name in table.headers)
+        self._with: dict[Hashable, list[Usable]] = defaultdict(list)
+        headers = Counter(header for table in usable for header in table.headers)
+        self._weights = {h: 1 + log(len(usable) / times) for h, times in headers.items()}
         for table in usable:
-            for kind in self._kinds(table):
-                self._alike[kind].append(table)
-            for name in table.headers:
-                self._alike[self._side(table), "column", name].append(table)
+            side = self._side(table)
+            kinds: list[Hashable] = [("column", name) for name in table.headers]
+            kinds += (("name", name.casefold()) for name in table.names)
+            kinds.append(
+                "persons" if table.is_of_persons else ("key", table.headers[0], table.domain)
+            )
+            for kind in kinds:
+                self._with[side, kind].append(table)
 
     def _side(self, table: Usable) -> tuple[str, bool]:
         """What tables that give each other anything share: no text is to be seen in two splits,
@@ -80,75 +122,102 @@ class Donors:
         """
         return split_of(table.source_hash, self._settings.shares), table.is_small
 
-    def _kinds(self, table: Usable) -> tuple[Hashable, ...]:
-        """What tables that may give each other names share, from much to little.
-
-        Persons are not mixed with others: their names can be made up when they run out.
-        """
-        side, is_of_persons = self._side(table), table.shape == "persons"
-        same = (side, table.headers[0]), (side, table.shape)
-        return same if is_of_persons else (*same, side)
+    def _sharing(self, own: Usable, *kinds: Hashable) -> Counter[Place]:
+        """Other tables of its side that have something in common with one, and how much."""
+        side = self._side(own)
+        found = Counter(
+            table.place for kind in kinds for table in self._with.get((side, kind), ())[:TABLES]
+        )
+        del found[own.place]
+        return found
 
     def _likeness(self, one: Usable, other: Usable) -> float:
-        """How much speaks for entities of one kind: looks, then headers, rare ones most."""
-        shared = {*one.headers} & {*other.headers}
-        same_key = one.headers[0] == other.headers[0]
-        same_looks = one.shape == other.shape
-        return same_looks + 3 * same_key + sum(2 / self._frequency[name] for name in shared)
+        """Weight of the headers in common, of all of both; rare ones have most."""
+        weights = {name: self._weights[name] for name in (*one.headers, *other.headers)}
+        both = sorted({*one.headers}.intersection(other.headers))
+        return sum(weights[name] for name in both) / sum(weights.values())
+
+    def _alike(self, own: Usable) -> list[Usable]:
+        """Tables about entities of the same kind, likeliest first.
+
+        They have entities in common, or else the key, the domain, most headers and the looks of
+        their names. Persons are of one kind, whatever they do.
+        """
+        if own.is_of_persons:
+            found = [*self._sharing(own, "persons")]
+        else:
+            same = self._sharing(own, *(("name", name.casefold()) for name in own.names))
+            found = [place for place, names in same.items() if names >= SAME_NAMES]
+            found += [
+                place
+                for place in self._sharing(own, ("key", own.headers[0], own.domain))
+                if place not in found and self._likeness(own, self._tables[place]) >= ALIKE
+            ]
+        tables = [self._tables[place] for place in found]
+        alike = [t for t in tables if (t.is_of_persons, t.marks) == (own.is_of_persons, own.marks)]
+        return sorted(alike, key=lambda table: -self._likeness(own, table))
 
     def names_for(self, place: Place) -> Iterator[str]:
-        """Names for the made-up rows of a table, best first; they may end."""
+        """Names for the made-up rows of a table, best first, until there are no more.
+
+        First come those of tables of the same kind, then ones made of their parts: the given name
+        of one person and the family name of another, or "Bethany Lutheran School" after others
+        of that pattern.
+        """
         rng = Random(f"names:{self._settings.seed}:{place.where}")
         if self._settings.source == POOL:
             while True:
                 yield from more_names(place.offset, NAMES_A_TABLE, rng)
         own = self._tables[place]
-        found: dict[Place, Usable] = {}
-        for kind in self._kinds(own):
-            tables = self._alike[kind]
-            drawn = rng.sample(tables, min(len(tables), TABLES_A_KIND))
-            found.update((table.place, table) for table in drawn if table is not own)
         rest: list[str] = []
-        for table in sorted(found.values(), key=lambda table: -self._likeness(own, table)):
-            names = self._names(table, rng)
+        alike = self._alike(own)
+        for table in alike:
+            names = rng.sample(table.names, len(table.names))
             yield from names[:NAMES_A_TABLE]
             rest += names[NAMES_A_TABLE:]
         rng.shuffle(rest)
         yield from rest
+        if own.is_of_persons:
+            yield from recombined([name for table in (own, *alike) for name in table.names], rng)
+        else:
+            families = [
+                name.split()[-1]
+                for place in self._sharing(own, "persons")
+                for name in self._tables[place].names
+            ]
+            yield from patterned(own.names, [*filter(str.isalpha, families)] or PROPER, rng)
 
     def related(self, place: Place) -> Place | None:
-        """A table about another kind of subject with a column like one of this table."""
+        """A table of the same domain about another kind of subject, with like columns."""
         own = self._tables[place]
-        alike = {
-            table.place: table
-            for header in own.headers[1:]
-            for table in self._alike[self._side(own), "column", header][:TABLES_A_KIND]
-            if {*table.headers[0].split()}.isdisjoint(own.headers[0].split())
+        shared = self._sharing(own, *(("column", name) for name in own.headers[1:]))
+        tables = (self._tables[place] for place, count in shared.items() if count >= 2)
+        alike = [
+            table
+            for table in tables
+            if table.domain == own.domain
+            and {*table.headers[0].split()}.isdisjoint(own.headers[0].split())
             and table.headers[0] not in own.headers
             and own.headers[0] not in table.headers
-        }
-        best = max(alike.values(), key=lambda table: self._likeness(own, table), default=None)
+        ]
+        best = max(alike, key=lambda table: self._likeness(own, table), default=None)
         return best and best.place
 
     def texts_for(self, place: Place) -> Callable[[str], Iterable[str]]:
-        """What gives the texts of columns with a header, from tables most like this one."""
+        """What gives the texts of columns with a header: tables with most headers in common."""
+        own = self._tables.get(place)
+        alike = [
+            table
+            for table in (self._alike(own) if own else ())
+            if own and own.domain == table.domain and self._likeness(own, table) >= ALIKE
+        ]
 
         def texts(header: str) -> Iterator[str]:
-            own = self._tables.get(place)
-            found = self._alike[self._side(own), "column", header] if own else []
-            others = [table for table in found if table is not own]
-            ranked = sorted(others, key=lambda table: -self._likeness(own or table, table))
-            for table in ranked[:TEXT_TABLES]:
+            for table in [table for table in alike if header in table.headers][:TEXT_TABLES]:
                 cells = self._columns(table)[header]
                 yield from (cell for cell in cells if cell and is_name(cell))
 
         return texts
-
-    def _names(self, table: Usable, rng: Random) -> list[str]:
-        cells = self._columns(table)[table.headers[0]]
-        names = [name for name in dict.fromkeys(cells) if name is not None and is_name(name)]
-        rng.shuffle(names)
-        return names
 
     def _columns(self, table: Usable) -> dict[str, Sequence[Cell]]:
         """The clean cells of a table by its headers in lower case."""
@@ -160,14 +229,34 @@ class Donors:
         return dict(zip(headers, zip(*rows, strict=True), strict=True))
 
 
-def shape_of(header: str, names: Sequence[str]) -> Hashable:
-    """What most names look like: those of persons, or how many words, digits and brackets."""
+def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether names are those of persons, by the headers of a table or by their given names.
+
+    Persons have two names at least, and few share one, as awards do.
+    """
     words = [name.split() for name in names]
-    persons = sum(len(name) > 1 and name[0] in _GIVEN for name in words)
-    if _PERSON.search(header) or persons >= PERSONS * len(names):
-        return "persons"
-    shapes = Counter(
-        (min(len(name.split()), 3), any(map(str.isdigit, name)), "(" in name, name[:1].isupper())
-        for name in names
-    )
-    return shapes.most_common(1)[0][0]
+    ends = Counter(end for own in words for end in {own[0], own[-1]})
+    most = max(2, len(names) // 3)
+    full = [own for own in words if len(own) > 1 and max(ends[own[0]], ends[own[-1]]) <= most]
+    known = sum(own[0] in _GIVEN for own in full) >= PERSONS * len(names)
+    known = known or any(map(_OF_PERSONS.search, headers[1:]))
+    return bool(_PERSON.search(headers[0])) or (known and len(full) >= 0.8 * len(names))
+
+
+def recombined(names: Sequence[str], rng: Random) -> Iterator[str]:
+    """The given name of one person with the others of another."""
+    words = [name.split() for name in names]
+    for _ in range(RECOMBINED * len(words)):
+        first, other = rng.choice(words), rng.choice(words)
+        yield " ".join((first[0], *(other[1:] or first[1:])))
+
+
+def patterned(names: Sequence[str], fillers: Sequence[str], rng: Random) -> Iterator[str]:
+    """Names of one word and what most names of a column end with: "X Lutheran School"."""
+    ends = Counter(name.partition(" ")[2] for name in names)
+    frequent = [name.partition(" ")[2] for name in names if ends[name.partition(" ")[2]] > 2]
+    if 2 * len(frequent) < len(names) or not any(ends):
+        return
+    for filler in rng.sample(fillers, len(fillers)):
+        if end := rng.choice(frequent):
+            yield f"{filler} {end}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -17,36 +17,15 @@ from tablemend.values.text import strip_accents
 
 _LISTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text("utf-8"))
 GIVEN, FAMILY, TOWNS = (tuple(_LISTS[kind].split()) for kind in ("given", "family", "towns"))
-_PROPER = FAMILY + TOWNS
+PROPER = FAMILY + TOWNS
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
 _WORD = re.compile(r"\w+")
 _ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}
 
 
-def invent_word(rng: Random) -> str:
-    """The name of a family or a town."""
-    return rng.choice(_PROPER)
-
-
 def invent_person(rng: Random) -> str:
     """A given and a family name."""
     return f"{rng.choice(GIVEN)} {rng.choice(FAMILY)}"
-
-
-def invent_name(like: str, keep: Container[str], rng: Random) -> str:
-    """A fresh name built like a real one: as many words (two new ones at most), its case,
-    and the words that many names of the column share ("United", "University", "of").
-    """
-    words: list[str] = []
-    fresh = 0
-    for word in like.split():
-        if word in keep:
-            words.append(word)
-        elif fresh < 2:
-            words.append(rng.choice((FAMILY if fresh else GIVEN) if len(like) < 20 else _PROPER))
-            fresh += 1
-    name = " ".join(words) if fresh else invent_word(rng)
-    return name.lower() if like == like.lower() else name
 
 
 class NameForms(NamedTuple):

@@ -19,9 +19,8 @@ from tablemend.datasets.tablehallu.arithmetic import QUERIES, is_measure, with_c
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
 from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors, no_texts
-from tablemend.datasets.tablehallu.donors import Donors, Usable, shape_of
+from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
-from tablemend.datasets.tablehallu.letter_case import is_small
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.related_tables import RelatedTable
 from tablemend.datasets.tablehallu.scope import Scopes
@@ -45,12 +44,16 @@ ENGINE = "program/7"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 LENGTHS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
+TOO_FEW = "too few rows and names of its kind for so long a context (distractors=real needs none)"
+SHORT, FEW = 0.1, 0.2
+"""Share of a context that may be missing where rows run out, and of the rows, before they are
+looked at."""
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 LEAD = 80
 """Characters of the line that opens a context, about."""
 TRIES_A_TABLE = 8
-TABLES_TRIED = 12
+TABLES_TRIED = 40
 OPEN_TABLES = 512
 
 
@@ -139,10 +142,13 @@ class Engine:
         rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
         # Drawn once: draws that are too long must not turn hard examples into easy ones.
         difficulty = _draw_difficulty(self._settings, rng)
+        needed = (1 - FEW) * LENGTHS[difficulty] * self._settings.shape.min_rows
         for attempt in range(TABLES_TRIED):
             try:
                 place = self._place(number, attempt, rng)
                 table = self._open(place)
+                if self._settings.distractors == "extended" and not table.rows.reach(needed):
+                    raise Unusable(TOO_FEW)
             except TablemendError as error:
                 self.rejected[str(error)] += 1
                 continue
@@ -313,7 +319,7 @@ def _state_distractors(
         blanks = {column for blank, column in kernel.blanks if blank == row}
         hidden.setdefault(cells[typed.key], set()).update(blanks)
         holes.append({column for column in blanks if cells[column] is not None})
-    found, counts = [], Counter[str]()
+    found, counts, whole = [], Counter[str](), room
     invent, shares = settings.distractors == "extended", settings.distractor_types.model_dump()
     for number, violates in choose_distractors(rows, kernel, typed.key, invent, shares, rng):
         if room > 0 and (other := next(others, None)):
@@ -339,6 +345,8 @@ def _state_distractors(
         found.append(row_in_words)
         counts["distractor rows"] += 1
         counts["made-up rows"] += is_made_up
+    if invent and room > SHORT * whole:
+        raise Rejected(TOO_FEW)
     return found, counts
 
 
@@ -364,14 +372,7 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         if source_hash in usable:
             skipped.append(Skipped(place.where, "the same table as an earlier one"))
         else:
-            typed = table.typed
-            names = [row[typed.key] or "" for row in typed.table.rows]
-            small = is_small(table.read.table.rows)
-            key, columns = typed.key, map(str.lower, typed.table.columns)
-            headers = tuple(dict.fromkeys((typed.table.columns[key].lower(), *columns)))
-            usable[source_hash] = Usable(
-                place, source_hash, key, headers, shape_of(headers[0], names), small
-            )
+            usable[source_hash] = Usable.of(place, table.read, table.typed)
     if not usable:
         reasons = Counter(entry.reason for entry in skipped).most_common(3)
         listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)
