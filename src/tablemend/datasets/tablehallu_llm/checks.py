@@ -54,7 +54,6 @@ CLUSTERED = "original sentences not dispersed"
 ALIKE = "name that resembles one of the table"
 
 _LONGEST_CELL = 80
-_SUCCESSOR = re.compile(r" (?:[IVX]+|\d{1,2}|Junior|Plus|Pro|Max)\b")
 
 
 def check_kernel(draft: KernelDraft, shape: Shape) -> list[Problem]:
@@ -209,20 +208,16 @@ def _check_preserved(read: Statements, base: Statements) -> Iterator[Problem]:
 
 
 def _check_names(read: Statements, base: Statements) -> Iterator[Problem]:
-    """No new name is one of the table but for a letter or a number behind it (A.2.2)."""
+    """No new name is one of the table but for a letter (A.2.2)."""
     known = set(re.findall(r"\w+", fold(f"{base.text} {base.table.title}")))
     names = {row[base.key] or "" for row in base.table.rows}
     said = [(word, fold(word)) for word in re.findall(r"\w+", read.text)]
     for key in sorted(key for key in names if is_text(key) and not wordings(key)):
-        follows = (_SUCCESSOR.match(read.text, span.end) for span in read.spans(key, base.key))
-        found = [key + match[0] for match in follows if match]
         words = re.findall(r"\w+", fold(key))
         for place in range(len(said) - len(words) + 1):
             like = zip(said[place : place + len(words)], words, strict=True)
             other = [(*new, own) for new, own in like if new[1] != own]
             name, new, own = other[0] if len(other) == 1 else ("", "", "")
-            if name[:1].isupper() and alike(new, own) and new not in known:
-                found.append(name)
-        for name in found:
-            if name not in names and name not in base.text:
+            is_new = new not in known and name not in base.text
+            if name[:1].isupper() and alike(new, own) and is_new:
                 yield Problem(ALIKE, f"The name {name!r} resembles {key!r}: give it another.")

@@ -38,7 +38,6 @@ _PRONOUN = re.compile(
 )
 _AGAIN = re.compile(r"\b(?:same|again|likewise|also|too|as well|still|that year|another)\b", re.I)
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
-_JOINT = re.compile(r"(?<=[.!?]) (?=[^\Wa-z])")
 _LONG_WORD, _ALIKE = 5, 0.8
 
 Names = list[tuple[int, tuple[int, ...]]]  # places with the rows that are named there
@@ -107,11 +106,7 @@ class Statements:
 
     def _parts(self) -> Iterator[Span]:
         """Sentences; in a long text divided where one of the base context begins or ends."""
-        known: list[str] = []
-        for said in map(self.base.said, self.base.sentences) if self.base else ():
-            # What "Corp." seems to join may be two sentences.
-            parts = [part for part in _JOINT.split(said) if part.count(" ") > 1]
-            known += [said] if said in self.text else parts
+        known = map(self.base.said, self.base.sentences) if self.base else ()
         found = (match for said in known for match in re.finditer(re.escape(said), self.text))
         cuts = {cut for match in found for cut in match.span()}
         for start, end in sentence_spans(self.text):
@@ -142,8 +137,7 @@ class Statements:
         return self.text[sentence.start : sentence.end]
 
     def _names_in(self, start: int, end: int) -> Names:
-        names = [name for name in self._names if start <= name[0] < end]
-        return names or [name for name in self._other_names if start <= name[0] < end]
+        return [name for name in self._names if start <= name[0] < end]
 
     @cached_property
     def _names(self) -> Names:
@@ -152,21 +146,6 @@ class Statements:
             (span, rows) for key, rows in self._rows_of.items() for span in self.name_spans(key)
         )
         return sorted((span.start, tuple(rows)) for span, rows in named)
-
-    @cached_property
-    def _other_names(self) -> Names:
-        """Where several rows share a name, a base context may name one by a text or year it has."""
-        if not self.closed or all(len(rows) < 2 for rows in self._rows_of.values()):
-            return []
-        counts = Counter(cell for row in self.table.rows for cell in row)
-        found = [
-            (span.start, (number,))
-            for number, row in enumerate(self.table.rows)
-            for column, cell in enumerate(row)
-            if cell and counts[cell] == 1 and (is_text(cell) or YEAR.fullmatch(cell))
-            for span in self.spans(cell, column)
-        ]
-        return sorted(found)
 
     def _narrow(self, rows: frozenset[int], start: int, end: int) -> frozenset[int]:
         """Those of several rows of one name of which a place states what the others do not have.

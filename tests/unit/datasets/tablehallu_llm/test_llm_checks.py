@@ -85,11 +85,12 @@ def defects(kernel: Kernel, rng: Random) -> Iterator[tuple[str, set[str], str]]:
         (f"The {header} of {name} is {value}.", omissions.NULL_STATED),
         (f"{name} has {value} as its {header}.", omissions.NULL_STATED),
         (f"The {header} of {name} has not been disclosed.", omissions.NULL_REMARKED),
+        (f"{name} has {value} too.", omissions.NULL_STATED),
         (f"No information on the {header} of {name} is available.", omissions.NULL_REMARKED),
     ):
         filled = replace(draft, context=f"{context} {said}")
         yield said, kinds(checks.check_kernel(filled, Shape())), kind
-        if text:
+        if text and header in said:
             end = rng.choice(sentence_spans(text)).end
             longer = f"{text[:end]} {said}{text[end:]}"
             yield said, kinds(checks.check_adversarial(draft, longer, LEAST)), kind
