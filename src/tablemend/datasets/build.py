@@ -215,18 +215,24 @@ def build(
     """
     if not (out / COUNTS).exists():
         refuse_other_files(out, MADE)
-        try:
-            with Store(out / MADE, "number", settings) as store:
-                if not (out / COUNTS).exists():  # by another process, meanwhile
-                    counts = make(store)
-                    write_json(out / SETTINGS, settings)
-                    write_json(out / COUNTS, counts)
-        finally:  # a refusal leaves no folder
-            with suppress(OSError):
-                out.rmdir()
+        with no_empty_folder(out), Store(out / MADE, "number", settings) as store:
+            if not (out / COUNTS).exists():  # by another process, meanwhile
+                counts = make(store)
+                write_json(out / SETTINGS, settings)
+                write_json(out / COUNTS, counts)
     refuse_other(read_object(out / SETTINGS, MOVE_AWAY), settings, f"out={out}")
     (out / MADE).unlink(missing_ok=True)
     return read_object(out / COUNTS, MOVE_AWAY)
+
+
+@contextmanager
+def no_empty_folder(out: Path) -> Iterator[None]:
+    """A refusal inside leaves no folder."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            out.rmdir()
 
 
 def refuse_other_files(out: Path, begun: str) -> None:
@@ -269,20 +275,16 @@ def lines_file(path: Path) -> Iterator[Callable[[str], object]]:
 
 
 @contextmanager
-def split_files(out: Path) -> Iterator[Callable[[str, Split], None]]:
-    """What writes lines into the file of their split, which comes with the first of them.
+def split_files(out: Path) -> Iterator[Callable[[str, Split], object]]:
+    """What writes lines into the files of their splits.
 
     Args:
-        out: the folder; files of other splits there are removed.
+        out: the folder; in the end it has no file of a split without lines.
     """
-    found: dict[Split, Callable[[str], object]] = {}
     with ExitStack() as stack:
-
-        def write(line: str, split: Split) -> None:
-            if split not in found:
-                found[split] = stack.enter_context(lines_file(out / f"{split}.jsonl"))
-            found[split](line)
-
-        yield write
-    for split in set(SPLITS) - found.keys():
-        (out / f"{split}.jsonl").unlink(missing_ok=True)
+        paths = {split: out / f"{split}.jsonl" for split in SPLITS}
+        files = {split: stack.enter_context(lines_file(path)) for split, path in paths.items()}
+        yield lambda line, split: files[split](line)
+    for path in paths.values():
+        if not path.stat().st_size:
+            path.unlink()

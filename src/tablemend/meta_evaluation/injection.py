@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
+from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
@@ -127,7 +127,7 @@ def synthetic_tables(n: int | None, split: Split | None = "dev") -> Iterator[Nam
     for own in SEEDS if split is None else (split,):
         for domain in SYNTHETIC:
             for number in range(n or SYNTHETIC_TABLES):
-                table = domain_table(domain, SEEDS[own], number)
+                table = SYNTHETIC[domain](SEEDS[own], number)
                 yield Named(f"synthetic {domain}", f"{own} {domain} {number}", table)
 
 

@@ -18,7 +18,6 @@ MONTH_NUMBERS = {form: n for n, name in enumerate(MONTHS, 1) for form in (name, 
 }
 ANY_MONTH = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 """A pattern: a month in full or in short, in small letters."""
-FULL_MONTH = "|".join(MONTHS)
 _QUARTER_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _LENGTHS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 

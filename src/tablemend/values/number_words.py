@@ -15,4 +15,3 @@ ORDINALS = (
 ).split()
 ONE_TO_TEN = "|".join(ONES[1:11])
 """A pattern."""
-ONE_TO_TWELVE = "|".join(ONES[1:13])

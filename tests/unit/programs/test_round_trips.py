@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
+from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
@@ -23,7 +23,7 @@ from tablemend.programs.table import TypedTable
 from tablemend.tables.table import Table
 
 TABLES = [
-    *(domain_table(domain, 5, number) for domain in SYNTHETIC for number in range(12)),
+    *(make(5, number) for make in SYNTHETIC.values() for number in range(12)),
     *(make_table(5, number).table for number in range(16)),
 ]
 KNOWN_MISSES = {

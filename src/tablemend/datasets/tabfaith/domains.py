@@ -18,12 +18,3 @@ SYNTHETIC: dict[Domain, Callable[[int, int], Table]] = {
     "operations": operations.make_table,
 }
 """The table of a seed and a number, without end; nothing in it is a fact."""
-
-
-def domain_table(domain: Domain, seed: int, number: int = 0) -> Table:
-    """Synthetic table ``number`` of a domain.
-
-    Raises:
-        KeyError: for ``general``, which has tables of its own sources.
-    """
-    return SYNTHETIC[domain](seed, number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from typing import Any, Literal
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.from_json import FromJson
+from tablemend.runs import hash_text
 from tablemend.tables.table import Table
 
 Label = Literal["faithful", "unfaithful", "unscored"]
@@ -52,8 +52,7 @@ class TabFaithExample(FromJson):
         if not self.id:
             content = {name: value for name, value in self.to_json().items() if name != "id"}
             text = json.dumps(content, ensure_ascii=False, sort_keys=True)
-            digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-            object.__setattr__(self, "id", digest)
+            object.__setattr__(self, "id", hash_text(text))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""

@@ -21,16 +21,14 @@ def is_totto(record: Any) -> bool:
 
 
 def read_totto(record: Any) -> Table:
-    """The whole table of a record of the official JSONL, or of the data set on the Hub.
+    """The whole table of a record (:func:`is_totto`) of the official JSONL or of the Hub's.
 
     Read as the HTML that it once was: a merged cell stands in every place that it spans. The
     title is page and section.
 
     Raises:
-        TableError: the record is none, or its table cannot be laid out.
+        TableError: its table cannot be laid out.
     """
-    if not is_totto(record):
-        raise TableError("no ToTTo record: `table` must be rows of cells with `value`")
     rows = ("".join(map(_cell, row)) for row in record["table"])
     table = read_html(f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>")
     titles = (record.get("table_page_title"), record.get("table_section_title"))

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.datasets.build import COUNTS, SETTINGS, refuse_other_files, split_files
+from tablemend.datasets.build import (
+    COUNTS,
+    SETTINGS,
+    no_empty_folder,
+    refuse_other_files,
+    split_files,
+)
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.dataset import sizes_of
 from tablemend.datasets.tablehallu.statistics_plot import FILE, draw_statistics
@@ -77,7 +83,7 @@ def make_llm_dataset(
         return
     with ExitStack() as stack:
         maker = open_maker(settings, topics, stack) if missing else None
-        stack.callback(_remove_if_empty, out)
+        stack.enter_context(no_empty_folder(out))
         stack.enter_context(store)
         if maker is not None:
             _make_missing(settings, maker, store, missing, failed)
@@ -92,11 +98,6 @@ def _check_folder(out: Path, n: int) -> None:
         if n < asked:
             which = f"a data set of n={asked}, which n={n} would make smaller"
             raise TablemendError(f"out={out} holds {which}: give another out=, or no smaller n")
-
-
-def _remove_if_empty(out: Path) -> None:
-    with suppress(OSError):
-        out.rmdir()
 
 
 def _make_missing(

@@ -80,7 +80,7 @@ class RowMaker:
             verifier = stack.enter_context(
                 open_backend(settings.verifier_model, settings.asked_of_verifier)
             )
-        self._backends = {id(backend): backend for backend in (generator, verifier)}
+        self._backends = {generator, verifier}
         self._models = Models(
             asked(settings.generator, generator, settings.generator_thinking),
             asked(settings.verifier_model, verifier, settings.verifier_thinking),
@@ -92,7 +92,7 @@ class RowMaker:
 
     async def leave(self) -> None:
         """Take the models out of the event loop, at its end."""
-        for backend in self._backends.values():
+        for backend in self._backends:
             await backend.leave()
 
 

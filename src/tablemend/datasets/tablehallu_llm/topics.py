@@ -21,6 +21,8 @@ import yaml
 
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.errors import TablemendError
+from tablemend.tables.read import load_text
+from tablemend.tables.table import TableError
 
 OWN = "Own topics"  # category and domain of a user's
 
@@ -129,11 +131,9 @@ def _fill(template: str) -> list[str]:
 
 def _read(path: Path) -> list[str]:
     try:
-        lines = list(map(str.strip, path.read_text(encoding="utf-8-sig").splitlines()))
-    except UnicodeDecodeError as error:
-        raise TablemendError(f"topics={path}: not UTF-8 text at byte {error.start}") from error
-    except OSError as error:
-        raise TablemendError(f"topics={path}: {error.strerror}") from error
+        lines = list(map(str.strip, load_text(path, may_be_empty=True).splitlines()))
+    except TableError as error:
+        raise TablemendError(f"topics={error}") from error
     topics: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if line and topics.setdefault(line, number) != number:

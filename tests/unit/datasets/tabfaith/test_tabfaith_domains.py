@@ -8,16 +8,17 @@ from decimal import Decimal
 import pytest
 
 from tablemend.datasets.tabfaith import clinical, financial
-from tablemend.datasets.tabfaith.domains import domain_table
+from tablemend.datasets.tabfaith.domains import SYNTHETIC, Domain
 from tablemend.tables.table import Table
 
 
-@pytest.mark.parametrize("domain", ["financial", "clinical", "operations"])
-def test_a_number_decides_a_table_and_no_two_are_alike(domain: str) -> None:
-    made = [domain_table(domain, 0, number) for number in range(30)]  # type: ignore[arg-type]
-    assert made == [domain_table(domain, 0, number) for number in range(30)]  # type: ignore[arg-type]
+@pytest.mark.parametrize("domain", SYNTHETIC)
+def test_a_number_decides_a_table_and_no_two_are_alike(domain: Domain) -> None:
+    make = SYNTHETIC[domain]
+    made = [make(0, number) for number in range(30)]
+    assert made == [make(0, number) for number in range(30)]
     assert len({table.content_hash() for table in made}) == 30
-    assert domain_table(domain, 1, 0) != made[0]  # type: ignore[arg-type]
+    assert make(1, 0) != made[0]
     assert all(len(table.rows) >= 4 and len(table.columns) >= 4 for table in made)
 
 

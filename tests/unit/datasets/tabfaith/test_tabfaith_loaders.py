@@ -205,6 +205,15 @@ def test_folders_of_files_are_sources(tmp_path: Path) -> None:
     assert tables[3] == tables[0]
 
 
+def test_rows_that_repeat_the_header_are_no_rows(tmp_path: Path) -> None:
+    lines = ["Club,Points  won", "Alba,41", "CLUB, Points won", "Borea,38", "Club,", "Corvo,27"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    settings = TabFaith.model_validate({"sources": {"general": str(tmp_path)}})
+    tables, _ = open_tables(settings, "general")
+    assert tables[0].table.columns == ("Club", "Points won")
+    assert tables[0].table.rows == (("Alba", "41"), ("Borea", "38"), ("Corvo", "27"))
+
+
 def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Club\nAlba\n")
     settings = TabFaith.model_validate({"sources": {"general": str(tmp_path)}})

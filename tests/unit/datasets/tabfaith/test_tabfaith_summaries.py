@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tablemend.datasets.tabfaith.domains import DOMAINS, domain_table
+from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
@@ -58,7 +58,7 @@ class Case(NamedTuple):
 
 
 def tables(seed: int, n: int) -> list[Table]:
-    made = [domain_table(d, seed, i) for d in DOMAINS if d != "general" for i in range(n)]
+    made = [make(seed, i) for make in SYNTHETIC.values() for i in range(n)]
     return [CLUBS, YEARS, *made, *(make_table(seed, number).table for number in range(n))]
 
 
