@@ -19,7 +19,7 @@ from tablemend.values.cells import Value, read_value
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span
 from tablemend.values.text import header_key
-from tablemend.values.words import content_words
+from tablemend.values.words import akin, content_words
 from tablemend.verifier.scope_conditions import ScopeCondition, is_generic_time, states_time
 from tablemend.verifier.scope_wordings import (
     GONE,
@@ -57,7 +57,7 @@ _OR = re.compile(
 
 # ---- names that no word gives to a column: "athletes from China", "ferries of Lunel" ----
 
-_NAME_WORD = r"[^\W\d_a-z][\w'\u2019&-]*(?:\.(?=\s[A-Z]))?"
+_NAME_WORD = r"[^\W\d_a-z](?:\w{0,2}\.(?=\s[A-Z])|[\w'\u2019&-]*)"
 _NAME = re.compile(
     rf"(?<![\w\"\u201c'/-]){_NAME_WORD}"
     rf"(?:\s+(?:(?:of|the|de|da|del|van|von|and|&)\s+){{0,2}}{_NAME_WORD})*"
@@ -74,6 +74,8 @@ _OF_ROWS = re.compile(
     rf"(?P<no>{any_of('except')}\s+(?:(?:those|ones)\s+)?)?(?P<how>from|in|by)\s+(?:the\s+)?$",
     re.I,
 )
+# "audited by Meridian", "located in Lunel"
+_DONE = re.compile(r"\b(?P<verb>[a-z]+ed)\s+(?P<no>\0)?(?P<how>in|by)\s+(?:the\s+)?$")
 _MORE = re.compile(r"\s*(?:,\s*(?:or|and)?|\bor\b|\band\b)\s+(?:from\s+|in\s+)?(?:the\s+)?")
 # "the 2014 Polar Games", "the 2018-19 season", "elections, 2020"
 _EVENT = re.compile(
@@ -169,11 +171,14 @@ def read_scope(query: str, table: Table) -> QueryScope:
     entities = _read_entities(masked, [row[key] or "" for row in table.rows])
     free = _cover(masked, entities.values(), GONE)
     named = columns if any(map(is_generic_time, columns)) else (*columns, "Year")
-    mentions = find_mentions(free, named)
+    mentions = find_mentions(free, named, table.columns[key])
     found = [_Placed(span, one) for one, span in read_values(query, free, mentions)]
     free = _cover(free, [one.span for one in found], GONE)
     mentions = [one for one in mentions if GONE not in free[one.start : one.end]]
-    bounds = read_bounds(query, free, Attributes(names, times, numbers), mentions)
+    # "the series from 2008 on": what the rows are called is not what is bound.
+    rows = set(table.columns).difference(names)
+    others = [one for one in mentions if one.quoted or one.label not in rows]
+    bounds = read_bounds(query, free, Attributes(names, times, numbers), others)
     found += [_Placed(span, one) for one, span in bounds]
     free = _cover(free, [one.span for one in found], GONE)
     titles = []
@@ -325,8 +330,9 @@ def _read_names(
             names.append(name[0])
             end = name.end()
         position = end
-        asked = _OF_ROWS.search(masked[:start])
-        label = asked and _only_column(asked["how"].lower(), table, key, names)
+        asked = (done := _DONE.search(masked[:start])) or _OF_ROWS.search(masked[:start])
+        verb = done["verb"] if done else ""
+        label = asked and _only_column(asked["how"].lower(), table, key, names, verb)
         if asked is None or not label:
             yield None, Span(start, end)
             continue
@@ -335,14 +341,19 @@ def _read_names(
         yield condition, Span(start, end)
 
 
-def _only_column(how: str, table: Table, key: int, names: Sequence[str]) -> str | None:
-    """The one column that a preposition asks for and that has one of the names; else ``None``."""
+def _only_column(
+    how: str, table: Table, key: int, names: Sequence[str], verb: str = ""
+) -> str | None:
+    """The one column that a preposition or its verb asks for and that has one of the names."""
     wanted = set(map(header_key, names))
     found = [
         name
         for index, name in enumerate(table.columns)
         if index != key
-        and not _ASKED[how].isdisjoint(content_words(name)[-1:])
+        and (
+            not _ASKED[how].isdisjoint(words := content_words(name)[-1:])
+            or any(verb and akin(verb, word) for word in words)
+        )
         and any(header_key(row[index] or "") in wanted for row in table.rows)
     ]
     return found[0] if len(found) == 1 else None

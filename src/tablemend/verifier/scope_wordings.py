@@ -47,6 +47,7 @@ _ATTRIBUTE = re.compile(
     r"(?:(?<!,)\sas the ([a-z]+(?: [a-z]+){0,2}?)(?=[.,;]|\s(?:and|with|whose|in|from)\b|$)"
     r"|\bwhose ([a-z]+(?: [a-z]+){0,2}?)(?=\s(?:is|are|was|were)\b(?!\s*[\0\"\u201c])))"
 )
+_IN_THE = re.compile(r"\bin the ([^\W\d_a-z][\w'&-]*(?: [^\W\d_a-z][\w'&-]*)*) +$")
 _BRACKETS = re.compile(r"\s*\(.*\)$")
 _ON = re.compile(r"\s+on\b")
 _FIRST = re.compile(r" +([\d\"\u201c]|[^\W\d_a-z])")
@@ -75,12 +76,22 @@ _BEFORE = [
 # "18,000 members or more", "2000 mAh or more"
 _UNIT_OR_NOUN = r"\s*(?:[^\W\d_][\w/\u00b0-]*\s+){0,2}?"
 _BEHIND = [
-    ("low", re.compile(rf"{_UNIT_OR_NOUN}(?:{any_of('or_more')}\b|\+)")),
+    ("low", re.compile(rf"{_UNIT_OR_NOUN}(?:{any_of('or_more')}\b(?! to\b)|\+)")),
     ("high", re.compile(rf"{_UNIT_OR_NOUN}{any_of('or_less')}\b")),
 ]
-_BOUNDS = re.compile(rf"\d.*?{any_of('or_more', 'or_less')}\b")
+_BOUNDS = re.compile(rf".*?\d.*?{any_of('or_more', 'or_less')}\b")
+_ENDS_TO = re.compile(r"\d[\d,.]* to \d")
 _TO = re.compile(rf"\s*(?:[a-z]{{1,6}}\s+)??(?:{any_of('to')}|[-\u2013])\s*")
-_FROM = re.compile(rf"\b(?:{any_of('from')}|with)\s*$")
+_BARE_TO = re.compile(rf"\s*(?:{any_of('to')}|[-\u2013])\s*")
+_FROM = re.compile(rf"\b(?:{any_of('from')}|with|have|has)\s*$")
+# "in lanes 2 to 7", "ranked 3 to 5"
+_DIRECTLY = re.compile(r"(?:(?<=[a-z]ed)|(?<=[a-z]s))\s+$")
+_DECADE = re.compile(r"((?:1[5-9]|20)\d)0s\b")
+# attributes that are no columns: "with a price of 20", "with at least 12 wins"
+_OF = re.compile(r"\b(?:with|and|have) (?:an? )?([a-z]+(?: [a-z]+){0,3}?)(?: (?:of|between))?\s*$")
+_COUNTED = re.compile(
+    r"\s+([a-z]+(?: [a-z]+){0,2}?)(?=[.,?;\0]|$|\s(?:and|with|whose|in|from|based)\b)"
+)
 _VERB = re.compile(r"\b[a-z]+ed\b")
 _AT = re.compile(
     r"(?<!half )(?<!quarter )(?<!start )(?<!end )\b"
@@ -124,8 +135,11 @@ class Attributes(NamedTuple):
     numbers: frozenset[str]
 
 
-def find_mentions(masked: str, columns: Sequence[str]) -> list[QueryMention]:
-    """Everything in quotation marks, and every name of a column without them, in order."""
+def find_mentions(masked: str, columns: Sequence[str], key: str) -> list[QueryMention]:
+    """Everything in quotation marks, and every name of a column without them, in order.
+
+    A plural of a name counts, too, but not of the key: "the athletes".
+    """
     known = {header_key(_BRACKETS.sub("", name)): name for name in columns}
     known |= {header_key(name): name for name in columns}
     found: list[QueryMention] = []
@@ -142,7 +156,8 @@ def find_mentions(masked: str, columns: Sequence[str]) -> list[QueryMention]:
             found.append(QueryMention(*match.span(place), label, name is not None, False))
     for name in sorted(columns, key=len, reverse=True):
         spelled = r"[\s_]+".join(map(re.escape, name.lower().replace("_", " ").split()))
-        for match in re.finditer(rf"(?<![\w-]){spelled}(?![\w-])", masked.lower()):
+        plural = "" if name == key else "s?"
+        for match in re.finditer(rf"(?<![\w-]){spelled}{plural}(?![\w-])", masked.lower()):
             if spelled and not any(o.start < match.end() and match.start() < o.end for o in found):
                 found.append(QueryMention(*match.span(), name, True, False))
     return sorted(found)
@@ -195,8 +210,11 @@ def _values_behind(
 
 
 def _values_ahead(masked: str, mention: QueryMention) -> tuple[tuple[str, ...], bool, Span] | None:
-    """The values before a column: with Norvik as "Team"."""
-    found = _AS.search(masked, max(0, mention.start - _LONGEST), mention.start)
+    """The values before a column: with Norvik as "Team", in the Energy sector."""
+    start = max(0, mention.start - _LONGEST)
+    if mention.known and (found := _IN_THE.search(masked, start, mention.start)):
+        return (found[1],), False, Span(*found.span(1))
+    found = _AS.search(masked, start, mention.start)
     if found is None or _COMPARES.match(found[2]):
         return None
     return tuple(_ITEMS.split(found[2])), bool(found["no"]), Span(*found.span(2))
@@ -220,7 +238,7 @@ def _read_items(masked: str, start: int, following: int) -> tuple[tuple[str, ...
             end = joint.start()
         said = masked[start:end].rstrip(" ,")
         end = start + len(said)
-        if len(said) > _LONGEST or _COMPARES.match(said) or _BOUNDS.search(said):
+        if len(said) > _LONGEST or any(p.match(said) for p in (_COMPARES, _BOUNDS, _ENDS_TO)):
             return (), start
         items = [said] if read_value(said).dates else _ITEMS.split(said)
     if any(pattern.match(masked[end : end + 48].lower()) for _, pattern in _BEHIND):
@@ -254,12 +272,16 @@ def read_bounds(
         high: Value | None = value
         included, place, is_bound = True, span, False
         following = amounts[index + 1] if index + 1 < len(amounts) else None
-        opening = _FROM.search(before)
+        opening = _FROM.search(before) or _DIRECTLY.search(before)
         index, position = index + 1, span.end
-        if opening and following and _TO.fullmatch(plain, span.end, following.start):
+        # "at least 3 wins and 5 to 9 losses" are two
+        joint = _BARE_TO if opening and opening[0].startswith("at") else _TO
+        if opening and following and joint.fullmatch(plain, span.end, following.start):
             high = read_value(masked[slice(*following)])
             place = Span(span.start - len(before) + opening.start(), following.end)
             index, position = index + 1, following.end
+        elif decade := _DECADE.match(plain, span.start):
+            low, high = (read_value(decade[1] + last) for last in "09")
         elif (found := _end_of_range(plain, span, before)) is not None:
             side, included, place = found
             low, high = (value if side != "high" else None), (value if side != "low" else None)
@@ -327,6 +349,7 @@ def _attribute(
         gap = masked[ahead.end : place.start]
         timeless = kind == "time" and attributes.times and ahead.label in attributes.numbers
         near = len(gap) <= 24 and GONE not in gap and not SENTENCE_END.search(gap)
+        near &= " and " not in gap  # "with 3 wins and at most 2 losses"
         other_verb = _VERB.search(gap)  # "18,000 members or more founded from 1913 on"
         if near and not timeless and not other_verb and not any(map(str.isdigit, gap)):
             return ahead.label
@@ -345,16 +368,26 @@ def _attribute(
     tail = _WORD.findall(_VERB.split(_CLAUSE.split(plain[place.end : place.end + 40])[0])[0])
     inside = _WORD.findall(plain[slice(*place)])  # "25,000 students or more"
     after = [singular(word) for word in (*inside, *tail) if word not in _IDLE][:2]
+    named = _OF.search(plain, 0, place.start) or _COUNTED.match(plain, place.end)
+    if not is_time and named:
+        wanted = content_words(named[1])
+        for column in attributes.names:
+            words = content_words(column)
+            if all(any(akin(one, word) for word in words) for one in wanted):
+                return column
+        if len(wanted) > 1 and named.re is _OF:
+            return named[1]
+        before = before if named.re is _OF else []
     if plain.startswith("of ", place.start):  # "a price of 150 to 900 USD"
         after = [*before[:1], *after]
     for word in before if is_time else [*after, *before[:2]]:
         for column in attributes.names:
             if is_time and column not in attributes.times:
                 continue
-            if any(akin(word, wanted) for wanted in content_words(column)):
+            if any(word in (one, f"{one}ed") or akin(word, one) for one in content_words(column)):
                 return column
     if not is_time:
-        return None
+        return named[1] if named else None
     generic = [name for name in attributes.times if is_generic_time(name)]
     if generic:
         return generic[0] if len(generic) == 1 else None

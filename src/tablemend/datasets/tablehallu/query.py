@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -16,15 +16,32 @@ import yaml
 
 from tablemend.datasets.tablehallu.columns import TypedTable, words_of, write_day
 from tablemend.datasets.tablehallu.kernel import Kernel
-from tablemend.datasets.tablehallu.labels import EVENTS, ORDINALS, PLACES, Label, articled
+from tablemend.datasets.tablehallu.labels import (
+    DEEDS,
+    EVENTS,
+    ORDINALS,
+    PARTICIPLES,
+    PLACES,
+    STATES,
+    Label,
+    articled,
+)
+from tablemend.datasets.tablehallu.labels import WORDS as SENTENCE_WORDS
 from tablemend.datasets.tablehallu.letter_case import with_capital
-from tablemend.datasets.tablehallu.scope import Bound
+from tablemend.datasets.tablehallu.scope import Bound, cost_of_number
 from tablemend.datasets.tablehallu.sentences import Speaker
-from tablemend.programs.nouns import is_plural_label
+from tablemend.programs.nouns import is_plural_label, noun_of, plural_of
 from tablemend.records import Condition, Constraints, SortOrder
+from tablemend.values.places import singular
 
 WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
 _SCOPES: dict[str, Any] = WORDS["scopes"]
+_CATEGORIES, _ORDINALS, _SIZES = (
+    {label: said for labels, said in WORDS[name].items() for label in labels.split("|")}
+    for name in ("categories", "ordinals", "sizes")
+)
+_PERIODS, _TIMES, _PAST = (frozenset(WORDS[name]) for name in ("periods", "times", "past"))
+_PERSONAL = frozenset(SENTENCE_WORDS["personal"])
 NUMBERS: dict[int, str] = WORDS["numbers"]
 """Numbers of rows that a superlative can ask for."""
 _NO_TITLES = frozenset(WORDS["no_titles"].split())
@@ -32,13 +49,16 @@ _EVENTS = frozenset(WORDS["events"].split())
 _TITLE = re.compile(r"(?=(?:\W*\w){3})[\w '\u2019.,:&()+\u2013-]{3,90}")
 _FILE = re.compile(r"\.\w{2,5}$|^[\d\W_]+$")
 _DATED = re.compile(r"(?:\d{4}(?: ?[-\u2013] ?\d\d(?:\d\d)?)?|\d+(?:st|nd|rd|th)) ")
-QUOTED = 0.2
-"""Share of the conditions that give the header in quotation marks."""
+_DONE = re.compile(r" (?:by|\w+ed|run|made|led|selling) ")
+_OPENERS = {"that": 1, "who": 1, "with": 2, "whose": 3}
+_MOST = "the {n} {rows} with the {end} {c}"
 TITLED = 0.85
 """Share of the queries that say what the text is about, where there is a title."""
 
 
 _PLAIN = ("entries", "people")
+_BEHIND_HEAD = re.compile(r" (?:in|of|by|at|on|with|for|from) ")
+_NO_ROWS = frozenset(("singles", "doubles", "statistics", "records", "results", "seasons", "by"))
 
 
 class Subject(NamedTuple):
@@ -60,7 +80,9 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
         return Subject(rows)
     title = typed.table.title
     cells = {*typed.table.columns, *(cell for row in typed.table.rows for cell in row if cell)}
-    folded = title.casefold()
+    folded, called = title.casefold(), speaker.rows
+    if called in _PLAIN:
+        called = _kind_of(typed) or called
     if title == folded:
         title = with_capital(title)
     if (
@@ -69,15 +91,31 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
         or _NO_TITLES.issuperset(folded.split())
         or folded in map(str.casefold, cells)
     ):
-        return Subject(speaker.rows)
+        return Subject(called)
     if folded.startswith(WORDS["list_of"]):
         title = title[len(WORDS["list_of"]) :]
-        is_of_all = speaker.rows in _PLAIN and is_plural_label(title.lower().split()[0])
-        if is_of_all or speaker.rows.split()[-1] in title.lower().split():
+        head = _BEHIND_HEAD.split(title.lower())[0]
+        is_of_all = speaker.rows in _PLAIN and head.isascii() and is_plural_label(head)
+        if (is_of_all and head.split()[-1] not in _NO_ROWS) or called.split()[
+            -1
+        ] in title.lower().split():
             return Subject(title)
     if _DATED.match(title) and not _EVENTS.isdisjoint(folded.split()):
         title = f"the {title}"
-    return Subject(speaker.rows, title)
+    return Subject(called, title)
+
+
+def _kind_of(typed: TypedTable) -> str:
+    """What the rows are by the title and the headers together; empty where these do not say."""
+    last = re.split(r"[ /]+", typed.columns[typed.key].name.lower().split(" (")[0])[-1]
+    if (not last.endswith("ed") and noun_of(last)) or (
+        last.isalpha() and is_plural_label(last) and last not in _NO_ROWS
+    ):
+        return plural_of(last) if noun_of(last) else last
+    known = {*map(str.lower, typed.table.columns), *words_of(typed.table.title).split()}
+    kinds = WORDS["kinds"].items()
+    fit = (kind for kind, signs in kinds for sign in signs if known.issuperset(sign.split(" + ")))
+    return next(fit, "")
 
 
 def write_query(
@@ -103,7 +141,7 @@ def write_query(
         "sort": f'"{names[kernel.sort]}"',
         "order": kernel.order,
     }
-    query = rng.choice(WORDS["wholes"]).format(**slots)
+    query = re.sub(r"\.\.(?= )", ".", rng.choice(WORDS["wholes"]).format(**slots))  # "Jr.."
     conditions = [bound.condition for bound in kernel.scope.bounds]
     return query, subject, constraints_of(conditions, subject, names[kernel.sort], kernel.order)
 
@@ -151,69 +189,115 @@ def _phrase_scope(
     kernel: Kernel, typed: TypedTable, rows: str, speaker: Speaker, rng: Random
 ) -> str:
     """The rows that are asked for, in words."""
-    said = f"the {rows}"
-    for number, bound in enumerate(kernel.scope.bounds):
-        label, condition = speaker.labels[bound.column], bound.condition
-        header = typed.table.columns[bound.column]
-        is_header = label.is_plain and label.name.lower().startswith(header.lower().split(" (")[0])
-        # A number that no column of the answer holds could be taken for that of another.
-        is_header &= bound.kind != "number" or bound.column in kernel.columns
-        if not is_header or rng.random() < QUOTED:  # "whose "#" is 5 or more"
-            label = label._replace(is_plain=False)
-        name = label.name if label.is_plain else f'"{header}"'
+    said, phrases = f"the {rows}", list[str]()
+    for bound in kernel.scope.bounds:
+        label, condition = _in_small(speaker.labels[bound.column]), bound.condition
+        header = f'"{typed.table.columns[bound.column]}"'
         if condition.top:
             ends = ("lowest", "highest") if bound.kind == "number" else ("earliest", "latest")
-            ends = ("fewest", "most") if label.is_counted else ends
-            pattern = rng.choice(WORDS["superlatives"][ends[condition.top > 0]])
-            said = pattern.format(n=NUMBERS[abs(condition.top)], rows=rows, c=name)
+            ends = ("fewest", "most") if label.is_counted else _SIZES.get(label.name, ends)
+            pattern = rng.choice(WORDS["superlatives"].get(end := ends[condition.top > 0], [_MOST]))
+            name = label.name if label.is_plain else header
+            said = pattern.format(n=NUMBERS[abs(condition.top)], rows=rows, c=name, end=end)
         elif bound.column == typed.key:
             names = _listing(bound, " and ")
             if speaker.before_names:
                 said = f"the {speaker.rows} {speaker.before_names} {names}"
             else:
-                said = WORDS["entities"].format(v=names, rows=said)
+                said += f" {names}" if len(rows.split()) == 1 else f" named {names}"
         else:
-            phrase = phrase_bound(bound, typed, label, name, rng)
-            joined = " and " if number and phrase.startswith(("with ", "whose ")) else " "
-            said += joined + phrase
+            phrases.append(phrase_bound(bound, typed, label, rows, speaker.is_of_persons, rng))
+    # "from Chile" before "with 3 wins" before "whose age is 20"
+    phrases.sort(key=lambda phrase: _OPENERS.get(phrase.split()[0], 0))
+    before = ""
+    for phrase in phrases:
+        opener = phrase.split()[0]
+        joint = " and " if before in _OPENERS else " "
+        if opener == "with" and before in ("that", "who"):
+            phrase = f"have {phrase[5:]}"
+        elif opener == before == "with" and not said[-1].isdigit():
+            phrase = phrase[5:]
+        said, before = said + joint + phrase, opener
     return said
+
+
+def _in_small(label: Label) -> Label:
+    """The label in small letters where it is a usual word: "Lane"."""
+    first, *others = label.name.split()
+    is_usual = label.is_plain and first.istitle() and all(map(str.islower, others))
+    return label._replace(name=label.name.lower()) if is_usual else label
 
 
 def _listing(bound: Bound, joint: str) -> str:
     values = sorted(bound.condition.values or bound.condition.excluded)
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])}{joint}{values[-1]}"
+    return "".join(values) if len(values) < 2 else f"{', '.join(values[:-1])}{joint}{values[-1]}"
 
 
-def phrase_bound(bound: Bound, typed: TypedTable, label: Label, name: str, rng: Random) -> str:
-    """A condition in words; all ends are included, and said to be where that is not plain."""
-    folded, be = label.name.lower(), "are" if label.is_plural else "is"
-    if bound.condition.excluded:
-        return str(rng.choice(_SCOPES["excluded"])).format(c=name, be=be, v=_listing(bound, " or "))
+def phrase_bound(
+    bound: Bound, typed: TypedTable, label: Label, rows: str, persons: bool, rng: Random
+) -> str:
+    """A condition in words, which go behind what the rows are called.
+
+    Args:
+        bound: the condition.
+        typed: the table.
+        label: of its column; the header stands in quotation marks if that is not plain.
+        rows: what the rows are called.
+        persons: the rows are of persons.
+        rng: what draws.
+    """
+    folded, is_plain = label.name.lower(), label.is_plain
+    name = label.name if is_plain else f'"{typed.table.columns[bound.column]}"'
+    # Behind "lines operated by X", "opened in 1990" would be said of X.
+    is_said = _DONE.search(rows) is not None
+    verb = ("who " if persons else "that ") if is_said else ""
+    slots = {
+        "c": name,
+        "a": articled(name) if is_plain else name,
+        "be": "are" if label.is_plural else "is",
+        "p": plural_of(name),
+        "v": _listing(bound, " or "),
+        "is": f"{verb}are " if verb else "",
+        "was": f"{verb}were " if verb else "",
+        "that": "who" if persons else "that",
+    }
     if bound.values:
-        manner = PLACES.get(folded, "values") if label.is_plain else "values"
-        return str(rng.choice(_SCOPES[manner])).format(c=name, be=be, v=_listing(bound, " or "))
-    low, high = (_spoken_end(bound, end, typed, label) for end in (bound.low, bound.high))
-    if low and high and low != high:  # "600 to 1200 USD"
-        unit = label.after or typed.columns[bound.column].unit[1]
-        low = low.removesuffix(unit).rstrip()
-    ends = "one" if low == high else "low" if high is None else "high" if low is None else "both"
-    said = name
-    if not label.is_plain:
-        manner = "quoted time" if bound.kind in ("year", "date") else "number"
-    elif bound.kind in ("year", "date") and folded in EVENTS:
-        manner, said = "event" if bound.kind == "year" else "event on a day", EVENTS[folded]
-    elif bound.kind == "year" or _is_a_year(bound, folded):
-        manner = "year" if folded in ("year", "season") else "time"
-    elif bound.kind == "date":
-        manner = "day" if folded == "date" else "time"
-    elif folded.split()[-1] in ORDINALS:
-        manner = "number"
+        manner = "excluded" if bound.condition.excluded else "values"
+        patterns = _SCOPES[manner]
+        if is_plain and manner == "values":
+            deed = DEEDS.get(folded, "")
+            if deed and (not persons or deed.split()[0] in _PERSONAL):
+                patterns = [("{is}" if folded in STATES else "{was}") + deed]
+            elif folded in PLACES and " " not in rows:
+                patterns = [f"{PLACES[folded]} {{v}}"]
+            patterns = _CATEGORIES.get(folded, patterns)
+        return str(rng.choice(patterns)).format(**slots)
+    if bound.kind in ("year", "date") or _is_a_year(bound, folded):
+        form, slots["low"], slots["high"] = _time_ends(bound)
+        if is_plain and (folded in EVENTS or folded.split()[-1] in PARTICIPLES):
+            manner, slots["c"] = "event", EVENTS.get(folded, folded).replace("broadcast", "aired")
+        elif not is_plain or folded.split()[0] not in _PAST:
+            manner = "row" if folded in _TIMES else "time"
+        else:
+            manner = "past"
+        if folded in _PERIODS:
+            return str(rng.choice(_SCOPES["period"][form])).format(**slots)
+        slots["t"] = str(rng.choice(_SCOPES["times"][form])).format(**slots)
+        return str(rng.choice(_SCOPES[manner])).format(**slots)
+    form, slots["low"], slots["high"] = _number_ends(bound, typed, label)
+    has_unit = any(typed.columns[bound.column].unit)
+    if not is_plain:
+        manner = "quoted"
+    elif folded in _ORDINALS and form in _ORDINALS[folded]:
+        return str(_ORDINALS[folded][form]).format(**slots)
+    elif folded.split()[-1] in ORDINALS and not has_unit:
+        manner = "ordinal"
     else:
-        has_unit = any(typed.columns[bound.column].unit)
         manner = "count" if label.is_counted and not has_unit else "amount"
-    article = articled(name) if label.is_plain else name
-    slots = {"c": said, "a": article, "be": be, "low": low, "high": high}
-    return str(rng.choice(_SCOPES[manner][ends])).format(**slots)
+    if manner == "count" and slots["low" if form in ("low", "one") else "high"] == "1":
+        *words, last = name.split()
+        slots["c"] = " ".join([*words, singular(last)])
+    return str(rng.choice(_SCOPES[manner][form])).format(**slots)
 
 
 def _is_a_year(bound: Bound, label: str) -> bool:
@@ -222,14 +306,56 @@ def _is_a_year(bound: Bound, label: str) -> bool:
     return "year" in label and all(1500 <= end <= 2100 for end in ends)
 
 
-def _spoken_end(bound: Bound, end: float | None, typed: TypedTable, label: Label) -> str | None:
-    if end is None:
-        return None
-    if bound.kind == "date":
-        return write_day(date.fromordinal(int(end)))
-    if bound.kind == "year" or _is_a_year(bound, label.name.lower()):
-        return f"{end:.15g}"
-    prefix, suffix = typed.columns[bound.column].unit
+def _time_ends(bound: Bound) -> tuple[str, str, str]:
+    """The form of a range of time, and its ends in words: years or months where they are whole."""
+    first, after = (
+        None
+        if end is None
+        else date.fromordinal(int(end) + up)
+        if bound.kind == "date"
+        else date(int(end) + up, 1, 1)
+        for up, end in enumerate((bound.low, bound.high))
+    )
+    step = max(2 if day.day > 1 else int(day.month > 1) for day in (first, after) if day)
+
+    def write(day: date | None) -> str:
+        return write_day(day).split(" ", 2 - step)[-1] if day else ""
+
+    last = after and after - timedelta(1)
+    low, high = write(first), write(last)
+    if first and last:
+        is_decade = not step and first.year % 10 == 0 and last.year == first.year + 9
+        form = "decade" if is_decade else "both" if low != high else "in" if step < 2 else "on"
+    elif first:
+        is_after = not step and first.year % 5 == 1
+        form, low = ("after", str(first.year - 1)) if is_after else ("low", low)
+    else:
+        is_before = after and (after.year % 5 == 0 or bound.kind == "date") and step < 2
+        form, high = ("before", write(after)) if is_before else ("high", high)
+    return form, low, high
+
+
+def _number_ends(bound: Bound, typed: TypedTable, label: Label) -> tuple[str, str, str]:
+    """The form of a range of numbers, and its ends in words with their unit.
+
+    An end of whole numbers is left out ("more than 50") where that is the rounder number.
+    """
+    low, high, forms = bound.low, bound.high, ("low", "high")
+    if all(not value or value % 1 == 0 for value in typed.orders[bound.column]):
+        if high is None and low and cost_of_number(low - 1) < cost_of_number(low):
+            low, forms = low - 1, ("over", "")
+        if low is None and high and cost_of_number(high + 1) < cost_of_number(high):
+            high, forms = high + 1, ("", "under")
+    form = forms[low is None] if low is None or high is None else "one" if low == high else "both"
+    said = ["" if e is None else _spoken_number(e, bound.column, typed, label) for e in (low, high)]
+    if form == "both":  # "600 to 1200 USD"
+        said[0] = said[0].removesuffix(label.after or typed.columns[bound.column].unit[1]).rstrip()
+    return form, said[0], said[1]
+
+
+def _spoken_number(end: float, column: int, typed: TypedTable, label: Label) -> str:
+    prefix, suffix = typed.columns[column].unit
+    prefix, suffix = ("", "") if label.is_plain and prefix == "#" else (prefix, suffix.strip("."))
     digits = f"{end:,.15g}" if abs(end) >= 10_000 else f"{end:.15g}"
     joint = "" if suffix in ("", "%") else " "
     sign = "-" if end < 0 else ""

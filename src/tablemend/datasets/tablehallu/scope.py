@@ -14,20 +14,23 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.columns import ORDERED, Kind, TypedTable
+from tablemend.datasets.tablehallu.labels import ORDINALS, labels_of
 from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
 from tablemend.tables.table import Cell
 
 SUPERLATIVES = 0.1
-LISTS = 0.08
+LISTS = 0.03
 PAIRS = 0.35
 """Shares of the scopes with the highest values, names, and two conditions, where there are any."""
 EXCLUSIONS = 0.25
 """Share of "any but this" among the categories of two conditions."""
 MOST_TOP = 12
-OPEN_NUMBERS, OPEN_TIMES = 0.7, 0.3
+OPEN_NUMBERS, OPEN_TIMES = 0.7, 0.5
 """Shares of the ranges that "at least" or "at most" can say, at least."""
-_NO_AMOUNTS = frozenset(WORDS["no_amounts"])
+DRAWN = 12
+"""Ranges of which the one with the roundest ends is taken."""
+_NO_AMOUNTS = WORDS["no_amounts"] | ORDINALS
 _JOINT = re.compile(r",| or | and |/")
 Row = tuple[Cell, ...]
 Orders = tuple[float | None, ...]
@@ -102,6 +105,7 @@ class Scopes:
 
     def __init__(self, typed: TypedTable, low: int, high: int) -> None:
         self._typed, self._low, self._high = typed, low, high
+        self._labels = labels_of(typed.columns)
         self._all_rows = list(range(len(typed.table.rows)))
         # Rows without the scope's cell take no part: nobody could say whether they are in it.
         self._ordered = [
@@ -155,17 +159,19 @@ class Scopes:
         """How likely somebody asks for a range of this column."""
         column = self._typed.columns[index]
         if column.kind == "number":
-            return 0.3 if column.serial or self._is_ordinal(index) else 1.0
-        return 3.0
+            common = 0.2 if column.serial or self._is_ordinal(index) else 1.0
+        else:
+            common = 3.0
+        return common if self._labels[index].is_plain else 0.2 * common
 
     def _is_ordinal(self, index: int) -> bool:
         """Whether its numbers say which one, not how much."""
-        words = self._typed.columns[index].name.lower().split()
-        return not words[-1][0].isalpha() or words[-1] in _NO_AMOUNTS
+        return self._labels[index].name.lower().split()[-1] in _NO_AMOUNTS
 
     def _ends(self, column: int) -> Iterator[tuple[int, int, list[int]]]:
         """Column, count and rows of every superlative without a tie; lowest ones are negative."""
-        if self._is_ordinal(column) or self._typed.columns[column].serial:
+        is_sayable = self._labels[column].is_plain and not self._typed.columns[column].serial
+        if self._is_ordinal(column) or not is_sayable:
             return
         orders = self._typed.orders[column]
         rows = [row for row in self._all_rows if orders[row] is not None]
@@ -189,7 +195,7 @@ class Scopes:
         names = [name for name in self._names if not _JOINT.search(name)]
         rng.shuffle(names)
         wanted, rows = list[str](), list[int]()
-        target = rng.randint(self._low, self._high)
+        target = self._low
         for name in names:
             if len(rows) < target and len(rows) + len(self._names[name]) <= self._high:
                 wanted.append(name)
@@ -209,9 +215,11 @@ class Scopes:
         """A category or a range, and a range inside it; both must leave a row out."""
         if not self._ordered or len(self._ordered) + len(self._categories) < 2:
             return None
+        columns = self._ordered + self._categories
+        weights = list(map(self._interest, columns))
         for _ in range(3):
-            second = rng.choice(self._ordered)
-            first = rng.choice(self._categories + self._ordered)
+            second = rng.choices(self._ordered, weights[: len(self._ordered)])[0]
+            first = rng.choices(columns, weights)[0]
             if first == second:
                 continue
             if first in self._groups:
@@ -301,24 +309,17 @@ class Scopes:
                     windows.append(Window(groups, start, stop))
         return windows
 
-    def _range_scope(
-        self,
-        column: int,
-        windows: list[Window],
-        rng: Random,
-    ) -> Scope:
+    def _range_scope(self, column: int, windows: list[Window], rng: Random) -> Scope:
         kind = self._typed.columns[column].kind
-        if rng.random() < (OPEN_NUMBERS if kind == "number" else OPEN_TIMES):
+        is_ordinal = kind == "number" and self._is_ordinal(column)
+        if not is_ordinal and rng.random() < (OPEN_NUMBERS if kind == "number" else OPEN_TIMES):
             windows = [window for window in windows if window.is_open()] or windows
-        # The larger of two at random: small windows are by far the most.
-        drawn = (windows[int(rng.random() * len(windows))] for _ in range(2))
-        groups, start, stop = max(drawn, key=Window.count_rows)
-        open_low = start == 0 and rng.random() < 0.8
-        open_high = stop == len(groups) - 1 and not open_low and rng.random() < 0.8
-        before = groups[start - 1][0] if start else None
-        after = groups[stop + 1][0] if stop + 1 < len(groups) else None
-        low = None if open_low else _low_bound(groups[start][0], before, kind)
-        high = None if open_high else _high_bound(groups[stop][0], after, kind)
+        is_whole = all(not value or value % 1 == 0 for value in self._typed.orders[column])
+        drawn = [windows[int(rng.random() * len(windows))] for _ in range(DRAWN)]
+        found = [(*_ends(window, kind, is_whole, is_ordinal), window) for window in drawn]
+        # Small windows are by far the most: one more row is worth a quarter of a digit.
+        ends = min(found, key=lambda one: one[2] - one[3].count_rows() / 4)
+        low, high, _, (groups, start, stop) = ends
         bound = Bound(
             column,
             kind,
@@ -351,47 +352,77 @@ def _written(value: float, kind: Kind) -> str:
     return format(value, ".15g")
 
 
-def _low_bound(first: float, before: float | None, kind: Kind) -> float:
-    """A round value in ``(before, first]``, so that the query states a bound and no cell."""
+def _ends(
+    window: Window, kind: Kind, is_whole: bool, is_ordinal: bool
+) -> tuple[float | None, float | None, float]:
+    """The ends of a window and what it costs to read them; one at the table's end is open.
+
+    An end is as round as the gap to the next value outside allows: it selects the same rows, and
+    the query states a bound and no cell. The ends of numbers that say which one are never open:
+    "ranked 3 to 8".
+    """
+    groups, start, stop = window
+    ends: list[float | None] = []
+    cost = 0.0
+    for place, up in ((start, False), (stop, True)):
+        beyond = place + (1 if up else -1)
+        value = groups[place][0]
+        if 0 <= beyond < len(groups) and not is_ordinal:
+            price, value = _round_end(value, groups[beyond][0], kind, up, is_whole)
+            cost += price
+        ends.append(value if 0 <= beyond < len(groups) or is_ordinal else None)
+    low, high = ends
+    return low, high, cost
+
+
+def _round_end(
+    value: float, beyond: float, kind: Kind, up: bool, is_whole: bool
+) -> tuple[float, float]:
+    """What the roundest inclusive end from ``value`` on and short of ``beyond`` costs, and it."""
+    sign = 1 if up else -1
     if kind == "year":
-        return first
+        years = range(int(value), max(int(value) - 9, min(int(value) + 9, int(beyond))), sign)
+        year = min(years, key=lambda year: cost_of_year(year, up))  # the nearest of these
+        return cost_of_year(year, up), float(year)
     if kind == "date":
-        return _first_of_month(first, before)
-    return _round_number(first, before, up=False)
+        return min((cost, end) for cost, end in _days(value, up) if sign * end < sign * beyond)
+    end = next(end for end in _rounded(value, up) if sign * end < sign * beyond)
+    if is_whole and cost_of_number(beyond) < cost_of_number(end):
+        return cost_of_number(beyond), beyond - sign
+    return cost_of_number(end), end
 
 
-def _high_bound(last: float, after: float | None, kind: Kind) -> float:
-    if kind == "year":
-        return last
-    if kind == "date":
-        return _last_of_month(last, after)
-    return _round_number(last, after, up=True)
-
-
-def _round_number(value: float, beyond: float | None, up: bool) -> float:
-    """The roundest number at or outside ``value`` and short of ``beyond``."""
+def _rounded(value: float, up: bool) -> Iterator[float]:
+    """Numbers at or outside a value, the roundest first, the value last."""
     magnitude = floor(log10(abs(value))) if value else 0
     for power in range(magnitude, magnitude - 8, -1):
         for step in (5, 2, 1):
-            unit = step * 10.0**power
-            steps = round(value / unit, 9)
-            rounded = round((ceil(steps) if up else floor(steps)) * unit, 10)
-            if beyond is None:
-                fits = abs(rounded - value) <= abs(value) / 2
-            else:
-                fits = rounded < beyond if up else rounded > beyond
-            if fits:
-                return rounded
-    return value
+            steps = round(value / (unit := step * 10.0**power), 9)
+            if rounded := round((ceil(steps) if up else floor(steps)) * unit, 10):
+                yield rounded
+    yield value
 
 
-def _first_of_month(first: float, before: float | None) -> float:
-    start = float(date.fromordinal(int(first)).replace(day=1).toordinal())
-    return start if before is None or start > before else first
+def _days(day: float, up: bool) -> Iterator[tuple[float, float]]:
+    """Costs and ordinals: the year's first or last day, the month's, and the day itself."""
+    found = date.fromordinal(int(day))
+    first = found.replace(day=1)
+    following = date(found.year + found.month // 12, found.month % 12 + 1, 1)
+    year = date(found.year, 12, 31) if up else date(found.year, 1, 1)
+    yield 0.0, float(year.toordinal())
+    yield 1.0, float(following.toordinal() - 1 if up else first.toordinal())
+    yield 4.0, day
 
 
-def _last_of_month(last: float, after: float | None) -> float:
-    day = date.fromordinal(int(last))
-    following = date(day.year + day.month // 12, day.month % 12 + 1, 1)
-    end = float(following.toordinal() - 1)
-    return end if after is None or end < after else last
+def cost_of_year(year: int, up: bool) -> float:
+    """What it costs to read an end: nothing for 1990, or for 1989 ("before 1990")."""
+    other = year + (1 if up else -1)
+    return 0.0 if 0 in (year % 10, other % 10) else 0.5 if 0 in (year % 5, other % 5) else 1.0
+
+
+def cost_of_number(end: float) -> float:
+    """What it costs to read an end: its digits beyond the first; less for a 5, for small ones."""
+    digits = f"{abs(end):.15g}".replace(".", "").strip("0")
+    if end % 1 == 0 and abs(end) < 13:
+        return 0.2 if end else 9.0
+    return len(digits) - 1 - 0.5 * digits.endswith("5")
