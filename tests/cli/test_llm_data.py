@@ -1,4 +1,4 @@
-"""The command with a model server: killed, cut short, its server gone."""
+"""The command with a model server: killed, cut short by a cap or a person."""
 
 from __future__ import annotations
 
@@ -32,32 +32,25 @@ def server() -> Iterator[ModelServer]:
     started.stop()
 
 
-def command(server: ModelServer, folder: Path, *tokens: str, name: str = "out") -> list[str]:
-    options = {"cache": folder / f"{name}.sqlite", "backoff": 0.01, "price_in": 2, "price_out": 8}
+def command(server: ModelServer, folder: Path, *tokens: str) -> list[str]:
+    options = {"cache": folder / "out.sqlite", "backoff": 0.01, "price_in": 2, "price_out": 8}
     return [
         sys.executable,
         "data_gen/tablehallu.py",
         "engine=llm",
         f"generator={server.model}",
         f"n={N}",
-        f"out={folder / name}",
+        f"out={folder / 'out'}",
         "concurrency=4",
         *(f"generator_options.{key}={value}" for key, value in options.items()),
         *tokens,
     ]
 
 
-def run(
-    server: ModelServer,
-    folder: Path,
-    *tokens: str,
-    name: str = "out",
-    anew: bool = True,
-) -> subprocess.CompletedProcess[str]:
-    if anew:
-        server.restart()
+def run(server: ModelServer, folder: Path, *tokens: str) -> subprocess.CompletedProcess[str]:
+    server.restart()
     return subprocess.run(
-        command(server, folder, *tokens, name=name),
+        command(server, folder, *tokens),
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -166,31 +159,6 @@ def test_a_cap_stops_with_one_line_and_the_same_command_continues(
     assert done.returncode == 0, done.stderr
     assert numbers(tmp_path / "out")[: len(made)] == made
     assert files(tmp_path / "out") == whole
-
-
-def _ask(folder: Path, faults: str = "", *, name: str) -> subprocess.CompletedProcess[str]:
-    """The command with a server of its own, which may die on the way."""
-    server = ModelServer(faults, seed=3, latency=0.002)
-    try:
-        options = ("generator_options.retries=1", "n=30")
-        return run(server, folder, *options, name=name, anew=False)
-    finally:
-        server.stop()
-
-
-def test_what_a_dead_server_left_is_made_by_the_same_command(tmp_path: Path) -> None:
-    stopped = _ask(tmp_path, "die-after:50", name="out")
-    assert stopped.returncode == 1, stopped.stderr
-    assert stopped.stderr.count("\n") == 1
-    assert "stopped: requests of 20 rows in a row failed for good" in stopped.stderr
-    out = tmp_path / "out"
-    assert not (out / "counts.json").exists()
-    again = _ask(tmp_path, name="out")
-    assert again.returncode == 0, again.stderr
-    quiet = _ask(tmp_path, name="quiet")
-    assert quiet.returncode == 0, quiet.stderr
-    assert files(out) == files(tmp_path / "quiet")
-    assert json.loads((out / "counts.json").read_text())["examples"]["requests_failed"] == 0
 
 
 def test_ctrl_c_ends_in_one_line(

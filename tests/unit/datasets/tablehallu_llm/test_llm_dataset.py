@@ -28,11 +28,7 @@ from tablemend.runs import Store
 N = 60
 GIVEN_UP = {7, 23}
 TWIN = (12, 40)  # the same kernel
-PRICES = [
-    f"{role}_options.{name}={price}"
-    for role in ("generator",)
-    for name, price in (("price_in", 2), ("price_out", 8))
-]
+PRICES = ["generator_options.price_in=2", "generator_options.price_out=8"]
 EXAMPLES = list(small_world.examples(seed=5, n=N))
 
 
@@ -221,12 +217,6 @@ def test_more_rows_continue_a_data_set_and_fewer_are_refused(
     with pytest.raises(TablemendError, match=f"holds a data set of n={N}, which n=25 would make"):
         make_llm_dataset(settings(out, *PRICES, "n=25"), fake)
     assert files(out) == whole
-
-
-# what is in the folder
-
-
-# before and after
 
 
 def test_an_estimate_rests_on_the_rows_that_are_there(

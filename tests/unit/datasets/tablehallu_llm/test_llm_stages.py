@@ -6,92 +6,47 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Sequence
-from random import Random
+from dataclasses import asdict
+from itertools import count
 from typing import Any
 
 import pytest
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling
-from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm.asking import Asked, Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import Topic
 from tablemend.prompting.replies import REQUEST_FAILED
+from tests.support.model_server import pipeline
 from tests.support.prompts import recognise
 
 TOPIC = Topic("ferries of the Lunel Islands", "Technology & Business", "Transport & Energy")
-ROWS = [
-    ["Alba", "1995", "62.5", "Corran"],
-    ["Sella", "1997", None, "Vey"],
-    ["Morwen", "1999", "48.2", "Corran"],
-    ["Isbel", "2002", "71.0", "Tarsk"],
-    ["Dunlin", "2004", "55.9", "Vey"],
-]
-COLUMNS = ["Ferry", "Launched", "Length (m)", "Home Port"]
+SCRIPT = pipeline.script(next(filter(pipeline.passes, count())))
+CONTEXT, LONG, RULE = SCRIPT.gold_context, SCRIPT.adversarial_context, SCRIPT.constraints
+FACT = next(fact for fact in SCRIPT.facts if fact.clean and CONTEXT.count(fact.value) == 1)
+"""A value that both texts state once."""
 
 
-def tell(rows: Sequence[Sequence[str | None]]) -> str:
-    """Prose that states rows, and no blank."""
-    said = []
-    for name, year, length, port in rows:
-        size = f" and is {length} m long" if length else ""
-        said.append(f"The ferry {name} was launched in {year}{size}. {name} sails from {port}.")
-    return " ".join(said)
+def kernel(context: str = CONTEXT) -> str:
+    return json.dumps(
+        {
+            "title": "Ferries of the Lunel Islands",
+            "columns": SCRIPT.gold_table.columns,
+            "rows": SCRIPT.gold_table.rows,
+            "sort_column": RULE.sort_column,
+            "sort_order": RULE.sort_order,
+            "context": context,
+        }
+    )
 
 
-CONTEXT = tell(ROWS)
-KERNEL = json.dumps(
-    {
-        "title": "Ferries of the Lunel Islands",
-        "columns": COLUMNS,
-        "rows": ROWS,
-        "sort_column": "Launched",
-        "sort_order": "ascending",
-        "context": CONTEXT,
-    }
-)
-QUERY = (
-    "Please make a table of the ferries of the Lunel Islands launched from 1995 to 2005, both "
-    'years included. Its columns should be, in this order, "Ferry", "Launched", "Length (m)" and '
-    '"Home Port". Sort the rows by "Launched" in ascending order.'
-)
-CONSTRAINTS = json.dumps(
-    {
-        "entity_scope": ["ferries of the Lunel Islands"],
-        "numerical_range": "1995 to 2005",
-        "sort_column": "Launched",
-        "sort_order": "ascending",
-        "conditions": [{"column": "Launched", "low": "1995", "high": "2005", "values": []}],
-    }
-)
-
-
-def long_text(factor: int = 10) -> str:
-    """The context dispersed among ferries of other years."""
-    rng = Random(1)
-    gold = [f"{sentence.rstrip('.')}." for sentence in CONTEXT.split(". ")]
-    paragraphs = []
-    for sentence in gold:
-        others = [
-            f"The ferry {name} was launched in {rng.choice([1960, 1971, 1983, 2011, 2016])} and "
-            f"is {rng.randint(30, 90)}.4 m long."
-            for name in rng.sample(NAMES, 2 * factor // 3)
-        ]
-        paragraphs.append(" ".join([*others, sentence, *others[:2]]))
-    return "\n\n".join(paragraphs)
-
-
-NAMES = (
-    "Brackwater Cormorant Fulmar Guillemot Hesperus Jocelyn Kittiwake Lapwing Northwind Osprey "
-    "Petrel Quaver Rosemary Tern Undine"
-).split()
 GOOD = {
-    "kernel": KERNEL,
-    "query": QUERY,
-    "constraints": CONSTRAINTS,
+    "kernel": kernel(),
+    "query": SCRIPT.query,
+    "constraints": json.dumps(asdict(RULE)),
     "verify_kernel": "All six hold.\nVERDICT: CORRECT",
-    "perturb": long_text(),
+    "perturb": LONG,
     "verify_preserved": "VERDICT: YES",
     "verify_distractors": "VERDICT: VALID",
 }
@@ -121,7 +76,7 @@ class Fake:
 
 def make(model: Fake, number: int = 3, **settings: Any) -> Row:
     asked = Asked("openai:writer", model, Sampling(1000))
-    given = LlmSynthesis(generator="hf:a/b", shape=Shape(min_columns=4), **settings)
+    given = LlmSynthesis(generator="hf:a/b", shape=pipeline.SHAPE, **settings)
     return asyncio.run(make_row(number, TOPIC, given, Models(asked, asked)))
 
 
@@ -133,14 +88,14 @@ def test_a_row_goes_through_all_stages() -> None:
     example = row.example
     assert example is not None
     assert (example.topic, example.category, example.domain) == TOPIC
-    assert example.query == QUERY and example.gold_context == CONTEXT
-    assert example.adversarial_context == long_text()
-    assert example.constraints.numerical_range == "1995 to 2005"
+    assert example.query == SCRIPT.query and example.gold_context == CONTEXT
+    assert example.adversarial_context == LONG
+    assert example.constraints.conditions == RULE.conditions
     assert (example.engine, example.source) == (ENGINE, "openai:writer")
     assert example.calls == row.calls and len(row.calls) == 7
     assert {call.verdict for call in row.calls} == {"accepted"}
     stated = {(fact.entity, fact.column): fact for fact in example.facts}
-    assert len(stated) == sum(cell is not None for cells in ROWS for cell in cells)
+    assert len(stated) == sum(cell is not None for row in SCRIPT.gold_table.rows for cell in row)
     for fact in example.facts:
         start, end, *_ = fact.adversarial
         assert example.adversarial_context[start:end] == fact.value
@@ -148,10 +103,9 @@ def test_a_row_goes_through_all_stages() -> None:
 
 
 def test_what_a_program_can_see_no_model_is_asked_about() -> None:
-    lost = CONTEXT.replace(" and is 48.2 m long", "")
     model = Fake(
-        kernel=[KERNEL.replace(CONTEXT, lost)],
-        perturb=[long_text().replace("48.2", "some"), CONTEXT],
+        kernel=[kernel(CONTEXT.replace(FACT.value, "some"))],
+        perturb=[LONG.replace(FACT.value, "some"), CONTEXT],
     )
     row = make(model)
     assert row.example is not None
@@ -160,7 +114,7 @@ def test_what_a_program_can_see_no_model_is_asked_about() -> None:
         {"kernel": 1, "perturb": 2}
     )
     (reason,) = [r.text for r in row.rejections if r.stage == "kernel"]
-    assert "48.2" in reason
+    assert FACT.value in reason
     assert reason in model.asked[1][1][-1]["content"]
 
 
