@@ -149,38 +149,37 @@ def test_brackets_in_a_sentence_are_no_empty_table(answer: str) -> None:
     assert (found.table, found.empty) == (None, False) and found.reason
 
 
-TWO = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
 OTHER = Table.of(["Measure", "Mean"], [["Age", "26"]])
 
 
 @pytest.mark.parametrize("format", ["markdown", "json", "latex", "html", "csv"])
 def test_two_tables_of_one_header_are_one(format: Format) -> None:
-    first, second = (write_table(Table.of(TWO.columns, [row]), format) for row in TWO.rows)
+    first, second = (write_table(Table.of(GOLD.columns, [row]), format) for row in GOLD.rows)
     answer = f"The first:\n\n```\n{first}\n```\n\nAnd the rest:\n\n```\n{second}\n```\n"
     for text in (answer, f"####\n{answer}"):
         found = extract_table(text, format)
-        assert found.table == TWO
+        assert found.table == GOLD
         assert text[found.start : found.end].startswith(first[:5])
         assert text[found.start : found.end].rstrip().endswith(second.strip()[-5:])
 
 
 @pytest.mark.parametrize("format", ["markdown", "json", "latex", "html", "csv"])
 def test_the_table_of_the_header_asked_for_wins(format: Format) -> None:
-    asked, other = write_table(TWO, format), write_table(OTHER, format)
+    asked, other = write_table(GOLD, format), write_table(OTHER, format)
     for first, second in ((asked, other), (other, asked)):
         text = f"```\n{first}\n```\n\nA summary:\n\n```\n{second}\n```\n"
-        assert extract_table(text, format, ["name", "age"]).table == TWO
-        assert extract_table(f"####\n{text}", format, ["name", "age"]).table == TWO
+        assert extract_table(text, format, ["name", "age"]).table == GOLD
+        assert extract_table(f"####\n{text}", format, ["name", "age"]).table == GOLD
 
 
 def test_a_draft_of_the_same_rows_is_no_first_half() -> None:
-    draft = write_table(Table.of(TWO.columns, [["Ann", "62"]]), "markdown")
-    text = f"{draft}\n\nNo:\n\n{write_table(TWO, 'markdown')}\n"
-    assert extract_table(text).table == TWO
-    assert extract_table(text, columns=TWO.columns).table == TWO
+    draft = write_table(Table.of(GOLD.columns, [["Ann", "62"]]), "markdown")
+    text = f"{draft}\n\nNo:\n\n{write_table(GOLD, 'markdown')}\n"
+    assert extract_table(text).table == GOLD
+    assert extract_table(text, columns=GOLD.columns).table == GOLD
 
 
 def test_json_lists_of_the_same_columns_in_one_object_are_one_table() -> None:
     text = '{"East": [{"Name": "Ann", "Age": 26}], "West": [{"Name": "Bo", "Age": null}]}'
-    assert extract_table(text).table == TWO
+    assert extract_table(text).table == GOLD
     assert extract_table('{"East": [{"Name": "Ann"}], "West": [{"Age": 3}]}').table is None
