@@ -12,7 +12,7 @@ from tests.support.prompts import openings
 def test_the_page_names_every_fault() -> None:
     page = Path(__file__).with_name("model_server") / "README.md"
     text = page.read_text(encoding="utf-8")
-    assert {name for name in (*KINDS, "die-after") if f"`{name}" not in text} == set()
+    assert {name for name in KINDS if f"`{name}" not in text} == set()
 
 
 def test_every_prompt_is_answered_and_every_mistake_belongs_to_one() -> None:

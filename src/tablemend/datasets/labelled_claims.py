@@ -11,7 +11,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -29,6 +29,7 @@ from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.sources import read_records
 from tablemend.values.sentences import sentence_spans
 
+PublicSet = Literal["tabfact", "logicnlg", "infotabs", "scitab"]
 ENGINE = "claims-1"
 LABELS = ("supported", "contradicted", "not_in_source")
 SAID = "tabfaith"
@@ -42,12 +43,7 @@ class Claims(Section):
     """Folder of a TabFaith set (data_gen/tabfaith.py); null: public claims alone."""
     data: str | None = None
     """Folder of the public sets, with <data>/tabfact/open.jsonl and so on; null: none."""
-    sets: tuple[Literal["tabfact", "logicnlg", "infotabs", "scitab"], ...] = (
-        "tabfact",
-        "logicnlg",
-        "infotabs",
-        "scitab",
-    )
+    sets: tuple[PublicSet, ...] = get_args(PublicSet)
     """The public sets to read."""
     most_characters: int = Field(default=4000, ge=50)
     """Claims whose table and words have more are left out, and counted."""

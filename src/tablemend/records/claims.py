@@ -8,7 +8,8 @@ these records and so work in both directions.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from typing import Any, Literal, get_args
 
 from tablemend.tables.table import Table
@@ -168,12 +169,7 @@ class Usage:
     failed: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.failed + other.failed,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
 
 NOTHING = Usage()

@@ -39,26 +39,22 @@ class Faults:
     Attributes:
         seed: of all draws.
         shares: fault -> share of the requests; drawn anew each time that a request is tried.
-        die_after: requests after which the server is gone at once; ``None``: never.
     """
 
     seed: int = 0
     shares: tuple[tuple[str, float], ...] = ()
-    die_after: int | None = None
 
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> Faults:
-        """Read ``429:0.1+cut:0.05+die-after:100``; an empty text is no fault.
+        """Read ``429:0.1+cut:0.05``; an empty text is no fault.
 
         Raises:
             TablemendError: no such fault.
         """
         shares = dict(part.split(":") for part in text.split("+") if part)
-        die_after = shares.pop("die-after", None)
         if unknown := shares.keys() - KINDS:
             raise TablemendError(f"no fault {min(unknown)!r}")
-        found = tuple((name, float(share)) for name, share in shares.items())
-        return cls(seed, found, None if die_after is None else int(die_after))
+        return cls(seed, tuple((name, float(share)) for name, share in shares.items()))
 
     def draw(self, content: bytes, attempt: int) -> Fault | None:
         """The fault of a request.

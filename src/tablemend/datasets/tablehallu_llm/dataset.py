@@ -36,9 +36,7 @@ from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.records import Example
 from tablemend.runs import (
-    MOVE_AWAY,
     Store,
-    read_object,
     to_line,
     write_json,
     write_jsonl,
@@ -67,7 +65,7 @@ def make_llm_dataset(
     """
     topics = open_topics(settings.topics, settings.seed)
     out = Path(settings.out)
-    _check_folder(out, settings.n)
+    refuse_other_files(out, ROWS)
     versions = {"engine_version": ENGINE, "topics": topics.digest, "prompts": PROMPTS.hash}
     store = Store(out / ROWS, "number", {**versions, **settings.noted()})
     made = Counts()
@@ -88,16 +86,6 @@ def make_llm_dataset(
         if maker is not None:
             _make_missing(settings, maker, store, missing, failed)
         print(report(_join(settings, store), out))
-
-
-def _check_folder(out: Path, n: int) -> None:
-    """Refuse a folder with anything else, or with a larger data set."""
-    refuse_other_files(out, ROWS)
-    if (out / COUNTS).exists():
-        asked = read_object(out / COUNTS, MOVE_AWAY)["examples"]["asked"]
-        if n < asked:
-            which = f"a data set of n={asked}, which n={n} would make smaller"
-            raise TablemendError(f"out={out} holds {which}: give another out=, or no smaller n")
 
 
 def _make_missing(

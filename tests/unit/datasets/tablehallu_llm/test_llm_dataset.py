@@ -206,17 +206,15 @@ def test_rows_whose_requests_failed_are_asked_for_again(
     assert files(out) == whole
 
 
-def test_more_rows_continue_a_data_set_and_fewer_are_refused(
-    fake: Fake, tmp_path: Path, whole: dict[str, bytes]
-) -> None:
+def test_more_rows_continue_a_data_set(fake: Fake, tmp_path: Path, whole: dict[str, bytes]) -> None:
     out = tmp_path / "out"
     make_llm_dataset(settings(out, *PRICES, "n=25"), fake)
     fake.made.clear()
     make_llm_dataset(settings(out, *PRICES), fake)
     assert files(out) == whole and sorted(fake.made) == list(range(25, N))
-    with pytest.raises(TablemendError, match=f"holds a data set of n={N}, which n=25 would make"):
-        make_llm_dataset(settings(out, *PRICES, "n=25"), fake)
-    assert files(out) == whole
+    make_llm_dataset(settings(out, *PRICES, "n=25"), fake)  # rows are kept
+    make_llm_dataset(settings(out, *PRICES), fake)
+    assert files(out) == whole and len(fake.made) == N - 25
 
 
 def test_an_estimate_rests_on_the_rows_that_are_there(
