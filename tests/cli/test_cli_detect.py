@@ -89,7 +89,7 @@ def test_a_person_reads_what_where_and_why(
     assert "entity fabrication: row 5: 'Fir' is neither in the gold table nor in the context" in out
     assert "row recall            1.000 (3 of 3)" in out
     assert "ascending by 'Year'" in out
-    assert f"tablemend {DETECTOR_VERSION}, lexical-4" in out
+    assert f"tablemend {DETECTOR_VERSION}, lexical-5" in out
     assert run(folder, write_table(GOLD, "markdown")) == 0
     out = capsys.readouterr().out
     assert out.startswith("Nothing wrong was found.")

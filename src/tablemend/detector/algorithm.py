@@ -22,7 +22,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.3.0"
+DETECTOR_VERSION = "1.3.1"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
 _PLAIN = re.compile(r"[-+]?[0-9][0-9,]{0,30}(\.[0-9]{1,30})?").fullmatch

@@ -185,7 +185,12 @@ def _place_unmatched(
                 f" the gold table has no further row for {_name(key)}"
             )
             return Finding("out_of_range", body[row], None, None, key, evidence)
-    if index_context(context).mentions(key):
+    mentions = index_context(context).mentions
+    said = cells.answer[row][1 - cells.key] if cells.is_info_box else None
+    if said and (mentions(said) or all(map(mentions, said.split(", ")))):
+        evidence = f"{said!r} is in the context, but the gold table has no row {_name(key)}"
+        return Finding("out_of_range", body[row], None, None, key, evidence)
+    if mentions(key):
         evidence = f"{_name(key)} is in the context but not in the gold table"
         return Finding("out_of_range", body[row], None, None, key, evidence)
     evidence = f"{_name(key)} is neither in the gold table nor in the context"

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tablemend.detector.similarity import THRESHOLD, Pair, Similarity
+from tablemend.detector.similarity import THRESHOLD, Pair, Similarity, regions_in_full
 from tablemend.tables.table import Cell, Row
 from tablemend.values.cells import equal_values, read_value
 from tablemend.values.inclusion import (
@@ -39,6 +39,9 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit) -> bool | Pair:
         return True
     if one.number or other.number or one.dates or other.dates:
         return False
+    texts = regions_in_full(one.text, other.text), regions_in_full(other.text, one.text)
+    if texts != (one.text, other.text):
+        return compare_cells(*texts, unit)
     first, second = tokens_of(one.text), tokens_of(other.text)
     if negations(first) != negations(second):
         return False

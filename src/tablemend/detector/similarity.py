@@ -57,6 +57,9 @@ _IN_FULL: dict[str, str] = {
 }
 _SAME_NAMES = {own: name for name, names in _WORDS["names"].items() for own in names.split()}
 TITLES = frozenset(_WORDS["titles"].split())
+_HONOURS = frozenset(_WORDS["honours"].split())
+_REGIONS = {own: name for name, owns in _WORDS["regions"].items() for own in owns.split()}
+_REGION = re.compile(r"(?:^|(?<=,)|(?<=, ))[a-z.]{2,6}(?=,|$)")
 _GIVEN_NAMES = {*_WORDS["given_names"], *_WORDS["further_names"].split()}
 _NUMERAL = re.compile(r"\d+|[ivx]+")
 _DOUBLED = re.compile(r"(\D)\1")
@@ -77,7 +80,7 @@ class LexicalSimilarity:
     cannot accept synonyms.
     """
 
-    name = "lexical-4"
+    name = "lexical-5"
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Scores between 0 and 1."""
@@ -112,6 +115,8 @@ def lexical_similarity(one: str, other: str) -> float:
             return 0.0  # a class: "A" is neither "AB" nor "AAA" nor "A-"; "M" is "Male"
     if (left[0] in TITLES) != (right[0] in TITLES):
         left, right = (words[len(words) > 2 and words[0] in TITLES :] for words in (left, right))
+    if (left[-1] in _HONOURS) != (right[-1] in _HONOURS):
+        left, right = (w[:-1] if len(w) > 2 and w[-1] in _HONOURS else w for w in (left, right))
     sizes = len(left), len(right)
     is_person = left[0] == right[0] in _GIVEN_NAMES and left[-1] == right[-1]
     if left[1:] == right[1:] != [] and _is_misspelled(left[0], right[0]):
@@ -131,6 +136,16 @@ def lexical_similarity(one: str, other: str) -> float:
         if is_person:  # "Jim Bagby, Jr.", "James Charles Jacob Bagby, Jr."
             added = min(added, 1.0)
     return max(0.0, 1.0 - 2.0 * replaced / max(sizes) - added / sum(sizes))
+
+
+def regions_in_full(text: str, other: str) -> str:
+    """``dallas, texas`` for a folded ``dallas, tx``, where the other text has the full name."""
+
+    def full(match: re.Match[str]) -> str:
+        name = _REGIONS.get(match[0].replace(".", ""))
+        return name if name and name in other else match[0]
+
+    return _REGION.sub(full, text)
 
 
 def _content(words: tuple[str, ...]) -> list[str]:

@@ -170,6 +170,7 @@ def _is_plain_wording(text: str) -> bool:
 def _one_holds(one: Tokens, other: Tokens, dated: bool) -> bool:
     whole, piece = (one, other) if len(one.words) >= len(other.words) else (other, one)
     words, wanted = whole.words, piece.words
+    wanted = wanted[len(wanted) > 2 and wanted[0] == "the" :]
     size = len(wanted)
     if not size or size == len(words):
         return size > 0 and words == wanted
