@@ -31,9 +31,7 @@ def _case(given: dict[str, Any]) -> Case:
     table = Table.of(lines[0], rows, given["name"])
     context = [" ".join(part.split()) for part in given["context"].strip().split("\n\n")]
     conditions = tuple(
-        Condition(
-            one["column"], one.get("low"), one.get("high"), values=tuple(one.get("values", ()))
-        )
+        Condition(**{**one, "values": tuple(one.get("values", ()))})
         for one in given.get("conditions", ())
     )
     column, order = given["sort"]

@@ -180,10 +180,3 @@ def test_finds_the_numbers_of_a_text_each_with_its_own_currency(
     text: str, numbers: list[str]
 ) -> None:
     assert [number.canonical() for number in quantities(text)] == numbers
-
-
-@given(st.text(max_size=60))
-def test_any_text_can_be_read(text: str) -> None:
-    parse_number(text)
-    quantities(text)
-    assert same_value(text, text)

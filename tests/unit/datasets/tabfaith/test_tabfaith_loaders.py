@@ -114,10 +114,6 @@ def test_real_filings_are_read(shared_data: Callable[[str], list[dict[str, Any]]
     assert lone <= 0.1 * read  # two rows of one table may be laid out in different columns
 
 
-EVENTS = (
-    "labevent_id,subject_id,hadm_id,specimen_id,itemid,order_provider_id,charttime,storetime,"
-    "value,valuenum,valueuom,ref_range_lower,ref_range_upper,flag,priority,comments"
-)
 ITEMS = """itemid,label,fluid,category
 1,Hemoglobin,Blood,Hematology
 2,Hematocrit,Blood,Hematology
@@ -125,44 +121,31 @@ ITEMS = """itemid,label,fluid,category
 4,Platelet Count,Blood,Hematology
 5,Glucose,Urine,Chemistry
 """
+PANEL = """labevent_id,charttime,itemid,value,valuenum,ref_range_lower,ref_range_upper,flag,valueuom
+9,2150-01-01 07:00:00,1,9.1,9.1,12.000,16.0,abnormal,g/dL
+9,2150-01-01 07:00:00,2,40.5,40.5,36,46,,g/dL
+9,2150-01-01 07:00:00,3,12.2,12.2,4.0,11.0,abnormal,g/dL
+9,2150-01-01 07:00:00,4,210,210,150,400,,g/dL
+9,2150-01-01 07:00:00,5,300,300,70,110,abnormal,g/dL
+9,2150-01-01 07:00:00,1,,,12,16,,g/dL
+"""
 
 
-def write_mimic(folder: Path, lines: list[str], packed: bool = True) -> None:
+def write_mimic(folder: Path, specimens: list[tuple[int, int]], packed: bool = True) -> None:
+    """A panel for each subject and specimen."""
+    head, *events = PANEL.splitlines()
+    lines = [f"{head},subject_id,specimen_id"]
+    lines += [f"{event},{subject},{one}" for subject, one in specimens for event in events]
     hosp = folder / "hosp"
     hosp.mkdir(parents=True)
-    text = "\n".join([EVENTS, *lines]) + "\n"
-    if packed:
-        (hosp / "labevents.csv.gz").write_bytes(gzip.compress(text.encode()))
-        (hosp / "d_labitems.csv.gz").write_bytes(gzip.compress(ITEMS.encode()))
-    else:
-        (hosp / "labevents.csv").write_text(text)
-        (hosp / "d_labitems.csv").write_text(ITEMS)
-
-
-def event(
-    subject: int, specimen: int, item: int, value: str, low: str, high: str, flag: str
-) -> str:
-    return (
-        f"9{subject}{specimen}{item},{subject},,{specimen},{item},,2150-01-01 07:00:00,,"
-        f"{value},{value},g/dL,{low},{high},{flag},ROUTINE,"
-    )
-
-
-def a_panel(subject: int, specimen: int) -> list[str]:
-    return [
-        event(subject, specimen, 1, "9.1", "12.000", "16.0", "abnormal"),
-        event(subject, specimen, 2, "40.5", "36", "46", ""),
-        event(subject, specimen, 3, "12.2", "4.0", "11.0", "abnormal"),
-        event(subject, specimen, 4, "210", "150", "400", ""),
-        event(subject, specimen, 5, "300", "70", "110", "abnormal"),
-        event(subject, specimen, 1, "", "12", "16", ""),
-    ]
+    for name, text in (("labevents", "\n".join(lines) + "\n"), ("d_labitems", ITEMS)):
+        data, ending = (gzip.compress(text.encode()), ".gz") if packed else (text.encode(), "")
+        (hosp / f"{name}.csv{ending}").write_bytes(data)
 
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_mimic_files_become_panels_without_identifiers(tmp_path: Path, packed: bool) -> None:
-    lines = [*a_panel(10001, 1), *a_panel(10001, 2), *a_panel(10001, 3), *a_panel(10002, 4)]
-    write_mimic(tmp_path / "mimic", lines, packed)
+    write_mimic(tmp_path / "mimic", [(10001, 1), (10001, 2), (10001, 3), (10002, 4)], packed)
     panels = list(read_panels(tmp_path / "mimic"))
     assert len(panels) == 3  # two of the first patient at most
     table = panels[0]
@@ -176,7 +159,7 @@ def test_mimic_files_become_panels_without_identifiers(tmp_path: Path, packed: b
 def test_missing_and_damaged_mimic_files_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(TablemendError, match=r"neither d_labitems\.csv\.gz"):
         list(read_panels(tmp_path))
-    write_mimic(tmp_path / "m", a_panel(1, 1))
+    write_mimic(tmp_path / "m", [(1, 1)])
     (tmp_path / "m" / "hosp" / "labevents.csv.gz").write_bytes(b"not gzip")
     with pytest.raises(TablemendError, match=r"labevents\.csv\.gz: cannot be read"):
         list(read_panels(tmp_path / "m"))
