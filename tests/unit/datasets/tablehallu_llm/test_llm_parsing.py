@@ -80,12 +80,12 @@ def test_line_breaks_and_last_commas_in_json_are_read() -> None:
     assert draft.table.rows[1] == ("Sella", "2004", None)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Unfortunately, the 2020 season was lost.", "Unfortunately, this was Alba's last year."],
-)
-def test_a_text_may_begin_with_unfortunately(text: str) -> None:
-    assert parsing.read_context(text) == text
+def test_a_text_may_begin_with_unfortunately() -> None:
+    for text in (
+        "Unfortunately, the season was lost.",
+        "Unfortunately, this was Alba's last year.",
+    ):
+        assert parsing.read_context(text) == text
 
 
 def test_the_example_in_the_prompt_is_read() -> None:
@@ -224,19 +224,6 @@ READERS: list[Callable[[str], object]] = [
     parsing.read_context,
     lambda text: replies.read_verdict(text, "YES", "NO"),
 ]
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=6,
-)
-
-
-def read_all(text: str) -> None:
-    for read in READERS:
-        try:
-            read(text).__repr__().encode()
-        except Unreadable as error:
-            assert error.problem.kind and error.problem.text
 
 
 @settings(max_examples=150, deadline=None)
@@ -250,4 +237,8 @@ def read_all(text: str) -> None:
 @example(" " * 50_000 + "x")
 @example("here is " + " " * 50_000)
 def test_no_text_raises_anything_but_unreadable(text: str) -> None:
-    read_all(text)
+    for read in READERS:
+        try:
+            read(text).__repr__().encode()
+        except Unreadable as error:
+            assert error.problem.kind and error.problem.text
