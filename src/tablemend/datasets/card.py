@@ -111,10 +111,7 @@ def table_of(header: str, rows: Mapping[str, Any]) -> str:
 
 
 def command_of(
-    script: str,
-    settings: Section,
-    first: Mapping[str, Any],
-    left_out: Collection[str] = (),
+    script: str, settings: Section, first: Mapping[str, Any], left_out: Collection[str] = ()
 ) -> str:
     """The command that makes a data set again, as a block of code.
 

@@ -170,9 +170,7 @@ def _without(table: Table, columns: set[int]) -> Table | None:
     return Table.of([table.columns[place] for place in kept], rows, table.title)
 
 
-def _balance(
-    claims: Iterable[tuple[str, LabelledClaim]],
-) -> Iterator[tuple[str, LabelledClaim]]:
+def _balance(claims: Iterable[tuple[str, LabelledClaim]]) -> Iterator[tuple[str, LabelledClaim]]:
     """As many of each label as there are of the rarest, in every split; drawn by hash."""
     found: dict[str, dict[str, list[LabelledClaim]]] = defaultdict(lambda: defaultdict(list))
     for split, claim in claims:

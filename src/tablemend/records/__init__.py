@@ -1,13 +1,6 @@
 """What flows through tablemend: examples, answers and findings; claims, evidence and verdicts."""
 
-from tablemend.records.answers import (
-    Answer,
-    ContextKind,
-    Finding,
-    FinishReason,
-    Judgement,
-    Share,
-)
+from tablemend.records.answers import Answer, ContextKind, Finding, FinishReason, Judgement, Share
 from tablemend.records.claims import (
     CLAIM_ERROR_NAMES,
     CLAIM_ERRORS,

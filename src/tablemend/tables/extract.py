@@ -10,11 +10,7 @@ from typing import Literal, NamedTuple
 from tablemend.tables.html import locate_html
 from tablemend.tables.jsontable import locate_json
 from tablemend.tables.latex import locate_latex
-from tablemend.tables.markdown import (
-    NO_DELIMITER,
-    has_rows_without_delimiter,
-    locate_markdown,
-)
+from tablemend.tables.markdown import NO_DELIMITER, has_rows_without_delimiter, locate_markdown
 from tablemend.tables.read import READERS, Format
 from tablemend.tables.table import EmptyTableError, Table, TableError
 from tablemend.values.text import fold, header_key

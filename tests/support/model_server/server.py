@@ -64,11 +64,7 @@ class ModelServer(ChatServer):
         usage = {"prompt_tokens": prompt, "completion_tokens": completion}
         usage["total_tokens"] = prompt + completion
         said = answer(
-            None if refusal else text,
-            finish,
-            refusal=refusal,
-            usage=usage,
-            seconds=self._latency,
+            None if refusal else text, finish, refusal=refusal, usage=usage, seconds=self._latency
         )
         return said.cut_in_half() if name == "cut" else said
 

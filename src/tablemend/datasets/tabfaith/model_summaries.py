@@ -50,11 +50,7 @@ def make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> 
 
 
 def _make_some(
-    settings: TabFaith,
-    opened: Opened,
-    numbers: Sequence[int],
-    backend: Backend,
-    verifier: Verifier,
+    settings: TabFaith, opened: Opened, numbers: Sequence[int], backend: Backend, verifier: Verifier
 ) -> Iterator[Record]:
     asked: dict[int, tuple[Domain, Found]] = {}
     requests: list[Request] = []

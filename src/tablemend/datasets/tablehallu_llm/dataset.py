@@ -35,13 +35,7 @@ from tablemend.datasets.tablehallu_llm.stages import ENGINE, RowMaker
 from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.records import Example
-from tablemend.runs import (
-    Store,
-    to_line,
-    write_json,
-    write_jsonl,
-    write_text,
-)
+from tablemend.runs import Store, to_line, write_json, write_jsonl, write_text
 from tablemend.tables.table import Table
 from tablemend.values.text import fold
 

@@ -147,9 +147,7 @@ def test_tables_of_which_little_can_be_said_say_why(rows: list[list[str]], reaso
         Verbaliser(Table.of(["Club", "Points"], rows)).summarise(Random(0))
 
 
-def test_real_tables_can_be_summarised(
-    shared_data: Callable[[str], list[dict[str, Any]]],
-) -> None:
+def test_real_tables_can_be_summarised(shared_data: Callable[[str], list[dict[str, Any]]]) -> None:
     made = failed = 0
     for number, record in enumerate(shared_data("wikitablequestions")[:30]):
         try:

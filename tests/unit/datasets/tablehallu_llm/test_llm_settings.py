@@ -10,14 +10,8 @@ import pytest
 from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
-from tablemend.datasets.tablehallu_llm.settings import (
-    LlmSynthesis,
-    read_settings,
-)
-from tablemend.datasets.tablehallu_llm.topics import (
-    open_topics,
-    split_key,
-)
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis, read_settings
+from tablemend.datasets.tablehallu_llm.topics import open_topics, split_key
 from tablemend.errors import TablemendError
 
 ROOT = Path(__file__).parents[4]
