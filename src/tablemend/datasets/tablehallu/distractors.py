@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import permutations
@@ -41,18 +42,14 @@ _MINUS = "-\u2212\u2013"
 _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.I)
 NO_NAMES: Iterator[str] = iter(())
 Orders = tuple[float | None, ...]
-
-
-def no_texts(_: str) -> Iterable[str]:
-    """Of no other table."""
-    return ()
+Move = Callable[[str, float, Random], tuple[str, float]]
 
 
 class Rows:
     """The rows of a table, and after them made-up rows of the same kind, as many as there can be.
 
     A made-up row takes a real one as its pattern: another name, numbers, years and dates between
-    their neighbours in the column, other texts of the column; categories stay. Names are given to
+    their neighbours in the column, the texts of a row of the same categories. Names are given to
     all rows of an entity alike, so that an entity of several years has several years. Where names
     run out, real entities of such tables get rows of other times, and others get none. They are
     drawn in a fixed sequence from the table's hash and the seed, so row number ``k`` is the same
@@ -62,16 +59,9 @@ class Rows:
         typed: the table.
         seed: of the data set.
         names: of other entities, which may end.
-        texts: gives those of columns in other tables, by their header in lower case.
     """
 
-    def __init__(
-        self,
-        typed: TypedTable,
-        seed: int,
-        names: Iterator[str] = NO_NAMES,
-        texts: Callable[[str], Iterable[str]] = no_texts,
-    ) -> None:
+    def __init__(self, typed: TypedTable, seed: int, names: Iterator[str] = NO_NAMES) -> None:
         self._typed = typed
         self._rng = Random(f"rows:{seed}:{typed.source_hash}")
         self.real = len(typed.table.rows)
@@ -97,22 +87,28 @@ class Rows:
             for index in ordered
             if index not in typed.distinguishing  # rows of an entity stay apart
         }
-        self.texts = {
-            index: list(dict.fromkeys((*filter(None, cells), *texts(column.name.lower()))))
-            for index, (column, cells) in enumerate(zip(typed.columns, columns, strict=True))
+        self._texts = [
+            index
+            for index, column in enumerate(typed.columns)
             if index not in (typed.key, *self._ranges, *typed.distinguishing)
             and column.kind in ("name", "text", "date")
-        }
-        """Columns of texts beside the key, and what can stand in them."""
+        ]
+        self._alike: dict[Row, list[Row]] = defaultdict(list)
+        for row in self.cells:
+            self._alike[self._categories(row)].append(row)
         self._formulas = _in_order(typed.formulas, self._ranges)
         self._pairs = list(_ordered_pairs(typed, ordered))
         linked = {c for formula in self._formulas for c in (formula.total, *formula.parts)}
         linked.update(*self._pairs)
         self._linked = linked.intersection(self._ranges)
-        time = next(iter(typed.distinguishing), None)
-        self._time: tuple[int, Range] | None = None
-        if time in ordered and time not in linked and typed.columns[time].kind != "number":
-            self._time = time, Range.of(typed.columns[time], columns[time], typed.orders[time])
+        linked.update(*((formula.total, *formula.parts) for formula in typed.formulas))
+        free = [i for i in typed.distinguishing[:1] if i in ordered and i not in linked]
+        self._time = [
+            (i, Range.of(typed.columns[i], columns[i], typed.orders[i]))
+            for i in free
+            if typed.columns[i].kind != "number"
+        ]
+        """The column of times, where the rows of an entity can be of others."""
         self._stated = {self._identity(row) for row in self.cells}
 
     def reach(self, count: float) -> bool:
@@ -131,10 +127,9 @@ class Rows:
             cell for cell in found.difference(values) if any(is_like(cell, one) for one in values)
         }
 
-    def with_other_text(self, cells: Row, column: int, used: Container[Cell], rng: Random) -> Row:
-        """A row with a text of the column that the gold rows do not use, where there is one."""
-        others = [text for text in self.texts[column] if text not in used]
-        return (*cells[:column], rng.choice(others), *cells[column + 1 :]) if others else cells
+    def _categories(self, cells: Row) -> Row:
+        columns = enumerate(self._typed.columns)
+        return tuple(cells[index] for index, column in columns if column.kind == "category")
 
     def _make_up(self) -> bool:
         """Whether a row was added."""
@@ -149,33 +144,31 @@ class Rows:
         entity = cells[typed.key] or ""
         if (name := self._rename(entity)) is not None:
             cells[typed.key] = name
-        elif self._time is None:
+        elif not self._time:
             return False
-        else:
-            time, times = self._time
-            cell, order = cells[time], orders[time]
-            if cell is None or order is None:
-                return False
-            cells[time], orders[time] = times.draw(cell, order, rng)
+        for time, times in self._time:
+            self._move(cells, orders, time, times.draw)
         if self._identity(cells) in self._stated:
             return False
         self._stated.add(self._identity(cells))
-        for index, texts in self.texts.items():
+        # All of one row: a venue stays in its city.
+        other = rng.choice(self._alike[self._categories(typed.table.rows[pattern])])
+        for index in self._texts:
             if cells[index] is not None:
-                cells[index] = rng.choice(texts)
+                cells[index] = other[index] or cells[index]
         for index in self._ranges:
             if index not in self._linked:
-                self._move(cells, orders, index)
+                self._move(cells, orders, index, self._ranges[index].move)
         self._move_linked(cells, orders)
         self.cells.append(tuple(cells))
         self.orders.append(tuple(orders))
         self.forms.append(forms_of(cells[typed.key] or ""))
         return True
 
-    def _move(self, cells: list[Cell], orders: list[float | None], index: int) -> None:
+    def _move(self, cells: list[Cell], orders: list[float | None], index: int, move: Move) -> None:
         cell, order = cells[index], orders[index]
         if cell is not None and order is not None:
-            cells[index], orders[index] = self._ranges[index].move(cell, order, self._rng)
+            cells[index], orders[index] = move(cell, order, self._rng)
 
     def _move_linked(self, cells: list[Cell], orders: list[float | None]) -> None:
         """Move the columns that depend on each other together, or leave them as they are."""
@@ -184,7 +177,7 @@ class Rows:
         for _ in range(TRIES if real else 0):
             for index in real:
                 if index not in totals:
-                    self._move(cells, orders, index)
+                    self._move(cells, orders, index, self._ranges[index].move)
             for index, formula in totals.items():
                 value, cell = formula.value(orders), cells[index]
                 match = DIGITS.search(cell or "")

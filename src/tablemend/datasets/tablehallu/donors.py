@@ -1,22 +1,21 @@
-"""Names and texts for made-up rows: those of other tables about the same kind of thing."""
+"""Names for made-up rows: those of other tables about the same kind of thing."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from math import log
 from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import MAX_ROWS, TypedTable, clean_cell, is_name
-from tablemend.datasets.tablehallu.invented_names import GIVEN, PROPER
-from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
+from tablemend.datasets.tablehallu.columns import TypedTable
+from tablemend.datasets.tablehallu.invented_names import GIVEN
+from tablemend.datasets.tablehallu.letter_case import is_small
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable
 from tablemend.datasets.tablehallu.topics import more_names
-from tablemend.tables.table import Cell
 
 NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""
@@ -24,8 +23,6 @@ TABLES = 200
 """Most tables that are looked at for one."""
 RECOMBINED = 50
 """Names made of the parts of others, for each of these."""
-TEXT_TABLES = 3
-"""Tables that give a column texts."""
 SAME_NAMES = 2
 """Entities in common that show two tables to be of one kind."""
 ALIKE = 0.5
@@ -51,7 +48,6 @@ class Usable(NamedTuple):
     Attributes:
         place: where it is.
         source_hash: its content hash.
-        key: index of its key column.
         headers: of all columns in lower case, that of the key column first.
         domain: what it is about.
         names: of its entities.
@@ -62,7 +58,6 @@ class Usable(NamedTuple):
 
     place: Place
     source_hash: str
-    key: int
     headers: tuple[str, ...]
     domain: str
     names: tuple[str, ...]
@@ -81,7 +76,6 @@ class Usable(NamedTuple):
         return cls(
             place,
             typed.source_hash,
-            typed.key,
             headers,
             read.domain,
             names,
@@ -92,7 +86,7 @@ class Usable(NamedTuple):
 
 
 class Donors:
-    """The other tables of a source, as givers of names and texts.
+    """The other tables of a source, as givers of names.
 
     Args:
         source: where they are.
@@ -160,9 +154,8 @@ class Donors:
     def names_for(self, place: Place) -> Iterator[str]:
         """Names for the made-up rows of a table, best first, until there are no more.
 
-        First come those of tables of the same kind, then ones made of their parts: the given name
-        of one person and the family name of another, or "Bethany Lutheran School" after others
-        of that pattern.
+        Those of tables of the same kind; for persons then the given name of one with the family
+        name of another.
         """
         rng = Random(f"names:{self._settings.seed}:{place.where}")
         if self._settings.source == POOL:
@@ -179,13 +172,6 @@ class Donors:
         yield from rest
         if own.is_of_persons:
             yield from recombined([name for table in (own, *alike) for name in table.names], rng)
-        else:
-            families = [
-                name.split()[-1]
-                for place in self._sharing(own, "persons")
-                for name in self._tables[place].names
-            ]
-            yield from patterned(own.names, [*filter(str.isalpha, families)] or PROPER, rng)
 
     def related(self, place: Place) -> Place | None:
         """A table of the same domain about another kind of subject, with like columns."""
@@ -202,31 +188,6 @@ class Donors:
         ]
         best = max(alike, key=lambda table: self._likeness(own, table), default=None)
         return best and best.place
-
-    def texts_for(self, place: Place) -> Callable[[str], Iterable[str]]:
-        """What gives the texts of columns with a header: tables with most headers in common."""
-        own = self._tables.get(place)
-        alike = [
-            table
-            for table in (self._alike(own) if own else ())
-            if own and own.domain == table.domain and self._likeness(own, table) >= ALIKE
-        ]
-
-        def texts(header: str) -> Iterator[str]:
-            for table in [table for table in alike if header in table.headers][:TEXT_TABLES]:
-                cells = self._columns(table)[header]
-                yield from (cell for cell in cells if cell and is_name(cell))
-
-        return texts
-
-    def _columns(self, table: Usable) -> dict[str, Sequence[Cell]]:
-        """The clean cells of a table by its headers in lower case."""
-        read = self._source.read(table.place).table
-        headers = [(clean_cell(name) or "Item").lower() for name in read.columns]
-        rows = [tuple(map(clean_cell, row)) for row in read.rows[:MAX_ROWS]]
-        if table.is_small:
-            rows = with_capitals(headers, rows, table.key)
-        return dict(zip(headers, zip(*rows, strict=True), strict=True))
 
 
 def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:
@@ -249,14 +210,3 @@ def recombined(names: Sequence[str], rng: Random) -> Iterator[str]:
     for _ in range(RECOMBINED * len(words)):
         first, other = rng.choice(words), rng.choice(words)
         yield " ".join((first[0], *(other[1:] or first[1:])))
-
-
-def patterned(names: Sequence[str], fillers: Sequence[str], rng: Random) -> Iterator[str]:
-    """Names of one word and what most names of a column end with: "X Lutheran School"."""
-    ends = Counter(name.partition(" ")[2] for name in names)
-    frequent = [name.partition(" ")[2] for name in names if ends[name.partition(" ")[2]] > 2]
-    if 2 * len(frequent) < len(names) or not any(ends):
-        return
-    for filler in rng.sample(fillers, len(fillers)):
-        if end := rng.choice(frequent):
-            yield f"{filler} {end}"

@@ -17,7 +17,6 @@ from tablemend.values.text import strip_accents
 
 _LISTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text("utf-8"))
 GIVEN, FAMILY, TOWNS = (tuple(_LISTS[kind].split()) for kind in ("given", "family", "towns"))
-PROPER = FAMILY + TOWNS
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
 _WORD = re.compile(r"\w+")
 _ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}

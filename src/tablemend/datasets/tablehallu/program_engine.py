@@ -7,7 +7,7 @@ it: the same seed gives the same bytes with any number of workers, and after an 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from random import Random
 from typing import Protocol
@@ -18,7 +18,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.arithmetic import QUERIES, is_measure, with_computed_column
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import StatedRow, compose
-from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors, no_texts
+from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors
 from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import subject_of, write_query
@@ -65,7 +65,6 @@ class OpenTable:
         read: SourceTable,
         settings: Synthesis,
         names: Iterator[str] = NO_NAMES,
-        texts: Callable[[str], Iterable[str]] = no_texts,
     ) -> None:
         shape = settings.shape
         self.read = read
@@ -75,7 +74,7 @@ class OpenTable:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
         if settings.arithmetic and sum(map(is_measure, self.typed.columns)) < 2:
             raise Unusable("fewer than two columns to calculate with")
-        self.rows = Rows(self.typed, settings.seed, names, texts)
+        self.rows = Rows(self.typed, settings.seed, names)
         self.speaker = Speaker(self.typed, self.rows.repeated)
         self.subject = subject_of(self.typed, read.subject, self.speaker)
 
@@ -167,8 +166,8 @@ class Engine:
         return None
 
     def _read(self, place: Place) -> OpenTable:
-        names, texts = self._donors.names_for(place), self._donors.texts_for(place)
-        return OpenTable(self._source.read(place), self._settings, names, texts)
+        names = self._donors.names_for(place)
+        return OpenTable(self._source.read(place), self._settings, names)
 
     def _read_related(self, place: Place) -> RelatedTable | None:
         """The table beside that of a place, where there is one."""
@@ -308,9 +307,7 @@ def _state_distractors(
     """
     typed, rows = table.typed, table.rows
     others = beside.state(typed, kernel, len(themes) > 1, rng) if beside else iter(())
-    stated = kernel.stated()
     gold = [typed.table.rows[row] for row in kernel.rows]
-    texts = [(c, {cells[c] for cells in gold}) for c in stated if c in rows.texts]
     # What is blank for an entity in scope is left out in its other rows too.
     hidden: dict[str | None, set[int]] = {}
     # Distractors leave out as much: nobody can tell gold rows by their holes.
@@ -330,10 +327,6 @@ def _state_distractors(
         is_made_up = number >= rows.real
         if is_made_up and beside is not None and cells[typed.key] in beside.names:
             continue
-        if is_made_up:
-            for column, used in texts:
-                if cells[column] in used:
-                    cells = rows.with_other_text(cells, column, used, rng)
         name = cells[typed.key]
         secret = hidden[name] if name in hidden else rng.choice(holes)
         told = [[c for c in theme if c not in secret] for theme in themes]
