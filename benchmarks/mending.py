@@ -21,7 +21,7 @@ from random import Random
 
 from tablemend.backends.backend import open_backend
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
@@ -47,8 +47,7 @@ def make_pair(named: Named, error: ClaimError) -> Pair | None:
         summary = verbaliser.summarise(Random(f"{SEED}:{named.key}:{named.table.content_hash()}"))
     except Unsayable:
         return None
-    injector = Injector(summary, verbaliser)
-    injected = injector.inject((error,), Random(f"{SEED}:{named.key}"))
+    injected = inject(summary, verbaliser, [{error: 1.0}], Random(f"{SEED}:{named.key}"))
     return None if injected is None else (named, summary.text, summary.facts, injected)
 
 

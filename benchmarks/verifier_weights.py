@@ -40,7 +40,8 @@ from scipy.sparse import csr_matrix
 import user_texts
 from tablemend.claims.extract import extract_claims
 from tablemend.config import Section, load
-from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.injection import inject
+from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
@@ -159,11 +160,10 @@ def _summaries(named: Named) -> Iterator[Item]:
         faithful = verbaliser.summarise(Random(seed))
     except Unsayable:
         return
-    injector = Injector(faithful, verbaliser)
     for count in ERRORS:
         text: Summary | None = Summary(faithful.text, faithful.facts, ())
         if count:
-            text = injector.inject_mixed(count, Random(f"{seed}:{count}"))
+            text = inject(faithful, verbaliser, [MIX] * count, Random(f"{seed}:{count}"))
         if text is None:
             continue
         marks = [Mark(error.start, error.end, error.type) for error in text.errors]

@@ -18,7 +18,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.datasets.tabfaith.domains import SYNTHETIC
-from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.injection import inject
+from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
@@ -146,10 +147,9 @@ def summarise_table(named: Named, verify: bool = True) -> list[Summary]:
         reference = verbaliser.summarise(Random(f"{seed}:reference")).text
     except Unsayable:
         return []
-    injector = Injector(faithful, verbaliser)
     texts = [faithful]
     for count in range(1, MOST_ERRORS + 1):
-        injected = injector.inject_mixed(count, Random(f"{seed}:{count}"))
+        injected = inject(faithful, verbaliser, [MIX] * count, Random(f"{seed}:{count}"))
         if injected is not None:
             texts.append(injected)
     source, cells = Source((table,)), filled_cells([table])

@@ -181,7 +181,7 @@ class TableSummary(Task[TabFaithExample]):
         self, sample: TabFaithExample, view: str, gold: str, types: Sequence[str], rng: Random
     ) -> Iterator[Corruption]:
         """The faithful summary with one error that the program put into it."""
-        from tablemend.datasets.tabfaith.injection import Injector
+        from tablemend.datasets.tabfaith.injection import inject
         from tablemend.datasets.tabfaith.summary import Summary
         from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 
@@ -189,9 +189,8 @@ class TableSummary(Task[TabFaithExample]):
             return
         verbaliser = Verbaliser(sample.table)
         summary = Summary(sample.summary, sample.facts)
-        injector = Injector(summary, verbaliser)
         for type in types:
-            made = injector.inject((cast(ClaimError, type),), rng)
+            made = inject(summary, verbaliser, [{cast(ClaimError, type): 1.0}], rng)
             if made is not None:
                 yield Corruption(type, type, gold.removesuffix(sample.summary) + made.text)
 

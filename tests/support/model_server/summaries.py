@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.injection import inject
+from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.markdown import locate_markdown, read_markdown
 
@@ -27,7 +28,7 @@ def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str
     summary = opened.summarise(rng, (low, high))
     match mistake:
         case "injected-error":
-            injected = Injector(summary, opened).inject_mixed(1, rng)
+            injected = inject(summary, opened, [MIX], rng)
             return injected.text if injected else summary.text
         case "one-sentence":
             return summary.text[slice(*summary.facts[0].sentence)]

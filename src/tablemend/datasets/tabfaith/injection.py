@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.programs.edit import Edit, edits, exchange
@@ -36,34 +35,25 @@ _RARE: Mapping[ClaimError, float] = {"NUM": 0.6, "REL": 1.6, "CMP": 0.9, "TMP": 
 """How much more often a type is drawn where a claim admits it: not every claim does."""
 
 
-class Injector:
-    """Injects errors in one summary, at most one a sentence.
+def inject(
+    summary: Summary,
+    verbaliser: Verbaliser,
+    mixes: Sequence[Mapping[ClaimError, float]],
+    rng: Random,
+) -> Summary | None:
+    """A summary with one error more for each mix, or ``None`` where there is no room for them.
 
     Args:
-        summary: the faithful summary.
+        summary: the faithful summary; at most one error comes into a sentence.
         verbaliser: of its table.
+        mixes: shares of the types of each error; the claim is drawn first, then a type that it
+            admits.
+        rng: draws.
     """
-
-    def __init__(self, summary: Summary, verbaliser: Verbaliser) -> None:
-        self._summary, self._verbaliser = summary, verbaliser
-
-    def inject(self, types: Sequence[ClaimError], rng: Random) -> Summary | None:
-        """Errors of exactly these types, or ``None`` where there is no room for them."""
-        return self._inject([{type: 1.0} for type in types], rng)
-
-    def inject_mixed(
-        self, count: int, rng: Random, mix: Mapping[ClaimError, float] = MIX
-    ) -> Summary | None:
-        """So many errors, or ``None``: the claim is drawn first, then a type that it admits."""
-        return self._inject([mix] * count, rng)
-
-    def _inject(self, wanted: Sequence[Mapping[ClaimError, float]], rng: Random) -> Summary | None:
-        """One error after the other, each of a type of its mix."""
-        summary: Summary | None = self._summary
-        for mix in wanted:
-            if summary is not None:
-                summary = _OneError(summary, self._verbaliser, rng).inject(mix)
-        return summary
+    made: Summary | None = summary
+    for mix in mixes:
+        made = made and _OneError(made, verbaliser, rng).inject(mix)
+    return made
 
 
 class _OneError:

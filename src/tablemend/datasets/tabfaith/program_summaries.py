@@ -13,7 +13,7 @@ from tablemend.datasets.splits import split_of
 from tablemend.datasets.tabfaith import injection, verbaliser
 from tablemend.datasets.tabfaith.domains import DOMAINS, Domain
 from tablemend.datasets.tabfaith.examples import Label, TabFaithExample
-from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import Found, Tables
 from tablemend.datasets.tabfaith.summary import Summary
@@ -132,7 +132,7 @@ class _RecordMaker:
         wanted = range(most, counts[0] - 1, -1) if planned.unfaithful else (0,)
         for count in wanted:
             for found, opened, summary in self._summaries(planned, most, rng, notes):
-                made = Injector(summary, opened).inject_mixed(count, rng, settings.weights)
+                made = inject(summary, opened, [settings.weights] * count, rng)
                 if made is not None:
                     label: Label = "unfaithful" if made.errors else "faithful"
                     by = "construction", ENGINE

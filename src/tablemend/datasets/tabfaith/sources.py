@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -17,13 +18,13 @@ from tablemend.datasets.tabfaith.mimic import read_panels
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 from tablemend.datasets.tabfaith.totto import is_totto, read_totto
 from tablemend.datasets.tablehallu.settings import POOL, HubOptions, Synthesis
-from tablemend.datasets.tablehallu.sources import find_table, open_source
+from tablemend.datasets.tablehallu.sources import Place, Source, find_table, open_source
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import speakers
 from tablemend.programs.table import TypedTable
 from tablemend.tables.filings import read_filing
-from tablemend.tables.table import Table
+from tablemend.tables.table import Table, TableError
 
 POOL_ROWS = (6, 30)
 """Rows of a table of the pool."""
@@ -84,18 +85,15 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
     found: dict[str, Found] = {}
     if name in (POOL, SYNTHETIC) or not wanted:
         return Tables((), domain, name, settings.seed), skipped
-    for one in _read(settings, domain, name):
-        reason = one.reason if isinstance(one, Skipped) else ""
-        if isinstance(one, Found) and one.table.content_hash() in found:
-            reason = "the same table again"
-        elif isinstance(one, Found):
-            try:
-                speakers(TypedTable.of(one.table))
-                found[one.table.content_hash()] = one
-            except TablemendError as error:
-                reason = str(error)
-        if reason:
-            skipped.append(Skipped(f"{domain}: {one.where}", reason))
+    for where, read in _places(settings, domain, name):
+        try:
+            table = read()
+            speakers(TypedTable.of(table))
+            if (content := table.content_hash()) in found:
+                raise TableError("the same table again")
+            found[content] = Found(table, where)
+        except TablemendError as error:
+            skipped.append(Skipped(f"{domain}: {where}", str(error)))
         if len(found) == wanted:
             break
     if not found:
@@ -105,12 +103,14 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
     return Tables((*found.values(),), domain, name, settings.seed), skipped
 
 
-def _read(settings: TabFaith, domain: Domain, name: str) -> Iterator[Found | Skipped]:
-    """Every table of a source, and what cannot be read."""
+def _places(
+    settings: TabFaith, domain: Domain, name: str
+) -> Iterator[tuple[str, Callable[[], Table]]]:
+    """Every place of a source, and what reads its table."""
     if name.startswith(MIMIC):
         folder = Path(name.removeprefix(MIMIC)).expanduser()
         for number, table in enumerate(read_panels(folder), 1):
-            yield Found(table, f"mimic-iv:{number}")  # no identifier goes into the set
+            yield f"mimic-iv:{number}", partial(_tidied, table)  # without any identifier
         return
     if not name.startswith(HUB) and not Path(name).exists():
         built_in = POOL if domain == "general" else SYNTHETIC
@@ -125,10 +125,11 @@ def _read(settings: TabFaith, domain: Domain, name: str) -> Iterator[Found | Ski
     except TablemendError as error:
         raise TablemendError(f"sources.{domain}: {error}") from error
     for place in source.places():
-        try:
-            yield Found(_tidied(source.read(place).table), place.where)
-        except TablemendError as error:
-            yield Skipped(place.where, str(error))
+        yield place.where, partial(_read, source, place)
+
+
+def _read(source: Source, place: Place) -> Table:
+    return _tidied(source.read(place).table)
 
 
 def _tidied(table: Table) -> Table:

@@ -10,7 +10,7 @@ from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
 from tablemend.datasets.tablehallu.dataset import MEANS, examples_card, say_distractors
 from tablemend.datasets.tablehallu.statistics_plot import CARD_PART
-from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
+from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost, say_usage
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
 
 
@@ -80,14 +80,12 @@ def _command(settings: LlmSynthesis) -> str:
 
 def _stages(counts: dict[str, Any]) -> str:
     """What each stage took; what nobody scored or could read has columns of its own."""
-    names = ("calls", "prompt_tokens", "completion_tokens")
     rows = {}
-    for stage, used in counts["calls"].items():
+    for stage, used in say_usage(counts["calls"]).items():
         found = counts["verdicts"][stage]
         scored = found["accepted"] + found["rejected"]
         rate = f"{found['accepted'] / scored:.1%}" if scored else "-"
-        verdicts = [found[verdict] for verdict in VERDICTS]
-        rows[stage] = (*(f"{used[name]:,}" for name in names), *verdicts, rate)
+        rows[stage] = (*used, *(found[verdict] for verdict in VERDICTS), rate)
     titles = ("stage", "calls", "tokens in", "tokens out", *VERDICTS, "accepted of those scored")
     return table_of(" | ".join(titles), rows)
 
@@ -95,8 +93,7 @@ def _stages(counts: dict[str, Any]) -> str:
 def _cost(cost: dict[str, float] | None) -> str:
     if cost is None:
         return "No prices were given, so the cost is not known."
-    roles = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
     return (
-        f"At the prices given: {sum(cost.values()):,.2f} ({roles}). Answers that came a second "
-        f"time from the cache are counted once; prices are per {MILLION:,} tokens."
+        f"At the prices given: {say_cost(cost)}. Answers that came a second time from the cache "
+        f"are counted once; prices are per {MILLION:,} tokens."
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from tablemend.datasets.build import ranked
+from tablemend.datasets.card import table_of
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu_llm.prompting import STAGES
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
@@ -15,6 +16,7 @@ from tablemend.records import CallVerdict
 Role = Literal["generator", "verifier"]
 VERDICTS: tuple[CallVerdict, ...] = get_args(CallVerdict)
 MILLION = 1_000_000
+USAGE = ("calls", "prompt_tokens", "completion_tokens")
 ENOUGH = 3  # rows from which on their means are taken for an estimate
 
 
@@ -42,8 +44,7 @@ class Counts:
             self.rejected[rejection["stage"]][rejection["kind"]] += 1
         for call in row["calls"]:
             stage = call["stage"]
-            tokens = {name: call[name] for name in ("prompt_tokens", "completion_tokens")}
-            self.usage[stage].update({"calls": 1, **tokens})
+            self.usage[stage].update({"calls": 1, **{name: call[name] for name in USAGE[1:]}})
             self.verdicts[stage][call["verdict"]] += 1
             self.prompts.add(call["prompt"])
             self.models[role_of(stage)].add(call["model"])
@@ -97,14 +98,22 @@ def estimate(settings: LlmSynthesis, rows: int, made: Counts) -> str:
         stage: Counter({name: round(n * rows / made.rows) for name, n in spent.items()})
         for stage, spent in made.usage.items()
     }
-    lines = [f"estimate for {rows:,} rows from the means of {made.rows:,}:"]
-    lines.append(f"  {'stage':<20}{'calls':>12}{'tokens in':>16}{'tokens out':>16}")
-    for stage, spent in {**usage, "all": sum(usage.values(), Counter())}.items():
-        sizes = spent["calls"], spent["prompt_tokens"], spent["completion_tokens"]
-        lines.append("  {:<20}{:>12,}{:>16,}{:>16,}".format(stage, *sizes))
+    table = say_usage({**usage, "all": sum(usage.values(), Counter())})
     cost = cost_of(usage, settings)
-    said = "not known without generator_options.price_in and price_out (and the verifier's)"
-    if cost is not None:
-        parts = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
-        said = f"{sum(cost.values()):,.2f} ({parts})"
-    return "\n".join([*lines, f"  cost: {said}"])
+    price = "not known without generator_options.price_in and price_out (and the verifier's)"
+    return (
+        f"estimate for {rows:,} rows from the means of {made.rows:,}:\n"
+        + table_of("stage | calls | tokens in | tokens out", table)
+        + f"\ncost: {price if cost is None else say_cost(cost)}"
+    )
+
+
+def say_usage(usage: Mapping[str, Mapping[str, int]]) -> dict[str, tuple[str, ...]]:
+    """Calls, tokens in and tokens out by stage, for a table."""
+    return {stage: tuple(f"{spent[name]:,}" for name in USAGE) for stage, spent in usage.items()}
+
+
+def say_cost(cost: Mapping[str, float]) -> str:
+    """The sum, and what each model costs."""
+    roles = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
+    return f"{sum(cost.values()):,.2f} ({roles})"

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tablemend.datasets.tabfaith.domains import SYNTHETIC
-from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.injection import inject
+from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.datasets.tablehallu.sources import find_table
@@ -80,9 +81,8 @@ def cases(summaries: list[tuple[Verbaliser, Summary]]) -> dict[str, list[Case]]:
     """Errors of each type, one a summary."""
     found: dict[str, list[Case]] = {type: [] for type in CLAIM_ERRORS}
     for number, (verbaliser, summary) in enumerate(summaries):
-        injector = Injector(summary, verbaliser)
         for type in CLAIM_ERRORS:
-            if injected := injector.inject([type], Random(f"{number}{type}")):
+            if injected := inject(summary, verbaliser, [{type: 1.0}], Random(f"{number}{type}")):
                 found[type].append(Case(verbaliser, summary, injected))
     return found
 
@@ -191,7 +191,7 @@ def test_up_to_five_errors_never_share_a_sentence_or_a_claim() -> None:
         verbaliser = Verbaliser(table)
         summary = verbaliser.summarise(Random(number), (4, 5))
         for count in (1, 3, 5):
-            injected = Injector(summary, verbaliser).inject_mixed(count, Random(number))
+            injected = inject(summary, verbaliser, [MIX] * count, Random(number))
             if injected is None:
                 continue
             sizes[count] += 1
