@@ -147,7 +147,10 @@ def convert(gguf: Path, new: Path) -> None:
     del model.hf_quantizer, config.quantization_config  # its weights are plain numbers now
     tokenizer = read_tokenizer(GGUFReader(gguf).fields, config.max_position_embeddings)
     for settings in (config, model.generation_config):
-        settings.bos_token_id, settings.eos_token_id = tokenizer.bos_token_id, tokenizer.eos_token_id
+        settings.bos_token_id, settings.eos_token_id = (
+            tokenizer.bos_token_id,
+            tokenizer.eos_token_id,
+        )
         settings.pad_token_id = tokenizer.pad_token_id
     model.save_pretrained(new)
     tokenizer.save_pretrained(new)
