@@ -11,17 +11,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from hashlib import sha256
 from itertools import islice
 from math import ceil, log, log1p
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
 from tablemend.errors import TablemendError
 from tablemend.runs import (
     MOVE_AWAY,
     Store,
+    hash_text,
     read_jsonl,
     read_object,
     refuse_other,
@@ -40,7 +40,6 @@ MADE = "examples.store"
 NAMED = 10
 """Skipped tables that are named in the terminal."""
 _TABLES = "tables"
-T = TypeVar("T")
 Record = dict[str, Any]
 """What came of a number: ``line``, ``split`` and ``counts`` of its example, or why it was
 ``dropped``; and ``notes``: what was drawn in vain, by reason."""
@@ -124,7 +123,7 @@ def make_by_number(
 
     def make_files(store: Store) -> dict[str, Any]:
         source = open_source()
-        _note_tables(store, sha256("".join(source.hashes).encode()).hexdigest()[:16])
+        _note_tables(store, hash_text("".join(source.hashes)))
         missing = [number for number in range(total) if number not in store]
         progress(total - len(missing))
         for record in make(source.tables, missing):

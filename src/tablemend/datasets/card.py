@@ -11,6 +11,7 @@ import yaml
 
 from tablemend.config import Section
 from tablemend.programs.program import Statement
+from tablemend.runs import leaves
 
 LICENCE = (
     "## Licence\n\nThe texts are synthetic; cells come from the source tables, so their licence "
@@ -124,17 +125,9 @@ def command_of(
     given = dict(first)
     for name, value in settings.model_dump(mode="json", exclude_defaults=True).items():
         if name not in left_out:
-            given.update(_dotted(name, value))
+            given.update(leaves(value, name))
     words = " ".join(quote(f"{name}={_typed(value)}") for name, value in given.items())
     return f"```\npython data_gen/{script} {words}\n```"
-
-
-def _dotted(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _dotted(f"{name}.{key}", inner)
-    else:
-        yield name, value
 
 
 def _typed(value: Any) -> str:

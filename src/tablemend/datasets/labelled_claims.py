@@ -7,7 +7,6 @@ public sets come claims that people labelled, of their dev split alone: the test
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -23,7 +22,7 @@ from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.errors import TablemendError
 from tablemend.meta_evaluation.items import split_of as half_of
 from tablemend.meta_evaluation.sets import file_of, read_set
-from tablemend.runs import Store, hash_file, write_text
+from tablemend.runs import Store, hash_file, write_jsonl
 from tablemend.tables.table import Table
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.sources import read_records
@@ -94,8 +93,7 @@ def make_claims(settings: Claims) -> dict[str, Any]:
             if not claims:
                 raise TablemendError(f"no claim for the {split} split: give more tables")
             drawn = [claims[id] for id in sorted(claims)]  # the first n are a sample
-            lines = [json.dumps(claim.to_json(), ensure_ascii=False) for claim in drawn]
-            write_text(out / f"{split}.jsonl", "\n".join(lines) + "\n")
+            write_jsonl(out / f"{split}.jsonl", [claim.to_json() for claim in drawn])
             counts.update(f"{split} {claim.domain} {claim.label}" for claim in drawn)
         return dict(sorted(counts.items()))
 

@@ -19,4 +19,4 @@ from tablemend.runs.files import (
 )
 from tablemend.runs.locks import LOCK, sole_writer
 from tablemend.runs.run import MOVE_AWAY, RUNS, Run, folder_of, say, surroundings
-from tablemend.runs.store import Store, hash_settings, refuse_other, settings_of
+from tablemend.runs.store import Store, hash_settings, leaves, refuse_other, settings_of

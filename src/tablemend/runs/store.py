@@ -200,7 +200,7 @@ def refuse_other(old: Any, new: Any, where: str) -> None:
 
 def differences(old: Any, new: Any, path: str = "") -> list[str]:
     """What differs between two nested settings, one line a dotted key."""
-    before, after = dict(_leaves(old, path)), dict(_leaves(new, path))
+    before, after = dict(leaves(old, path)), dict(leaves(new, path))
     return [
         f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
         for key in before | after
@@ -208,9 +208,10 @@ def differences(old: Any, new: Any, path: str = "") -> list[str]:
     ]
 
 
-def _leaves(data: Any, path: str) -> Iterator[tuple[str, Any]]:
+def leaves(data: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """The values of nested settings by their dotted keys, which begin with ``path``."""
     if isinstance(data, dict):
         for name, value in data.items():
-            yield from _leaves(value, f"{path}.{name}" if path else name)
+            yield from leaves(value, f"{path}.{name}" if path else name)
     else:
         yield path, data

@@ -18,7 +18,7 @@ METRICS = ("Revenue", "Net income", "EPS", "Operating margin")
 MARGIN = len(METRICS) - 1
 YEARS = (2018, 2024)
 _FIRMS = ("{} Corp", "{} Industries", "{} Holdings", "{} Technologies", "{} Group")
-_UNITS = ("($ millions)", "($ millions)", "($)", "(%)")
+_WITH_UNITS = ("Revenue ($ millions)", "Net Income ($ millions)", "EPS ($)", "Operating Margin (%)")
 
 
 class Quarter(NamedTuple):
@@ -51,10 +51,7 @@ def make_table(seed: int, number: int) -> Table:
             for place, (metric, value) in enumerate(zip(METRICS, now.values, strict=True))
         ]
     elif shape == "by quarter":  # the units stand in the headers
-        names = (
-            metric.replace("income", "Income").replace("margin", "Margin") for metric in METRICS
-        )
-        header = ["Fiscal Quarter", *map(" ".join, zip(names, _UNITS, strict=True))]
+        header = ["Fiscal Quarter", *_WITH_UNITS]
         rows = [
             [q.name, *(f"{v:,.{d}f}" for v, d in zip(q.values, decimals, strict=True))]
             for q in quarters[4:]

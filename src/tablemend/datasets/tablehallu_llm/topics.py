@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -21,6 +20,7 @@ import yaml
 
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.errors import TablemendError
+from tablemend.runs import hash_text
 from tablemend.tables.read import load_text
 from tablemend.tables.table import TableError
 
@@ -66,7 +66,7 @@ class Topics:
     def __init__(self, groups: list[Group], seed: int) -> None:
         self._groups, self._seed = groups, seed
         self._order = cache(self._shuffle)
-        self.digest = sha256(json.dumps(groups, ensure_ascii=False).encode()).hexdigest()[:16]
+        self.digest = hash_text(json.dumps(groups, ensure_ascii=False))
         filled = (filled for group in groups for filled in group.topics)
         self.count = len({split_key(text) for texts in filled for text in texts})
 
@@ -113,7 +113,7 @@ def open_topics(path: str | None, seed: int) -> Topics:
 
 def split_key(text: str) -> str:
     """Hash by which a topic's split is decided; it is the same for all years of a topic."""
-    return sha256(re.sub(r"\b\d{4}\b", "#", text.casefold()).encode()).hexdigest()[:16]
+    return hash_text(re.sub(r"\b\d{4}\b", "#", text.casefold()))
 
 
 @cache
