@@ -6,7 +6,8 @@ Trains classifiers that see neither query nor table on the train split of a data
 with as many of either kind from each example, and prints their AUC on the other splits with its
 95 % interval (resampled by table). No table is in two splits, nor do tables of two splits borrow
 names from each other; `shares={train: 0.5, validation: 0.25, test: 0.25}` leaves enough of them.
-The figures are written into the card of the data set, too.
+The figures are written into the card of the data set, too; data_gen writes those of gradient
+boosting over 100 examples.
 Of tablehallu, a distractor row is told from a gold one by its name
 alone, its values alone, one of its sentences (words around the values, place, length) or
 everything; of tabfaith, a false claim from a true one by its names, its values and cues, its
@@ -17,38 +18,32 @@ is wanted. Needs `pip install -e '.[metrics]'`.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
 
-import numpy as np
 from pydantic import Field
-from sklearn.decomposition import TruncatedSVD
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
-from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from tablemend.config import Section, load
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tabfaith.examples import TabFaithExample
-from tablemend.datasets.tablehallu.looks import rows_of as looks_of_rows
-from tablemend.datasets.tablehallu.looks import template
+from tablemend.datasets.tablehallu.looks import (
+    Item,
+    auc,
+    balanced,
+    held_out_scores,
+    rows_of,
+    template,
+)
 from tablemend.errors import TablemendError
 from tablemend.records import Example, Fact
 from tablemend.runs import write_text
 from tablemend.script import run_script
 
-RESAMPLES = 200
 HEADING = "## Looks"
-COMPONENTS = 10
-"""Dimensions of the n-grams for gradient boosting."""
+NAMES = ("entity", "other", "category", "column", "against")
 
 
 class Benchmark(Section):
@@ -60,32 +55,6 @@ class Benchmark(Section):
     """Most examples to train on, and to test on."""
     card: bool = True
     """Write the figures into the card of the data set, too."""
-
-
-class Item(NamedTuple):
-    """A row, a sentence or a claim.
-
-    Attributes:
-        table: which it is from.
-        made: a distractor, or false.
-        texts: of each kind: names, values, sentences.
-        numbers: place and sizes.
-    """
-
-    table: str
-    made: bool
-    texts: tuple[str, ...]
-    numbers: tuple[float, ...] = ()
-
-
-def rows_of(example: Example) -> Iterator[Item]:
-    """The rows of an example."""
-    for made, facts, looks in looks_of_rows(example):
-        spans = {fact.adversarial[2:] for fact in facts}
-        first = min(start for start, _ in spans) / len(example.adversarial_context)
-        values = [fact.value for fact in facts if fact.value != facts[0].entity]
-        sizes = (first, float(len(spans)), float(len(values)), float(len("".join(values))))
-        yield Item(example.source_hash, made, looks, sizes)
 
 
 def sentences_of(example: Example) -> Iterator[Item]:
@@ -111,107 +80,6 @@ def claims_of(example: TabFaithExample) -> Iterator[Item]:
         numbers = (start / len(example.summary), float(end - start), float(len(fact.parts)))
         texts = (named, others, example.summary[start:end])
         yield Item(example.source_hash, index in false, texts, numbers)
-
-
-NAMES = ("entity", "other", "category", "column", "against")
-
-
-def _texts(index: int) -> Callable[[list[Item]], list[str]]:
-    return lambda items: [re.sub(r"\s+", " ", item.texts[index]) for item in items]
-
-
-def _numbers(items: list[Item]) -> np.ndarray:
-    return np.array([item.numbers for item in items], dtype=float)
-
-
-def _shape(index: int) -> Callable[[list[Item]], np.ndarray]:
-    """Length, words, shares of digits, capitals and other letters, largest number."""
-
-    def measure(items: list[Item]) -> np.ndarray:
-        found = []
-        for item in items:
-            text = item.texts[index]
-            size = max(1, len(text))
-            figures = [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\.?\d*", text)]
-            found.append(
-                (
-                    len(text),
-                    len(text.split()),
-                    sum(map(str.isdigit, text)) / size,
-                    sum(map(str.isupper, text)) / size,
-                    sum(not c.isascii() for c in text) / size,
-                    np.log1p(max(figures, default=0.0)),
-                )
-            )
-        return np.array(found, dtype=float)
-
-    return measure
-
-
-class Components(TruncatedSVD):
-    """At most as many as there are n-grams: four metrics have fewer than ten."""
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """As of its base."""
-        self.n_components = min(COMPONENTS, X.shape[1])
-        return super().fit_transform(X, y)
-
-
-def features(views: tuple[int, ...], with_numbers: bool, dense: bool) -> FeatureUnion:
-    """Character and word n-grams of some texts, their shape, and the numbers."""
-    steps: list[tuple[str, object]] = []
-    for view in views:
-        grams: list[tuple[str, object]] = []
-        for analyzer, sizes in (("char_wb", (1, 3)), ("word", (1, 2))):
-            tfidf = TfidfVectorizer(
-                analyzer=analyzer, ngram_range=sizes, min_df=3, max_features=20_000
-            )
-            part = [FunctionTransformer(_texts(view)), tfidf]
-            if dense:
-                part.append(Components(COMPONENTS, random_state=0))
-            grams.append((f"{analyzer}{view}", make_pipeline(*part)))
-        shape = make_pipeline(FunctionTransformer(_shape(view)), StandardScaler())
-        steps += [*grams, (f"shape{view}", shape)]
-    if with_numbers:
-        numbers = make_pipeline(FunctionTransformer(_numbers), StandardScaler())
-        steps.append(("numbers", numbers))
-    return FeatureUnion(steps)
-
-
-def held_out_scores(
-    train: list[Item], test: list[Item], views: tuple[int, ...], with_numbers: bool, boosting: bool
-) -> np.ndarray:
-    """Scores of the test items by a classifier of the others."""
-    if boosting:
-        classifier = HistGradientBoostingClassifier(max_iter=100, random_state=0)
-    else:
-        classifier = LogisticRegression(solver="liblinear")
-    model = make_pipeline(features(views, with_numbers, dense=boosting), classifier)
-    model.fit(train, [item.made for item in train])
-    return model.predict_proba(test)[:, 1]
-
-
-def balanced(items: Iterable[Item], rng: Random) -> list[Item]:
-    """As many of either kind, from one example: what it is about is to say nothing."""
-    kinds: tuple[list[Item], list[Item]] = ([], [])
-    for item in items:
-        kinds[item.made].append(item)
-    size = min(map(len, kinds))
-    return [item for kind in kinds for item in rng.sample(kind, size)]
-
-
-def auc(items: list[Item], scores: np.ndarray) -> str:
-    """The AUC with its interval: tables are drawn with replacement."""
-    made = np.array([item.made for item in items])
-    _, place = np.unique([item.table for item in items], return_inverse=True)
-    rng = np.random.default_rng(0)
-    tables = place.max() + 1
-    draws = []
-    for _ in range(RESAMPLES):
-        weights = np.bincount(rng.integers(0, tables, tables), minlength=tables)[place]
-        draws.append(roc_auc_score(made, scores, sample_weight=weights))
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return f"{roc_auc_score(made, scores):.2f} [{low:.2f}, {high:.2f}]"
 
 
 def read(folder: Path, splits: Iterable[str], most: int) -> tuple[list[Item], ...]:

@@ -14,7 +14,7 @@ from tablemend.datasets.tablehallu.columns import TypedTable
 from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.letter_case import is_small
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable
+from tablemend.datasets.tablehallu.sources import Place, SourceTable
 from tablemend.datasets.tablehallu.topics import more_names
 
 NAMES_A_TABLE = 30
@@ -37,8 +37,7 @@ _PERSON = re.compile(
     r"celebrity|astronaut|pilot|jockey|fighter)\b",
     re.I,
 )
-
-
+_ODD = re.compile(r"""[\d()"/,;:&]""")
 _OF_PERSONS = re.compile(r"\b(?:age|height|hometown|born|birth\w*|occupation|heat|lane)\b")
 
 
@@ -71,8 +70,8 @@ class Usable(NamedTuple):
         names = tuple(dict.fromkeys(row[typed.key] or "" for row in typed.table.rows))
         columns = [typed.table.columns[typed.key], *typed.table.columns]
         headers = tuple(dict.fromkeys(map(str.lower, columns)))
-        signs = Counter(sign for name in names for sign in set(re.sub(r"\d", "0", name)))
-        marks = {s for s, n in signs.items() if 2 * n > len(names) and not s.isalpha() and s != " "}
+        signs = Counter(sign for name in names for sign in _signs(name))
+        marks = frozenset(sign for sign, count in signs.items() if 2 * count > len(names))
         return cls(
             place,
             typed.source_hash,
@@ -80,7 +79,7 @@ class Usable(NamedTuple):
             read.domain,
             names,
             are_persons(headers, names),
-            frozenset(marks),
+            marks,
             is_small(read.table.rows),
         )
 
@@ -89,18 +88,18 @@ class Donors:
     """The other tables of a source, as givers of names.
 
     Args:
-        source: where they are.
         settings: of the data set.
         usable: those of a user; the pool has names without end.
     """
 
-    def __init__(self, source: Source, settings: Synthesis, usable: Sequence[Usable]) -> None:
-        self._source, self._settings = source, settings
+    def __init__(self, settings: Synthesis, usable: Sequence[Usable]) -> None:
+        self._settings = settings
         self._tables = {table.place: table for table in usable}
         self._with: dict[Hashable, list[Usable]] = defaultdict(list)
         headers = Counter(header for table in usable for header in table.headers)
         self._weights = {h: 1 + log(len(usable) / times) for h, times in headers.items()}
-        for table in usable:
+        # In one order for all kinds: the first tables with one name are the first with another.
+        for table in Random(f"donors:{settings.seed}").sample(usable, len(usable)):
             side = self._side(table)
             kinds: list[Hashable] = [("column", name) for name in table.headers]
             kinds += (("name", name.casefold()) for name in table.names)
@@ -165,7 +164,8 @@ class Donors:
         rest: list[str] = []
         alike = self._alike(own)
         for table in alike:
-            names = rng.sample(table.names, len(table.names))
+            names = [n for n in table.names if own.marks >= _signs(n)]
+            rng.shuffle(names)
             yield from names[:NAMES_A_TABLE]
             rest += names[NAMES_A_TABLE:]
         rng.shuffle(rest)
@@ -188,6 +188,10 @@ class Donors:
         ]
         best = max(alike, key=lambda table: self._likeness(own, table), default=None)
         return best and best.place
+
+
+def _signs(name: str) -> set[str]:
+    return {*_ODD.findall(re.sub(r"\d", "0", name))}
 
 
 def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:

@@ -127,7 +127,7 @@ class Engine:
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
         self._related = lru_cache(maxsize=OPEN_TABLES)(self._read_related)
-        self._donors = Donors(source, settings, usable)
+        self._donors = Donors(settings, usable)
         self.rejected: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
 

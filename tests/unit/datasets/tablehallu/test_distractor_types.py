@@ -120,12 +120,11 @@ def test_the_card_says_what_looks_give_away(tmp_path: Path) -> None:
     wanted = ("source=small-world", "n=56", "shares.train=0.5", "shares.validation=0")
     settings = parse(Synthesis, (*wanted, "shares.test=0.5", f"out={tmp_path}"))
     make_dataset(settings, lambda _: None)
-    said = re.findall(r"0\.\d\d by (\w+)", (tmp_path / "README.md").read_text())
-    assert said == ["names", "values", "sentences", "all"]
+    assert re.search(r"AUC of 0\.[45]\d \[", (tmp_path / "README.md").read_text())
     for path in tmp_path.glob("*.jsonl"):
         records = [json.loads(line) for line in path.open()]
         for fact in (fact for record in records for fact in record.get("facts", ())):
             fact["entity"] += " Xqz" if fact["violates"] else ""
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    found = re.search(r"(\d\.\d\d) by names", say_looks(tmp_path))
+    found = re.search(r"AUC of (\d\.\d\d) \[", say_looks(tmp_path))
     assert found and float(found[1]) > 0.9
