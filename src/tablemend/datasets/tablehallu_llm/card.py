@@ -11,7 +11,13 @@ from tablemend.datasets.card import command_of, table_of
 from tablemend.datasets.tablehallu.dataset import MEANS, examples_card, say_distractors
 from tablemend.datasets.tablehallu.statistics_plot import CARD_PART
 from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost, say_usage
-from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
+from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
+
+_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys("thinking_switch structured body revision dtype context_length".split(), True),
+    "vllm": {"reasoning_parser": True},
+}
+"""Options of a backend that the command names: the rest is how fast and how dear answers come."""
 
 
 def card_of(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
@@ -72,7 +78,7 @@ def _command(settings: LlmSynthesis) -> str:
     first.update(n=settings.n, seed=settings.seed)
     for options in ("generator_options", "verifier_options"):
         if (given := getattr(settings, options)) is not None:
-            changed = given.model_dump(mode="json", exclude_defaults=True, include=CONTENT_OPTIONS)
+            changed = given.model_dump(mode="json", exclude_defaults=True, include=_OPTIONS)
             first.update({f"{options}.{key}": value for key, value in changed.items()})
     left_out = set(FREE) - {"topics"} | {"engine", "seed", "kind"}
     return command_of("tablehallu.py", settings, first, left_out)

@@ -30,7 +30,7 @@ from tablemend.datasets.tablehallu_llm.asking import Rejection, Row
 from tablemend.datasets.tablehallu_llm.card import card_of
 from tablemend.datasets.tablehallu_llm.counts import Counts, cost_of, estimate, has_failed
 from tablemend.datasets.tablehallu_llm.prompting import PROMPTS
-from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, RowMaker
 from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
@@ -60,24 +60,30 @@ def make_llm_dataset(
     topics = open_topics(settings.topics, settings.seed)
     out = Path(settings.out)
     refuse_other_files(out, ROWS)
-    versions = {"engine_version": ENGINE, "topics": topics.digest, "prompts": PROMPTS.hash}
-    store = Store(out / ROWS, "number", {**versions, **settings.noted()})
-    made = Counts()
-    for number in (number for number in store if number < settings.n):
-        made.add(store[number])
-    failed = {n for n in range(settings.n) if n in store and has_failed(store[n])}
-    missing = [n for n in range(settings.n) if n not in store or n in failed]
-    if missing and settings.n > topics.count:
-        print(f"note: there are {topics.count:,} topics; later rows take them again")
-    if missing:
-        print(estimate(settings, len(missing), made))
-    if settings.estimate_only:
-        return
     with ExitStack() as stack:
-        maker = open_maker(settings, topics, stack) if missing else None
+        maker = open_maker(settings, topics, stack)
+        noted = {
+            "engine_version": ENGINE,
+            "topics": topics.digest,
+            "prompts": PROMPTS.hash,
+            **settings.model_dump(mode="json", exclude=set(FREE)),
+            **maker.identity,
+        }
+        store = Store(out / ROWS, "number", noted)
+        made = Counts()
+        for number in (number for number in store if number < settings.n):
+            made.add(store[number])
+        failed = {n for n in range(settings.n) if n in store and has_failed(store[n])}
+        missing = [n for n in range(settings.n) if n not in store or n in failed]
+        if missing and settings.n > topics.count:
+            print(f"note: there are {topics.count:,} topics; later rows take them again")
+        if missing:
+            print(estimate(settings, len(missing), made))
+        if settings.estimate_only:
+            return
         stack.enter_context(no_empty_folder(out))
         stack.enter_context(store)
-        if maker is not None:
+        if missing:
             _make_missing(settings, maker, store, missing, failed)
         print(report(_join(settings, store), out))
 

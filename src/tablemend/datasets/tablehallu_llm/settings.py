@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
 from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions
@@ -22,16 +21,6 @@ from tablemend.errors import TablemendError
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
-CONTENT_OPTIONS: dict[str, Any] = {
-    "thinking_switch": True,
-    "structured": True,
-    "body": True,
-    "revision": True,
-    "dtype": True,
-    "context_length": True,
-    "vllm": {"reasoning_parser": True},
-}
-"""Options of a backend that its answers depend on; the rest is how fast and how dear they come."""
 FREE = frozenset(
     "kind n out concurrency estimate_only topics "
     "generator verifier generator_options verifier_options".split()
@@ -114,33 +103,6 @@ class LlmSynthesis(Section):
         """Whether one backend does for both."""
         own = (self.generator, self.generator_options)
         return (self.verifier_model, self.asked_of_verifier) == own
-
-    def noted(self) -> dict[str, Any]:
-        """What rows depend on: rows of two runs belong together where it is the same.
-
-        Servers are left out: the same model may answer from another address. Weights in a folder
-        are hashed, which takes a while where they are large.
-
-        Raises:
-            TablemendError: such a folder is no checkpoint.
-        """
-        weights: dict[Checkpoint, str] = {}
-        given = self.model_dump(mode="json", exclude=set(FREE))
-        for role, model, options in (
-            ("generator", self.generator, self.generator_options),
-            ("verifier", self.verifier_model, self.asked_of_verifier),
-        ):
-            name = ModelName.parse(model)
-            given[role] = f"{name.engine}:{name.model}"
-            given[f"{role}_options"] = options.model_dump(mode="json", include=CONTENT_OPTIONS)
-            if name.engine in ("hf", "vllm"):
-                checkpoint = Checkpoint.parse(name.model, options.revision)
-                if checkpoint.folder is not None:
-                    if checkpoint not in weights:
-                        checkpoint.check()
-                        weights[checkpoint] = checkpoint.fingerprint()
-                    given[f"{role}_weights"] = weights[checkpoint]
-        return given
 
 
 def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis:

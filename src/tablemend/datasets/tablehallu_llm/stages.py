@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import ModelName
@@ -80,11 +80,19 @@ class RowMaker:
             verifier = stack.enter_context(
                 open_backend(settings.verifier_model, settings.asked_of_verifier)
             )
-        self._backends = {generator, verifier}
+        self._backends = {"generator": generator, "verifier": verifier}
         self._models = Models(
             asked(settings.generator, generator, settings.generator_thinking),
             asked(settings.verifier_model, verifier, settings.verifier_thinking),
         )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What answers depend on beside the request; the address of a server is left out."""
+        return {
+            role: {name: value for name, value in backend.identity.items() if name != "server"}
+            for role, backend in self._backends.items()
+        }
 
     async def make(self, number: int) -> Row:
         """The row of a number."""
@@ -92,7 +100,7 @@ class RowMaker:
 
     async def leave(self) -> None:
         """Take the models out of the event loop, at its end."""
-        for backend in self._backends:
+        for backend in {*self._backends.values()}:
             await backend.leave()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis, read_settings
+from tablemend.datasets.tablehallu_llm.stages import RowMaker
 from tablemend.datasets.tablehallu_llm.topics import open_topics, split_key
 from tablemend.errors import TablemendError
 
@@ -61,31 +64,25 @@ def test_what_cannot_be_meant_is_refused(
         read_settings(tokens)
 
 
-def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
-    one = settings("n=5", "generator_options.concurrency=3", "concurrency=7")
-    two = settings("generator=openai:some/model@http://b:2/v1")
-    assert one.noted() == two.noted()
-    others = (
-        "generator=openai:other@http://a:1/v1", "verifier=openai:other@http://a:1/v1", "seed=1",
-        "temperature=0.7", "generator_options.revision=abc", "retries=3",
-        "generator_options.vllm.reasoning_parser=qwen3",
-    )  # fmt: skip
-    assert all(settings(other).noted() != one.noted() for other in others)
+def test_rows_depend_on_the_models_and_not_on_where_they_are_served(tmp_path: Path) -> None:
+    topics = open_topics(None, 0)
 
+    def identity(*tokens: str) -> dict[str, Any]:
+        with ExitStack() as stack:
+            return RowMaker(
+                settings("generator_options.cache=null", *tokens), topics, stack
+            ).identity
 
-def test_weights_of_a_folder_are_noted(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
+    first = identity()
+    assert first == identity("generator=openai:some/model@http://b:2/v1", "temperature=0.7")
+    for other in (
+        "generator=openai:other@http://a:1/v1",
+        "verifier=openai:other@http://a:1/v1",
+        "generator_options.revision=abc",
+    ):
+        assert identity(other) != first
     with pytest.raises(TablemendError, match="no checkpoint folder"):
-        settings(f"generator=hf:{folder}").noted()
-    folder.mkdir()
-    (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(b"one")
-    asked = settings(f"generator=hf:{folder}", f"verifier=vllm:{folder}")
-    first = asked.noted()
-    assert first["generator_weights"] == first["verifier_weights"] and asked.noted() == first
-    (folder / "model.safetensors").write_bytes(b"two")
-    assert asked.noted()["generator_weights"] != first["generator_weights"]
-    assert "generator_weights" not in settings("generator=hf:owner/name").noted()
+        identity(f"generator=hf:{tmp_path / 'model'}")
 
 
 def test_topics_are_not_repeated_while_they_last() -> None:

@@ -94,7 +94,7 @@ def test_a_row_goes_through_all_stages() -> None:
     assert (example.engine, example.source) == (ENGINE, "openai:writer")
     assert example.calls == row.calls and len(row.calls) == 7
     assert {call.verdict for call in row.calls} == {"accepted"}
-    stated = {(fact.entity, fact.column): fact for fact in example.facts}
+    stated = {(fact.row, fact.column) for fact in example.facts}
     assert len(stated) == sum(cell is not None for row in SCRIPT.gold_table.rows for cell in row)
     for fact in example.facts:
         start, end, *_ = fact.adversarial
