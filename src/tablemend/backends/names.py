@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator
 
 from tablemend.config.nearest import nearest
 from tablemend.errors import TablemendError
@@ -109,3 +111,15 @@ def _check_url(url: str, where: str) -> None:
         raise TablemendError(
             f"{where} is no base URL: write http://HOST:PORT/v1, PORT a number below 65536"
         )
+
+
+def _that_parses(name: str) -> str:
+    try:
+        ModelName.parse(name)
+    except TablemendError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
+ModelString = Annotated[str, AfterValidator(_that_parses)]
+"""A setting that names a model and its engine."""

@@ -7,13 +7,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.backends.names import ModelName
+from tablemend.backends.names import ModelString
 from tablemend.config import Section
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tablehallu.settings import POOL, HubOptions
-from tablemend.errors import TablemendError
 from tablemend.records import CLAIM_ERRORS, ClaimError
 
 SYNTHETIC = "synthetic"
@@ -113,7 +112,7 @@ class TabFaith(Section):
     """Folder to write into; an interrupted run in it is continued."""
     workers: int = Field(default=1, ge=1, le=256)
     """Processes; the data are the same for any number."""
-    generator: str | None = None
+    generator: ModelString | None = None
     """A model that writes the summaries: `openai:MODEL@URL`, `vllm:MODEL`, `hf:MODEL` or
     `scripted:FILE`; null: the program. Its summaries are labelled by `verifier`."""
     generator_options: BackendOptions = BackendOptions()
@@ -153,9 +152,3 @@ class TabFaith(Section):
             unread = ("faithful", "mix", "min_errors", "max_errors")
             why = "a model's summaries are as they are: nothing is injected in them"
         yield from ((name, why) for name in unread if name in self.model_fields_set)
-        if self.generator is None:
-            return
-        try:
-            ModelName.parse(self.generator)
-        except TablemendError as error:
-            yield "generator", str(error)

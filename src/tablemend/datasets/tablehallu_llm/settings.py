@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tablemend.backends.names import ModelName
+from tablemend.backends.names import ModelString
 from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import keys_text, usage_text
@@ -17,7 +17,6 @@ from tablemend.config.nearest import nearest
 from tablemend.config.section import OnOff
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
-from tablemend.errors import TablemendError
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
@@ -35,10 +34,10 @@ class LlmSynthesis(Section):
     """What a recipe is for."""
     engine: Literal["llm"] = "llm"
     """How examples are made; `llm` follows the three stages of the paper (section 3.2)."""
-    generator: str
+    generator: ModelString
     """The model that writes: `openai:MODEL@URL`, `vllm:MODEL`, `hf:MODEL` or
     `scripted:FILE`."""
-    verifier: str | None = None
+    verifier: ModelString | None = None
     """The model that verifies; null: the one that writes."""
     generator_options: BackendOptions = BackendOptions()
     """How the generator is asked."""
@@ -77,15 +76,6 @@ class LlmSynthesis(Section):
     """Rows in the making at the same time."""
     estimate_only: bool = False
     """Print the estimate of tokens and cost from the rows that are there, and stop."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Models that cannot be named so."""
-        for name in ("generator", "verifier"):
-            try:
-                if (model := getattr(self, name)) is not None:
-                    ModelName.parse(model)
-            except TablemendError as error:
-                yield name, str(error)
 
     @property
     def verifier_model(self) -> str:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.backends.backend import Backend, open_backend
-from tablemend.backends.names import ModelName
+from tablemend.backends.asking import short_name
+from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Row, Talk
@@ -68,11 +68,6 @@ class RowMaker:
     def __init__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> None:
         self._settings, self._topics = settings, topics
         sampling = Sampling(settings.max_new_tokens, settings.temperature)
-
-        def asked(model: str, backend: Backend, thinks: str | None) -> Asked:
-            name = ModelName.parse(model)  # rows record it without the address of a server
-            return Asked(f"{name.engine}:{name.model}", backend, sampling, THINKS[thinks])
-
         generator = verifier = stack.enter_context(
             open_backend(settings.generator, settings.generator_options)
         )
@@ -80,18 +75,17 @@ class RowMaker:
             verifier = stack.enter_context(
                 open_backend(settings.verifier_model, settings.asked_of_verifier)
             )
-        self._backends = {"generator": generator, "verifier": verifier}
         self._models = Models(
-            asked(settings.generator, generator, settings.generator_thinking),
-            asked(settings.verifier_model, verifier, settings.verifier_thinking),
+            Asked(short_name(generator), generator, sampling, THINKS[settings.generator_thinking]),
+            Asked(short_name(verifier), verifier, sampling, THINKS[settings.verifier_thinking]),
         )
 
     @property
     def identity(self) -> dict[str, Any]:
         """What answers depend on beside the request; the address of a server is left out."""
         return {
-            role: {name: value for name, value in backend.identity.items() if name != "server"}
-            for role, backend in self._backends.items()
+            role: {name: value for name, value in asked.model.identity.items() if name != "server"}
+            for role, asked in self._models._asdict().items()
         }
 
     async def make(self, number: int) -> Row:
@@ -100,7 +94,7 @@ class RowMaker:
 
     async def leave(self) -> None:
         """Take the models out of the event loop, at its end."""
-        for backend in {*self._backends.values()}:
+        for backend in {asked.model for asked in self._models}:
             await backend.leave()
 
 
