@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from tablemend.tables.html import locate_html
-from tablemend.tables.jsontable import locate_json
-from tablemend.tables.latex import locate_latex
-from tablemend.tables.markdown import NO_DELIMITER, has_rows_without_delimiter, locate_markdown
-from tablemend.tables.read import READERS, Format
+from tablemend.tables.markdown import NO_DELIMITER, has_rows_without_delimiter
+from tablemend.tables.read import LOCATORS, READERS, Format
 from tablemend.tables.table import EmptyTableError, Table, TableError
 from tablemend.values.text import fold, header_key
 
@@ -93,18 +90,10 @@ def extract_table(
     if format == "csv":
         found = _extract_csv(answer, columns)
     else:
-        found = _extract(answer, tuple(_LOCATORS) if format == "auto" else (format,), columns)
+        found = _extract(answer, tuple(LOCATORS) if format == "auto" else (format,), columns)
     if found.table is not None:
         return replace(found, start=found.start + start, end=found.end + start)
     return Extraction(None, _ENDLESS) if open_think >= 0 and not found.empty else found
-
-
-_LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
-    "markdown": locate_markdown,
-    "json": locate_json,
-    "latex": locate_latex,
-    "html": locate_html,
-}
 
 
 def _extract(answer: str, formats: Sequence[Format], columns: Sequence[str]) -> Extraction:
@@ -127,7 +116,7 @@ def _locate(answer: str, formats: Sequence[Format]) -> list[list[_Candidate]]:
     candidates = [
         _Candidate(start, end, format)
         for format in formats
-        for start, end in _LOCATORS[format](answer)[-MAX_TABLES:]
+        for start, end in LOCATORS[format](answer)[-MAX_TABLES:]
     ]
     candidates.sort(key=lambda candidate: (candidate.start, -candidate.end))
     groups: list[list[_Candidate]] = []

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from tablemend.tables.csvtable import read_csv
 from tablemend.tables.html import locate_html, read_html
-from tablemend.tables.jsontable import read_json
+from tablemend.tables.jsontable import locate_json, read_json
 from tablemend.tables.latex import locate_latex, read_latex
 from tablemend.tables.markdown import locate_markdown, read_markdown
 from tablemend.tables.table import Table, TableError
@@ -23,6 +23,13 @@ READERS: dict[Format, Callable[[str], Table]] = {
     "csv": read_csv,
     "html": read_html,
 }
+LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
+    "markdown": locate_markdown,
+    "json": locate_json,
+    "latex": locate_latex,
+    "html": locate_html,
+}
+"""Of CSV there is none: any prose with commas resembles it."""
 SUFFIXES: dict[str, Format] = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -67,11 +74,8 @@ def detect_format(text: str) -> Format | None:
     """The format of the table in ``text`` by its content; CSV has no mark and gives ``None``."""
     if re.match(r"\ufeff?\s*+[\[{]\s*+[\"{\[\]}]", text):
         return "json"
-    if locate_latex(text):
-        return "latex"
-    if locate_html(text):
-        return "html"
-    return "markdown" if locate_markdown(text) else None
+    forms: tuple[Format, ...] = ("latex", "html", "markdown")
+    return next((form for form in forms if LOCATORS[form](text)), None)
 
 
 def load_table(path: str | Path, format: Format | Literal["auto"] = "auto") -> Table:
