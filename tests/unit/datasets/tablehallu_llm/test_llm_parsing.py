@@ -38,14 +38,6 @@ def kernel(**changes: Any) -> str:
     return json.dumps({**KERNEL, **changes})
 
 
-def kind_of(read: Callable[[], object]) -> str:
-    with pytest.raises(Unreadable) as caught:
-        read()
-    problem = caught.value.problem
-    assert problem.text.endswith(".") and "\n" not in problem.text
-    return problem.kind
-
-
 WRAPPINGS = [
     "{}",
     "```json\n{}\n```",
@@ -106,60 +98,78 @@ def test_cells_are_the_text_that_was_written() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("", replies.EMPTY),
-        ("  \n ", replies.EMPTY),
-        ("I'm sorry, but I can't help with that.", replies.REFUSED),
-        ("I\u2019m sorry, I cannot produce this table.", replies.REFUSED),
-        ("The table is about ferries.", replies.NO_JSON),
-        ('["Alba", "Sella"]', replies.NO_JSON),
-        (kernel()[:80], replies.TRUNCATED),
-        (kernel()[:-1], replies.TRUNCATED),
-        ("```json\n" + kernel()[:-40] + "\n```", replies.TRUNCATED),
-        (kernel().replace('"columns":', "columns:"), replies.INVALID),
-        (kernel().replace('"1998"', "'1998'"), replies.INVALID),
-        (kernel().replace('"1998"', "NaN"), replies.INVALID),
-        (kernel().replace('"title"', '"columns"'), replies.INVALID),
-        ('{"columns":' * 100_000, replies.TRUNCATED),
-        ('{"columns":' * 100_000 + "0" + "}" * 100_000, replies.INVALID),
-        (kernel() + kernel(title="Other"), replies.SEVERAL),
-        (kernel(rows=[["Alba", "1998"]]), parsing.UNEVEN),
-        (kernel(rows=[["Alba", "1998", ["1", "2"]]]), replies.WRONG_FIELD),
-        (kernel(rows=[{"Ferry": "Alba"}]), replies.WRONG_FIELD),
-        (kernel(rows="none"), replies.WRONG_FIELD),
-        (kernel(columns=[]), replies.WRONG_FIELD),
-        (kernel(columns=["Ferry", None, "Length"]), replies.WRONG_FIELD),
-        (kernel(sort_order="by size"), replies.WRONG_FIELD),
-        (kernel(sort_column=[3]), replies.WRONG_FIELD),
-        (kernel(context=" "), replies.WRONG_FIELD),
-        (json.dumps({k: v for k, v in KERNEL.items() if k != "context"}), replies.WRONG_FIELD),
-        (kernel().replace("Alba", "\\ud800"), replies.BAD_CHARACTER),
-        (kernel().replace("Alba", "\\u0000"), replies.BAD_CHARACTER),
-    ],
-)
-def test_unreadable_kernels(text: str, kind: str) -> None:
-    assert kind_of(lambda: parsing.read_kernel(text)) == kind
+def read_valid(text: str) -> object:
+    return replies.read_verdict(text, "VALID", "INVALID")
+
+
+KERNELS = [
+    ("", replies.EMPTY),
+    ("  \n ", replies.EMPTY),
+    ("I'm sorry, but I can't help with that.", replies.REFUSED),
+    ("I\u2019m sorry, I cannot produce this table.", replies.REFUSED),
+    ("The table is about ferries.", replies.NO_JSON),
+    ('["Alba", "Sella"]', replies.NO_JSON),
+    (kernel()[:80], replies.TRUNCATED),
+    (kernel()[:-1], replies.TRUNCATED),
+    ("```json\n" + kernel()[:-40] + "\n```", replies.TRUNCATED),
+    (kernel().replace('"columns":', "columns:"), replies.INVALID),
+    (kernel().replace('"1998"', "'1998'"), replies.INVALID),
+    (kernel().replace('"1998"', "NaN"), replies.INVALID),
+    (kernel().replace('"title"', '"columns"'), replies.INVALID),
+    ('{"columns":' * 100_000, replies.TRUNCATED),
+    ('{"columns":' * 100_000 + "0" + "}" * 100_000, replies.INVALID),
+    (kernel() + kernel(title="Other"), replies.SEVERAL),
+    (kernel(rows=[["Alba", "1998"]]), parsing.UNEVEN),
+    (kernel(rows=[["Alba", "1998", ["1", "2"]]]), replies.WRONG_FIELD),
+    (kernel(rows=[{"Ferry": "Alba"}]), replies.WRONG_FIELD),
+    (kernel(rows="none"), replies.WRONG_FIELD),
+    (kernel(columns=[]), replies.WRONG_FIELD),
+    (kernel(columns=["Ferry", None, "Length"]), replies.WRONG_FIELD),
+    (kernel(sort_order="by size"), replies.WRONG_FIELD),
+    (kernel(sort_column=[3]), replies.WRONG_FIELD),
+    (kernel(context=" "), replies.WRONG_FIELD),
+    (json.dumps({k: v for k, v in KERNEL.items() if k != "context"}), replies.WRONG_FIELD),
+    (kernel().replace("Alba", "\\ud800"), replies.BAD_CHARACTER),
+    (kernel().replace("Alba", "\\u0000"), replies.BAD_CHARACTER),
+]
+PROSE = [
+    ("", replies.EMPTY),
+    ("Here is the request:\n", replies.EMPTY),
+    ("Sorry, I cannot do this.", replies.REFUSED),
+    ("Unfortunately, I am not able to do this.", replies.REFUSED),
+    ("Unfortunately, this request cannot be met.", replies.REFUSED),
+    ("As an AI language model, I have no opinion.", replies.REFUSED),
+    ('{"query": "Make a table."}', replies.NOT_PROSE),
+    ("Text\n```\nmore\n```", replies.NOT_PROSE),
+    ("a\x00b", replies.BAD_CHARACTER),
+]
+VERDICTS = [
+    ("", replies.EMPTY),
+    ("I cannot judge this.", replies.REFUSED),
+    ("It is valid.", replies.NO_VERDICT),
+    ("VERDICT: VALID or INVALID", replies.NO_VERDICT),
+    ("VERDICT: VALID (or INVALID, if row 2 counts)", replies.NO_VERDICT),
+    ("VERDICT: UNSURE", replies.NO_VERDICT),
+    ("The VERDICT: VALID would need more.", replies.NO_VERDICT),
+    ("VERDICT: VALID\nVERDICT: INVALID", replies.TWO_VERDICTS),
+    ("VERDICT: VALID\n\nOn reflection I am wrong: row 2 fits.", replies.NO_VERDICT),
+    ("VERDICT: INVALID\nHm.\nVERDICT: VALID\nNo, wait.", replies.TWO_VERDICTS),
+]
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    ("read", "text", "kind"),
     [
-        ("", replies.EMPTY),
-        ("Here is the request:\n", replies.EMPTY),
-        ("Sorry, I cannot do this.", replies.REFUSED),
-        ("Unfortunately, I am not able to do this.", replies.REFUSED),
-        ("Unfortunately, this request cannot be met.", replies.REFUSED),
-        ("As an AI language model, I have no opinion.", replies.REFUSED),
-        ('{"query": "Make a table."}', replies.NOT_PROSE),
-        ("Text\n```\nmore\n```", replies.NOT_PROSE),
-        ("a\x00b", replies.BAD_CHARACTER),
+        *((parsing.read_kernel, *case) for case in KERNELS),
+        *((read, *case) for read in (parsing.read_context, parsing.read_query) for case in PROSE),
+        *((read_valid, *case) for case in VERDICTS),
     ],
 )
-def test_unreadable_prose(text: str, kind: str) -> None:
-    assert kind_of(lambda: parsing.read_context(text)) == kind
-    assert kind_of(lambda: parsing.read_query(text)) == kind
+def test_what_cannot_be_read(read: Callable[[str], object], text: str, kind: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(text)
+    problem = caught.value.problem
+    assert problem.kind == kind and problem.text.endswith(".") and "\n" not in problem.text
 
 
 @pytest.mark.parametrize(
@@ -187,25 +197,6 @@ def test_verdicts(line: str) -> None:
     assert replies.read_verdict(f"```\n{line}\n```\n\n---\n", "VALID", "INVALID").ok
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("", replies.EMPTY),
-        ("I cannot judge this.", replies.REFUSED),
-        ("It is valid.", replies.NO_VERDICT),
-        ("VERDICT: VALID or INVALID", replies.NO_VERDICT),
-        ("VERDICT: VALID (or INVALID, if row 2 counts)", replies.NO_VERDICT),
-        ("VERDICT: UNSURE", replies.NO_VERDICT),
-        ("The VERDICT: VALID would need more.", replies.NO_VERDICT),
-        ("VERDICT: VALID\nVERDICT: INVALID", replies.TWO_VERDICTS),
-        ("VERDICT: VALID\n\nOn reflection I am wrong: row 2 fits.", replies.NO_VERDICT),
-        ("VERDICT: INVALID\nHm.\nVERDICT: VALID\nNo, wait.", replies.TWO_VERDICTS),
-    ],
-)
-def test_unreadable_verdicts(text: str, kind: str) -> None:
-    assert kind_of(lambda: replies.read_verdict(text, "VALID", "INVALID")) == kind
-
-
 def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
     assert set(SCHEMAS) == {"kernel", "constraints"}
     assert set(SCHEMAS["kernel"]["properties"]) == set(KERNEL)
@@ -222,7 +213,7 @@ READERS: list[Callable[[str], object]] = [
     parsing.read_constraints,
     parsing.read_query,
     parsing.read_context,
-    lambda text: replies.read_verdict(text, "YES", "NO"),
+    read_valid,
 ]
 
 
