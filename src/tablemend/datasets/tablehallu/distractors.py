@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import permutations
@@ -38,6 +38,8 @@ MAX_INVENTED = 1024
 BEYOND = 0.2
 """How far made-up numbers go beyond the observed range, as a share of it."""
 TRIES = 4
+REUSED = 6
+"""Most rows of a real entity at other times."""
 _MINUS = "-\u2212\u2013"
 _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.I)
 NO_NAMES: Iterator[str] = iter(())
@@ -74,7 +76,7 @@ class Rows:
         self._names = {name.casefold() for name in entities}
         self._borrowed = names
         self._turn: list[int] = []
-        self._vain = 0
+        self._vain, self._reused = 0, Counter[str]()
         self._renamed: dict[str, str] = {}
         columns = list(zip(*typed.table.rows, strict=True))
         ordered = [
@@ -144,8 +146,10 @@ class Rows:
         entity = cells[typed.key] or ""
         if (name := self._rename(entity)) is not None:
             cells[typed.key] = name
-        elif not self._time:
+        elif not self._time or self._reused[entity] == REUSED:
             return False
+        else:
+            self._reused[entity] += 1
         for time, times in self._time:
             self._move(cells, orders, time, times.draw)
         if self._identity(cells) in self._stated:

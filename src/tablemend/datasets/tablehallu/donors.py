@@ -21,10 +21,10 @@ NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""
 TABLES = 200
 """Most tables that are looked at for one."""
-RECOMBINED = 50
-"""Names made of the parts of others, for each of these."""
-SAME_NAMES = 2
-"""Entities in common that show two tables to be of one kind."""
+OWN, RECOMBINED = 2, 50
+"""Names made of the parts of others, for each of these: of the table's, and of all tables'."""
+SAME_NAMES = 0.2
+"""Share of the smaller table's entities (two at least) that show two to be of one kind."""
 ALIKE = 0.5
 """Weight of the headers in common, of all, from which on tables of a key are of one kind."""
 PERSONS = 0.12
@@ -140,7 +140,11 @@ class Donors:
             found = [*self._sharing(own, "persons")]
         else:
             same = self._sharing(own, *(("name", name.casefold()) for name in own.names))
-            found = [place for place, names in same.items() if names >= SAME_NAMES]
+            found = [
+                place
+                for place, names in same.items()
+                if names >= max(2, SAME_NAMES * min(len(own.names), len(self._tables[place].names)))
+            ]
             found += [
                 place
                 for place in self._sharing(own, ("key", own.headers[0], own.domain))
@@ -153,8 +157,8 @@ class Donors:
     def names_for(self, place: Place) -> Iterator[str]:
         """Names for the made-up rows of a table, best first, until there are no more.
 
-        Those of tables of the same kind; for persons then the given name of one with the family
-        name of another.
+        Those of tables of the same kind; of persons first and last the given name of one with the
+        family name of another, first within the table: its drivers are of its time and countries.
         """
         rng = Random(f"names:{self._settings.seed}:{place.where}")
         if self._settings.source == POOL:
@@ -163,6 +167,8 @@ class Donors:
         own = self._tables[place]
         rest: list[str] = []
         alike = self._alike(own)
+        if own.is_of_persons:
+            yield from recombined(own.names, OWN, rng)
         for table in alike:
             names = [n for n in table.names if own.marks >= _signs(n)]
             rng.shuffle(names)
@@ -171,7 +177,8 @@ class Donors:
         rng.shuffle(rest)
         yield from rest
         if own.is_of_persons:
-            yield from recombined([name for table in (own, *alike) for name in table.names], rng)
+            every = [name for table in (own, *alike) for name in table.names]
+            yield from recombined(every, RECOMBINED, rng)
 
     def related(self, place: Place) -> Place | None:
         """A table of the same domain about another kind of subject, with like columns."""
@@ -208,9 +215,9 @@ def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:
     return bool(_PERSON.search(headers[0])) or (known and len(full) >= 0.8 * len(names))
 
 
-def recombined(names: Sequence[str], rng: Random) -> Iterator[str]:
-    """The given name of one person with the others of another."""
+def recombined(names: Sequence[str], times: int, rng: Random) -> Iterator[str]:
+    """The given name of one person with the others of another, some times for each."""
     words = [name.split() for name in names]
-    for _ in range(RECOMBINED * len(words)):
+    for _ in range(times * len(words)):
         first, other = rng.choice(words), rng.choice(words)
         yield " ".join((first[0], *(other[1:] or first[1:])))
