@@ -34,10 +34,9 @@ class Metric:
     def value(self, judgement: Judgement) -> float | None:
         """What one answer adds: 0 or 1 for an event, a share as it is."""
         match self.kind:
-            case "error":
-                return float(any(finding.type == self.name for finding in judgement.findings))
-            case "group":
-                return float(any(finding.type in self.types for finding in judgement.findings))
+            case "error" | "group":
+                types = self.types or (self.name,)
+                return float(any(finding.type in types for finding in judgement.findings))
             case "share":
                 return judgement.share(self.name)
             case "distractor":

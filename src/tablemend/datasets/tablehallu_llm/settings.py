@@ -88,12 +88,6 @@ class LlmSynthesis(Section):
         same = self.generator_options if self.verifier_model == self.generator else None
         return self.verifier_options or same or BackendOptions()
 
-    @property
-    def one_model(self) -> bool:
-        """Whether one backend does for both."""
-        own = (self.generator, self.generator_options)
-        return (self.verifier_model, self.asked_of_verifier) == own
-
 
 def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis:
     """The settings of data_gen/tablehallu.py: ``engine=``, or the recipe's kind, says whose.

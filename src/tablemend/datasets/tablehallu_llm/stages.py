@@ -68,13 +68,11 @@ class RowMaker:
     def __init__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> None:
         self._settings, self._topics = settings, topics
         sampling = Sampling(settings.max_new_tokens, settings.temperature)
-        generator = verifier = stack.enter_context(
-            open_backend(settings.generator, settings.generator_options)
-        )
-        if not settings.one_model:
-            verifier = stack.enter_context(
-                open_backend(settings.verifier_model, settings.asked_of_verifier)
-            )
+        writes = settings.generator, settings.generator_options
+        verifies = settings.verifier_model, settings.asked_of_verifier
+        generator = verifier = stack.enter_context(open_backend(*writes))
+        if verifies != writes:
+            verifier = stack.enter_context(open_backend(*verifies))
         self._models = Models(
             Asked(short_name(generator), generator, sampling, THINKS[settings.generator_thinking]),
             Asked(short_name(verifier), verifier, sampling, THINKS[settings.verifier_thinking]),
