@@ -34,7 +34,8 @@ from tablemend.verifier.wordings import any_of, words_of
 
 _READ, _TITLE = "\1", "\2"  # in a masked query: a condition that was read; a name
 _SORTING = re.compile(
-    rf"\b{any_of('sort')}\b[^.;\n]{{0,80}}?\b{any_of('sort_by')}\b|\b{any_of('in_order_of')}\b",
+    rf"\b(?!\w+ \d){any_of('sort')}\b[^.;\n]{{0,80}}?\b{any_of('sort_by')}\b"  # no "ranked 2 to 5"
+    rf"|\b{any_of('in_order_of')}\b",
     re.I,
 )
 _AFTER_SORTING = re.compile(

@@ -86,6 +86,7 @@ _BARE_TO = re.compile(rf"\s*(?:{any_of('to')}|[-\u2013])\s*")
 _FROM = re.compile(rf"\b(?:{any_of('from')}|with|have|has)\s*$")
 # "in lanes 2 to 7", "ranked 3 to 5"
 _DIRECTLY = re.compile(r"(?:(?<=[a-z]ed)|(?<=[a-z]s))\s+$")
+_CLAUSE_OPENS = re.compile(r"\b(?:and|with|have|has|whose)\b")
 _DECADE = re.compile(r"((?:1[5-9]|20)\d)0s\b")
 # attributes that are no columns: "with a price of 20", "with at least 12 wins"
 _OF = re.compile(r"\b(?:with|and|have) (?:an? )?([a-z]+(?: [a-z]+){0,3}?)(?: (?:of|between))?\s*$")
@@ -157,6 +158,8 @@ def find_mentions(masked: str, columns: Sequence[str], key: str) -> list[QueryMe
     for name in sorted(columns, key=len, reverse=True):
         spelled = r"[\s_]+".join(map(re.escape, name.lower().replace("_", " ").split()))
         plural = "" if name == key else "s?"
+        if header_key(name) in ("#", "no", "no."):
+            spelled = "numbered"
         for match in re.finditer(rf"(?<![\w-]){spelled}{plural}(?![\w-])", masked.lower()):
             if spelled and not any(o.start < match.end() and match.start() < o.end for o in found):
                 found.append(QueryMention(*match.span(), name, True, False))
@@ -274,9 +277,7 @@ def read_bounds(
         following = amounts[index + 1] if index + 1 < len(amounts) else None
         opening = _FROM.search(before) or _DIRECTLY.search(before)
         index, position = index + 1, span.end
-        # "at least 3 wins and 5 to 9 losses" are two
-        joint = _BARE_TO if opening and opening[0].startswith("at") else _TO
-        if opening and following and joint.fullmatch(plain, span.end, following.start):
+        if opening and following and _joins(plain[span.end : following.start], opening[0]):
             high = read_value(masked[slice(*following)])
             place = Span(span.start - len(before) + opening.start(), following.end)
             index, position = index + 1, following.end
@@ -297,7 +298,10 @@ def read_bounds(
             continue
         is_time = all(states_time(end) for end in (low, high) if end is not None)
         said = query[slice(*place)]
-        kind: Kind = "amount" if not is_time or (is_bound and _OF_AMOUNT.match(said)) else "time"
+        is_amount = bool(is_bound and _OF_AMOUNT.match(said))
+        if said.startswith("up to ") and _NO_NOUN_BEHIND.match(plain, place.end):
+            is_amount = False  # "films up to 2014", no "seats up to 2014 people"
+        kind: Kind = "amount" if not is_time or is_amount else "time"
         if kind == "time" and is_bound and said[0].isdigit():
             kind = "either"
         label = _attribute(plain, masked, place, mentions, attributes, kind)
@@ -309,6 +313,19 @@ def read_bounds(
         numbers = all(end.number is not None for end in (low, high) if end is not None)
         if is_time or numbers:
             yield ScopeCondition(label, said, is_time, low, high, included, excluded=negated), place
+
+
+def _joins(text: str, opening: str) -> bool:
+    """Whether a text joins the ends of a range; "at least 3 wins and 5 to 9 losses" are two."""
+    if opening.startswith("at"):
+        return bool(_BARE_TO.fullmatch(text)) and not text.endswith("and ")
+    return bool(_TO.fullmatch(text)) and (not text.endswith("and ") or "between" in opening)
+
+
+def _is_of(word: str, one: str) -> bool:
+    """Whether a word before a bound is of a column's word: "aired" of an air date."""
+    deed = word.endswith("ed") and (word[:-2] == one or word[:4] == one[:4])  # "decided": decision
+    return deed or akin(word, one)
 
 
 def _end_of_range(plain: str, span: Span, before: str) -> tuple[str, bool, Span] | None:
@@ -344,12 +361,14 @@ def _attribute(
     else one that shares a word with those around. Of a time, one that holds times, the verb before
     it, as the context may use it, or nothing: "in 2019".
     """
+    if plain.startswith("aged ", place.start):
+        return next((name for name in attributes.names if "age" in content_words(name)), None)
     ahead = next((one for one in reversed(mentions) if one.end <= place.start), None)
     if ahead is not None:
         gap = masked[ahead.end : place.start]
         timeless = kind == "time" and attributes.times and ahead.label in attributes.numbers
         near = len(gap) <= 24 and GONE not in gap and not SENTENCE_END.search(gap)
-        near &= " and " not in gap  # "with 3 wins and at most 2 losses"
+        near &= not _CLAUSE_OPENS.search(gap)  # "with 3 wins and at most 2 losses"
         other_verb = _VERB.search(gap)  # "18,000 members or more founded from 1913 on"
         if near and not timeless and not other_verb and not any(map(str.isdigit, gap)):
             return ahead.label
@@ -384,7 +403,7 @@ def _attribute(
         for column in attributes.names:
             if is_time and column not in attributes.times:
                 continue
-            if any(word in (one, f"{one}ed") or akin(word, one) for one in content_words(column)):
+            if any(_is_of(word, one) for one in content_words(column)):
                 return column
     if not is_time:
         return named[1] if named else None

@@ -37,6 +37,5 @@ def domain_of(title: str, columns: Sequence[str]) -> tuple[str, str]:
         for place in {word: _domains()[word] for word in found & _domains().keys()}.values():
             counts[place] += weight
     best = counts.most_common(2)
-    if not best or (len(best) == 2 and best[0][1] == best[1][1]):
-        return UNKNOWN, UNKNOWN
-    return best[0][0]
+    is_clear = best and best[0][1] > best[-1][1] * (len(best) - 1)
+    return best[0][0] if is_clear else (UNKNOWN, UNKNOWN)

@@ -46,48 +46,39 @@ class Kernel:
 def draw_kernel(
     typed: TypedTable, scopes: Scopes, shape: Shape, rng: Random, with_blanks: bool = True
 ) -> Kernel:
-    """Draw a kernel at random.
-
-    Args:
-        typed: the table.
-        scopes: what may be asked of it.
-        shape: of the gold table.
-        rng: what draws.
-        with_blanks: at least one cell of the gold table is blank; else none.
+    """Draw a kernel of a table and its scopes at random.
 
     Raises:
-        Rejected: the rows in scope allow no strict order, or not the blanks asked for.
+        Rejected: the rows in scope allow no strict order, or not the blanks asked for: at least one
+            cell of the gold table, or none.
     """
     scope = scopes.draw(rng)
     sort, order = _draw_sort(typed, scope, rng)
     columns = _draw_columns(typed, shape, scope, sort, rng)
-    reverse = order == "descending"
-    if sort == typed.key:
-        names = typed.table.rows
-        rows = sorted(scope.rows, key=lambda r: (names[r][sort] or "").casefold(), reverse=reverse)
-    else:
-        values = typed.orders[sort]
-        rows = sorted(scope.rows, key=lambda r: values[r] or 0.0, reverse=reverse)
-    blanks = frozenset[tuple[int, int]]()
-    if with_blanks:
-        blanks = _draw_blanks(typed, scope, columns, rows, sort, rng)
-    elif any(typed.table.rows[row][column] is None for row in rows for column in columns):
+    names, values = typed.table.rows, typed.orders[sort]  # a name has no value
+    rows = sorted(
+        scope.rows,
+        key=lambda row: (values[row] or 0.0, (names[row][sort] or "").casefold()),
+        reverse=order == "descending",
+    )
+    if not with_blanks and any(names[row][column] is None for row in rows for column in columns):
         raise Rejected("an empty cell")
+    none = frozenset[tuple[int, int]]()
+    blanks = _draw_blanks(typed, scope, columns, rows, sort, rng) if with_blanks else none
     return Kernel(scope, columns, tuple(rows), sort, order, blanks)
 
 
 def _draw_sort(typed: TypedTable, scope: Scope, rng: Random) -> tuple[int, SortOrder]:
     """A column in which all rows in scope differ, and a direction."""
-    sortable = []
-    for index, column in enumerate(typed.columns):
-        if column.kind in ORDERED and column.usable and index != typed.key:
-            values = [typed.orders[index][row] for row in scope.rows]
-            if None not in values and len(set(values)) == len(values):
-                sortable.append(index)
+    orders = {
+        index: [typed.orders[index][row] for row in scope.rows]
+        for index, column in enumerate(typed.columns)
+        if column.kind in ORDERED and column.usable and index != typed.key
+    }
+    sortable = [i for i, values in orders.items() if len({*values} - {None}) == len(scope.rows)]
     names = [typed.table.rows[row][typed.key] or "" for row in scope.rows]
     if sortable and (rng.random() < 0.85 or not _sorts_plainly(names)):
-        descending = rng.random() < 0.5
-        return rng.choice(sortable), "descending" if descending else "ascending"
+        return rng.choice(sortable), "descending" if rng.random() < 0.5 else "ascending"
     if not _sorts_plainly(names):
         raise Rejected("no sort column without ties")
     return typed.key, "descending" if rng.random() < 0.2 else "ascending"
@@ -106,37 +97,32 @@ def _draw_columns(
     typed: TypedTable, shape: Shape, scope: Scope, sort: int, rng: Random
 ) -> tuple[int, ...]:
     """The key, the sort column, usually the scope's columns, and others at random."""
+    cells, least = typed.table.rows, len(scope.rows) / 2
     fit = [
         index
         for index, column in enumerate(typed.columns)
         if column.usable
         and index != typed.key
-        and 2 * sum(typed.table.rows[row][index] is not None for row in scope.rows)
-        >= len(scope.rows)
+        and sum(cells[row][index] is not None for row in scope.rows) >= least
     ]
     most = min(shape.max_columns, len(fit) + 1)
-    if most < shape.min_columns:
+    if most < shape.min_columns or not {*typed.distinguishing} <= {*fit}:
         raise Rejected("too few filled columns in scope")
-    width = max(rng.randint(shape.min_columns, most), rng.randint(shape.min_columns, most))
-    if not {*typed.distinguishing} <= {*fit}:
-        raise Rejected("too few filled columns in scope")
+    width = max(rng.randint(shape.min_columns, most) for _ in range(2))
     wanted = {*typed.distinguishing, sort} - {typed.key}
-    for bound in scope.bounds:
-        if rng.random() < 0.7 and len(wanted) < width - 2 and bound.column != typed.key:
-            wanted.add(bound.column)
+    own = [bound.column for bound in scope.bounds if bound.column != typed.key]
+    for column in own:
+        if rng.random() < 0.7 and len(wanted) < width - 2:
+            wanted.add(column)
     # A column with one value for all gold rows asks little; the scope's own may be one.
-    others = [
-        index
-        for index in fit
-        if index not in wanted and all(index != bound.column for bound in scope.bounds)
-    ]
+    others = [index for index in fit if index not in wanted and index not in own]
     missing = width - 1 - len(wanted)
     if missing < 0:
         raise Rejected("too many columns that tell rows apart")
     if missing > len(others):
-        wanted.update(bound.column for bound in scope.bounds if bound.column != typed.key)
+        wanted.update(own)
         missing = max(0, min(width - 1 - len(wanted), len(others)))
-    wanted.update(rng.sample(others, min(missing, len(others))))
+    wanted.update(rng.sample(others, missing))
     if len(wanted) + 1 < shape.min_columns:
         raise Rejected("too few filled columns in scope")
     return (typed.key, *sorted(wanted))
@@ -152,43 +138,31 @@ def _draw_blanks(
 ) -> frozenset[tuple[int, int]]:
     """Cells already empty, and up to an eighth of the others; never key, sort or scope."""
     rows: Sequence[Row] = typed.table.rows
-    bounds = {bound.column for bound in scope.bounds}
-    fixed = {typed.key, sort, *typed.distinguishing, *bounds}
-    blanks = {
-        (row, column) for row in scope.rows for column in columns if rows[row][column] is None
-    }
+    fixed = {typed.key, sort, *typed.distinguishing, *(bound.column for bound in scope.bounds)}
+    cells = [(row, column) for row in scope.rows for column in columns]
+    blanks = {(row, column) for row, column in cells if rows[row][column] is None}
     stated = {*fixed, *columns}
-    derived = {
-        column
-        for formula in typed.formulas
-        if stated.issuperset(linked := (formula.total, *formula.parts))
-        for column in linked
-    }
+    linked = ({formula.total, *formula.parts} for formula in typed.formulas)
+    derived = set[int]().union(*(some for some in linked if some <= stated))
     entities = Counter(rows[row][typed.key] for row in scope.rows)
     if any(column in fixed or entities[rows[row][typed.key]] > 1 for row, column in blanks):
         raise Rejected("blank cell that tells rows apart, or of an entity that is in scope twice")
     candidates = [
         (row, column)
-        for row in scope.rows
-        for column in columns
-        if column not in fixed
+        for row, column in cells
+        if column not in fixed | derived
         and (row, column) not in blanks
         and not typed.columns[column].serial
-        and column not in derived
         and entities[rows[row][typed.key]] == 1
     ]
     rng.shuffle(candidates)
-    most = max(1, len(scope.rows) * len(columns) // 8)
-    target = rng.randint(1, most)
+    target = rng.randint(1, max(1, len(cells) // 8))
     chosen: set[int] = set()  # a second blank in a column may make the first one plain
     for row, column in candidates:
         if len(blanks) >= target:
             break
-        if column in chosen:
-            continue
-        if not _stands_elsewhere(rows[row], column) and not _follows(
-            typed, gold, gold.index(row), column, stated - {column}
-        ):
+        follows = column in chosen or _stands_elsewhere(rows[row], column)
+        if not follows and not _follows(typed, gold, gold.index(row), column, stated - {column}):
             blanks.add((row, column))
             chosen.add(column)
     if not blanks:
@@ -202,17 +176,12 @@ def _follows(
     """Whether other rows give a cell away: by one value for all of them, or for all that share
     another cell of its row, or by even steps from one to the next.
     """
-    rows, row = typed.table.rows, gold[place]
-    cell = rows[row][column]
-    if all(rows[other][column] in (cell, None) for other in gold):
+    rows, own = typed.table.rows, typed.table.rows[gold[place]]
+    if all(rows[other][column] in (own[column], None) for other in gold):
         return True
     for shared in stated:
-        alike = [
-            cells[column]
-            for other, cells in enumerate(rows)
-            if other != row and cells[shared] == rows[row][shared]
-        ]
-        if len(alike) > 1 and all(value == cell for value in alike):
+        alike = [cells[column] for cells in rows if cells[shared] == own[shared]]
+        if len(alike) > 2 and all(value == own[column] for value in alike):  # itself is one
             return True
     near = [
         float(match[0].replace(",", ""))

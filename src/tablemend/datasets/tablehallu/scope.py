@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 from itertools import combinations
 from math import ceil, floor, log10
+from operator import attrgetter, itemgetter
 from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.columns import ORDERED, Kind, TypedTable
-from tablemend.datasets.tablehallu.labels import ORDINALS, labels_of
+from tablemend.datasets.tablehallu.labels import ORDINALS, PARTICIPLES, labels_of
 from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
 from tablemend.tables.table import Cell
 
-SUPERLATIVES = 0.1
-LISTS = 0.03
-PAIRS = 0.35
+SUPERLATIVES, LISTS, PAIRS = 0.1, 0.02, 0.35
 """Shares of the scopes with the highest values, names, and two conditions, where there are any."""
 EXCLUSIONS = 0.25
 """Share of "any but this" among the categories of two conditions."""
 MOST_TOP = 12
-OPEN_NUMBERS, OPEN_TIMES = 0.7, 0.5
-"""Shares of the ranges that "at least" or "at most" can say, at least."""
-DRAWN = 12
-"""Ranges of which the one with the roundest ends is taken."""
+DRAWN, ODD = 12, 2.0
+"""Ranges of which the one with the roundest ends is taken; what ends like "41 to 187" cost."""
 _NO_AMOUNTS = WORDS["no_amounts"] | ORDINALS
-_JOINT = re.compile(r",| or | and |/")
+_JOINT = re.compile(r",| or | and |[/(]")
 Row = tuple[Cell, ...]
 Orders = tuple[float | None, ...]
 
@@ -75,26 +72,15 @@ class Bound:
 
 
 class Scope(NamedTuple):
-    """Conditions and the rows that meet all of them, in table order."""
+    """Conditions, the rows that meet all of them, in table order, and what it costs to say them."""
 
     bounds: tuple[Bound, ...]
     rows: tuple[int, ...]
+    cost: float = 0.6
 
 
-class Window(NamedTuple):
-    """Neighbouring values of a column, first to last inclusive, among all its values."""
-
-    groups: list[tuple[float, list[int]]]
-    first: int
-    last: int
-
-    def count_rows(self) -> int:
-        """Rows inside."""
-        return sum(len(rows) for _, rows in self.groups[self.first : self.last + 1])
-
-    def is_open(self) -> bool:
-        """Whether "at least" or "at most" can say it."""
-        return not self.first or self.last == len(self.groups) - 1
+Window = tuple[list[tuple[float, list[int]]], int, int]
+"""All values of a column with their rows, and the first and last of a run of them, inclusive."""
 
 
 class Scopes:
@@ -108,18 +94,13 @@ class Scopes:
         self._labels = labels_of(typed.columns)
         self._all_rows = list(range(len(typed.table.rows)))
         # Rows without the scope's cell take no part: nobody could say whether they are in it.
-        self._ordered = [
-            index
-            for index, column in enumerate(typed.columns)
-            if column.kind in ORDERED and index != typed.key and column.usable
-        ]
-        self._categories = [
-            index
-            for index, column in enumerate(typed.columns)
-            if column.kind == "category" and index != typed.key and column.usable
-        ]
-        self._groups = {index: self._group(index) for index in self._categories}
-        self._categories = [index for index in self._categories if self._groups[index]]
+        kinds = {i: c.kind for i, c in enumerate(typed.columns) if c.usable and i != typed.key}
+        self._ordered = [index for index, kind in kinds.items() if kind in ORDERED]
+        categories = [index for index, kind in kinds.items() if kind == "category"]
+        groups = {index: self._group(index) for index in (*categories, typed.key)}
+        self._groups = {index: found for index, found in groups.items() if found}
+        self._columns = self._ordered + [index for index in categories if index in self._groups]
+        self._weights = list(map(self._interest, self._columns))
         rows = typed.table.rows
         # Where some values are left out, "not this one" would leave open what holds for them.
         self._complete = {
@@ -127,29 +108,31 @@ class Scopes:
             for index, groups in self._groups.items()
             if all(row[index] is None or row[index] in groups for row in rows)
         }
-        self._names = self._group(typed.key)
-        self._is_panel = any(len(rows) > 1 for rows in self._names.values())
+        self._is_panel = any(len(rows) > 1 for rows in groups[typed.key].values())
         # What takes time is worked out when it is drawn: many tables are asked but once.
         self._windows = cache(lambda index: self._range_windows(index, self._all_rows))
         self._choices = cache(self._category_sets)
-        self._tops = cache(lambda: [top for index in self._ordered for top in self._ends(index)])
+        self._tops = cache(lambda: [top for index in self._ordered for top in self._top(index)])
 
     def __bool__(self) -> bool:
-        return any(map(self._windows, self._ordered)) or any(map(self._choices, self._categories))
+        return any(
+            (self._choices if i in self._groups else self._windows)(i) for i in self._columns
+        )
 
     def draw(self, rng: Random) -> Scope:
         """A scope at random: mostly a range, a category or two of them."""
         kind = rng.random()
         if kind < SUPERLATIVES and not self._is_panel and (tops := self._tops()):
-            return self._top_scope(*rng.choice(tops))
+            return rng.choice(tops)
         if SUPERLATIVES <= kind < SUPERLATIVES + LISTS and (scope := self._draw_names(rng)):
             return scope
         if rng.random() < PAIRS and (scope := self._draw_pair(rng)):
             return scope
-        columns = [*self._ordered, *self._categories]
-        weights = list(map(self._interest, columns))
+        return min((self._draw_single(rng) for _ in range(2)), key=attrgetter("cost"))
+
+    def _draw_single(self, rng: Random) -> Scope:
         while True:  # some column has a scope
-            index = rng.choices(columns, weights)[0]
+            index = rng.choices(self._columns, self._weights)[0]
             if index in self._groups and (choices := self._choices(index)):
                 return self._category_scope(index, *rng.choice(choices))
             if index not in self._groups and (windows := self._windows(index)):
@@ -158,65 +141,69 @@ class Scopes:
     def _interest(self, index: int) -> float:
         """How likely somebody asks for a range of this column."""
         column = self._typed.columns[index]
-        if column.kind == "number":
-            common = 0.2 if column.serial or self._is_ordinal(index) else 1.0
-        else:
-            common = 3.0
-        return common if self._labels[index].is_plain else 0.2 * common
+        is_ordinal = column.serial or self._is_ordinal(index)
+        interest = 3.0 if column.kind != "number" else 0.2 if is_ordinal else 1.0
+        return interest if self._labels[index].is_plain else 0.2 * interest
 
     def _is_ordinal(self, index: int) -> bool:
         """Whether its numbers say which one, not how much."""
         return self._labels[index].name.lower().split()[-1] in _NO_AMOUNTS
 
-    def _ends(self, column: int) -> Iterator[tuple[int, int, list[int]]]:
-        """Column, count and rows of every superlative without a tie; lowest ones are negative."""
-        is_sayable = self._labels[column].is_plain and not self._typed.columns[column].serial
-        if self._is_ordinal(column) or not is_sayable:
+    def _top(self, column: int) -> Iterator[Scope]:
+        """Every superlative without a tie."""
+        label = self._labels[column]
+        is_said = label.is_plain and label.name.split()[-1] not in PARTICIPLES  # "the most drawn"
+        if self._is_ordinal(column) or self._typed.columns[column].serial or not is_said:
             return
         orders = self._typed.orders[column]
         rows = [row for row in self._all_rows if orders[row] is not None]
         for sign in (1, -1):
             rows.sort(key=lambda row: -sign * (orders[row] or 0.0))
             for count in range(self._low, min(self._high, MOST_TOP, len(rows) - 2) + 1):
-                if orders[rows[count - 1]] != orders[rows[count]]:
-                    yield column, sign * count, rows[:count]
+                if (end := orders[rows[count - 1]]) != orders[rows[count]]:
+                    low, high = (end, None) if sign > 0 else (None, end)
+                    bound = self._bound(column, low, high, sign * count)
+                    yield Scope((bound,), tuple(sorted(rows[:count])))
 
-    def _top_scope(self, column: int, top: int, rows: list[int]) -> Scope:
+    def _bound(self, column: int, low: float | None, high: float | None, top: int = 0) -> Bound:
         typed = self._typed.columns[column]
-        values = [value for row in rows if (value := self._typed.orders[column][row]) is not None]
-        low, high = (min(values), None) if top > 0 else (None, max(values))
+
+        def write(end: float | None) -> str | None:
+            if end is None or top:
+                return None
+            return date.fromordinal(int(end)).isoformat() if typed.kind == "date" else f"{end:.15g}"
+
+        condition = Condition(typed.name, write(low), write(high), top=top)
         every = [value for value in self._typed.orders[column] if value is not None]
         spread = max(max(every) - min(every), 1e-9)
-        bound = Bound(column, typed.kind, Condition(typed.name, top=top), low, high, spread=spread)
-        return Scope((bound,), tuple(sorted(rows)))
+        return Bound(column, typed.kind, condition, low, high, spread=spread)
 
     def _draw_names(self, rng: Random) -> Scope | None:
         """Some entities by name."""
-        names = [name for name in self._names if not _JOINT.search(name)]
+        named = self._groups.get(self._typed.key, {})
+        names = [name for name in named if not _JOINT.search(name)]
         rng.shuffle(names)
-        wanted, rows = list[str](), list[int]()
-        target = self._low
+        wanted, count = list[str](), 0
         for name in names:
-            if len(rows) < target and len(rows) + len(self._names[name]) <= self._high:
+            if count < self._low and count + len(named[name]) <= self._high:
                 wanted.append(name)
-                rows += self._names[name]
-        if not self._low <= len(rows) < len(self._all_rows) - 1 or len(wanted) < 2:
+                count += len(named[name])
+        if not self._low <= count < len(self._all_rows) - 1 or len(wanted) < 2:
             return None
-        return Scope((self._category_bound(self._typed.key, tuple(wanted)),), tuple(sorted(rows)))
+        return self._category_scope(self._typed.key, tuple(wanted), False)
 
     def _category_scope(self, column: int, values: tuple[str, ...], excluded: bool) -> Scope:
-        groups = self._groups[column]
-        rows = [
-            row for v, members in groups.items() if (v in values) != excluded for row in members
-        ]
-        return Scope((self._category_bound(column, values, excluded),), tuple(sorted(rows)))
+        groups, name = self._groups[column], self._typed.columns[column].name
+        admitted = frozenset(value for value in groups if (value in values) != excluded)
+        condition = Condition(name, excluded=values) if excluded else Condition(name, values=values)
+        rows = sorted(row for value in admitted for row in groups[value])
+        return Scope((Bound(column, "category", condition, values=admitted),), tuple(rows))
 
     def _draw_pair(self, rng: Random) -> Scope | None:
         """A category or a range, and a range inside it; both must leave a row out."""
-        if not self._ordered or len(self._ordered) + len(self._categories) < 2:
+        if not self._ordered or len(self._columns) < 2:
             return None
-        columns = self._ordered + self._categories
-        weights = list(map(self._interest, columns))
+        columns, weights = self._columns, self._weights
         for _ in range(3):
             second = rng.choices(self._ordered, weights[: len(self._ordered)])[0]
             first = rng.choices(columns, weights)[0]
@@ -226,44 +213,37 @@ class Scopes:
                 values = (rng.choice(list(self._groups[first])),)
                 excluded = rng.random() < EXCLUSIONS and first in self._complete
                 outer = self._category_scope(first, values, excluded)
-            else:
-                wide = self._range_windows(first, self._all_rows, self._low + 1, 1 << 30)
-                if not wide:
-                    continue
+            elif wide := self._range_windows(first, self._all_rows, self._low + 1, 1 << 30):
                 outer = self._range_scope(first, wide, rng)
-            windows = self._range_windows(second, outer.rows)
-            if not windows:
+            else:
+                continue
+            if not (windows := self._range_windows(second, outer.rows)):
                 continue
             inner = self._range_scope(second, windows, rng)
             bounds = (*outer.bounds, *inner.bounds)
-            if all(self._leaves_out(bound, bounds) for bound in bounds):
+            if inner.cost < ODD and all(self._leaves_out(bound, bounds) for bound in bounds):
                 return Scope(bounds, inner.rows)
         return None
 
     def _leaves_out(self, bound: Bound, bounds: Sequence[Bound]) -> bool:
         """Whether some row fails this condition alone."""
         rows, orders = self._typed.table.rows, self._typed.orders
-        for row in self._all_rows:
+
+        def fails(row: int) -> bool:
             misses = [(b, b.miss(rows[row][b.column], orders[b.column][row])) for b in bounds]
-            if all(m is not None and (m == 0.0) == (b is not bound) for b, m in misses):
-                return True
-        return False
+            return all(m is not None and (m == 0.0) == (b is not bound) for b, m in misses)
+
+        return any(map(fails, self._all_rows))
 
     def _group(self, column: int) -> dict[str, list[int]]:
         groups: dict[str, list[int]] = defaultdict(list)
         for row in self._all_rows:
-            cell = self._typed.table.rows[row][column]
-            if cell is not None:
+            if (cell := self._typed.table.rows[row][column]) is not None:
                 groups[cell].append(row)
         # Values that differ in case alone cannot be distinguished in a sentence.
-        folded: dict[str, int] = defaultdict(int)
-        for value in groups:
-            folded[value.casefold()] += 1
-        return {
-            value: rows
-            for value, rows in groups.items()
-            if folded[value.casefold()] == 1 and '"' not in value
-        }
+        counts = Counter(map(str.casefold, groups))
+        fit = (value for value in groups if counts[value.casefold()] == 1 and '"' not in value)
+        return {value: groups[value] for value in fit}
 
     def _category_sets(self, column: int) -> list[tuple[tuple[str, ...], bool]]:
         """One to three values that have a fitting number of rows, or all but one or two."""
@@ -306,118 +286,71 @@ class Scopes:
                 if count > high:
                     break
                 if count >= low and (start > 0 or stop < len(groups) - 1):
-                    windows.append(Window(groups, start, stop))
+                    windows.append((groups, start, stop))
         return windows
 
     def _range_scope(self, column: int, windows: list[Window], rng: Random) -> Scope:
-        kind = self._typed.columns[column].kind
+        """A range whose ends are as round as the gaps to the next values outside allow.
+
+        It selects the same rows, and the query states a bound and no cell. At the table's end it is
+        open, but for numbers that say which one: "ranked 3 to 8".
+        """
+        kind, orders = self._typed.columns[column].kind, self._typed.orders[column]
         is_ordinal = kind == "number" and self._is_ordinal(column)
-        if not is_ordinal and rng.random() < (OPEN_NUMBERS if kind == "number" else OPEN_TIMES):
-            windows = [window for window in windows if window.is_open()] or windows
-        is_whole = all(not value or value % 1 == 0 for value in self._typed.orders[column])
-        drawn = [windows[int(rng.random() * len(windows))] for _ in range(DRAWN)]
-        found = [(*_ends(window, kind, is_whole, is_ordinal), window) for window in drawn]
-        # Small windows are by far the most: one more row is worth a quarter of a digit.
-        ends = min(found, key=lambda one: one[2] - one[3].count_rows() / 4)
-        low, high, _, (groups, start, stop) = ends
-        bound = Bound(
-            column,
-            kind,
-            Condition(
-                self._typed.columns[column].name,
-                None if low is None else _written(low, kind),
-                None if high is None else _written(high, kind),
-            ),
-            low,
-            high,
-            spread=max(groups[-1][0] - groups[0][0], 1e-9),
-        )
-        rows = sorted(row for _, members in groups[start : stop + 1] for row in members)
-        return Scope((bound,), tuple(rows))
-
-    def _category_bound(
-        self, column: int, values: tuple[str, ...], excluded: bool = False
-    ) -> Bound:
-        name = self._typed.columns[column].name
-        if not excluded:
-            condition = Condition(name, values=values)
-            return Bound(column, "category", condition, values=frozenset(values))
-        others = frozenset(self._groups[column]).difference(values)
-        return Bound(column, "category", Condition(name, excluded=values), values=others)
+        is_whole = all(not value or value % 1 == 0 for value in orders)
+        found = list[Scope]()
+        for _ in range(DRAWN):
+            groups, start, stop = windows[int(rng.random() * len(windows))]
+            ends, cost = list[float | None](), 0.0
+            for place, beyond in ((start, start - 1), (stop, stop + 1)):
+                end: float | None = groups[place][0] if is_ordinal else None
+                if end is None and 0 <= beyond < len(groups):
+                    price, end = _round_end(groups[place][0], groups[beyond][0], kind, is_whole)
+                    cost += price + 0.6
+                ends.append(end)
+            rows = sorted(row for _, members in groups[start : stop + 1] for row in members)
+            found.append(Scope((self._bound(column, ends[0], ends[1]),), tuple(rows), cost))
+        # Small windows are by far the most: a row is worth an eighth of a digit, up to a quarter of
+        # the table, which leaves enough others.
+        most = len(orders) / 4
+        return min(found, key=lambda scope: scope.cost - min(len(scope.rows), most) / 8)
 
 
-def _written(value: float, kind: Kind) -> str:
-    if kind == "date":
-        return date.fromordinal(int(value)).isoformat()
-    return format(value, ".15g")
-
-
-def _ends(
-    window: Window, kind: Kind, is_whole: bool, is_ordinal: bool
-) -> tuple[float | None, float | None, float]:
-    """The ends of a window and what it costs to read them; one at the table's end is open.
-
-    An end is as round as the gap to the next value outside allows: it selects the same rows, and
-    the query states a bound and no cell. The ends of numbers that say which one are never open:
-    "ranked 3 to 8".
-    """
-    groups, start, stop = window
-    ends: list[float | None] = []
-    cost = 0.0
-    for place, up in ((start, False), (stop, True)):
-        beyond = place + (1 if up else -1)
-        value = groups[place][0]
-        if 0 <= beyond < len(groups) and not is_ordinal:
-            price, value = _round_end(value, groups[beyond][0], kind, up, is_whole)
-            cost += price
-        ends.append(value if 0 <= beyond < len(groups) or is_ordinal else None)
-    low, high = ends
-    return low, high, cost
-
-
-def _round_end(
-    value: float, beyond: float, kind: Kind, up: bool, is_whole: bool
-) -> tuple[float, float]:
+def _round_end(value: float, beyond: float, kind: Kind, is_whole: bool) -> tuple[float, float]:
     """What the roundest inclusive end from ``value`` on and short of ``beyond`` costs, and it."""
-    sign = 1 if up else -1
+    sign = 1 if beyond > value else -1
     if kind == "year":
-        years = range(int(value), max(int(value) - 9, min(int(value) + 9, int(beyond))), sign)
-        year = min(years, key=lambda year: cost_of_year(year, up))  # the nearest of these
-        return cost_of_year(year, up), float(year)
-    if kind == "date":
-        return min((cost, end) for cost, end in _days(value, up) if sign * end < sign * beyond)
-    end = next(end for end in _rounded(value, up) if sign * end < sign * beyond)
-    if is_whole and cost_of_number(beyond) < cost_of_number(end):
-        return cost_of_number(beyond), beyond - sign
-    return cost_of_number(end), end
+        years = range(int(value), int(value) + 9 * sign, sign)
+        edges = ((year, year + (sign > 0)) for year in years)  # "before 1990" is up to 1989
+        found = [(bool(edge % 10) / 2 + bool(edge % 5) / 2, float(year)) for year, edge in edges]
+    elif kind == "date":
+        found = _days(date.fromordinal(int(value)), sign)
+    else:
+        found = [(cost_of_number(end), end) for end in _rounded(value, sign)]
+        if is_whole:
+            found.append((cost_of_number(beyond), beyond - sign))  # "more than 50"
+    return min((one for one in found if sign * one[1] < sign * beyond), key=itemgetter(0))
 
 
-def _rounded(value: float, up: bool) -> Iterator[float]:
+def _rounded(value: float, sign: int) -> Iterator[float]:
     """Numbers at or outside a value, the roundest first, the value last."""
     magnitude = floor(log10(abs(value))) if value else 0
     for power in range(magnitude, magnitude - 8, -1):
         for step in (5, 2, 1):
             steps = round(value / (unit := step * 10.0**power), 9)
-            if rounded := round((ceil(steps) if up else floor(steps)) * unit, 10):
+            if rounded := round((ceil(steps) if sign > 0 else floor(steps)) * unit, 10):
                 yield rounded
     yield value
 
 
-def _days(day: float, up: bool) -> Iterator[tuple[float, float]]:
+def _days(day: date, sign: int) -> list[tuple[float, float]]:
     """Costs and ordinals: the year's first or last day, the month's, and the day itself."""
-    found = date.fromordinal(int(day))
-    first = found.replace(day=1)
-    following = date(found.year + found.month // 12, found.month % 12 + 1, 1)
-    year = date(found.year, 12, 31) if up else date(found.year, 1, 1)
-    yield 0.0, float(year.toordinal())
-    yield 1.0, float(following.toordinal() - 1 if up else first.toordinal())
-    yield 4.0, day
-
-
-def cost_of_year(year: int, up: bool) -> float:
-    """What it costs to read an end: nothing for 1990, or for 1989 ("before 1990")."""
-    other = year + (1 if up else -1)
-    return 0.0 if 0 in (year % 10, other % 10) else 0.5 if 0 in (year % 5, other % 5) else 1.0
+    month = day.replace(day=1)
+    last = (month + timedelta(31)).replace(day=1) - timedelta(1)
+    ends = (date(day.year, 12, 31), last) if sign > 0 else (month.replace(month=1), month)
+    return [
+        (cost, end.toordinal()) for cost, end in zip((0.0, 1.0, 4.0), (*ends, day), strict=True)
+    ]
 
 
 def cost_of_number(end: float) -> float:
@@ -425,4 +358,4 @@ def cost_of_number(end: float) -> float:
     digits = f"{abs(end):.15g}".replace(".", "").strip("0")
     if end % 1 == 0 and abs(end) < 13:
         return 0.2 if end else 9.0
-    return len(digits) - 1 - 0.5 * digits.endswith("5")
+    return len(digits) - 1 - 0.5 * digits[1:].endswith("5")

@@ -253,7 +253,8 @@ def test_an_example_depends_on_its_number_alone(tmp_path: Path) -> None:
         for i in range(3)
     ]
     path = write_tables(tmp_path / "ships.jsonl", SHIPS, *shuffled)
-    wanted = settings(f"source={path}", "n=12", "shares={train: 1.0, validation: 0, test: 0}")
+    given = ["n=12", "shares={train: 1.0, validation: 0, test: 0}", "distractors=real"]
+    wanted = settings(f"source={path}", *given)
     in_order = list(examples(wanted))
     numbers = list(range(12))
     Random(3).shuffle(numbers)
