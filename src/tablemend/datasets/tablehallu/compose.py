@@ -8,9 +8,9 @@ along, so that no place ever has to be searched for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, cycle, pairwise, repeat
+from itertools import pairwise
 from random import Random
 from string import Formatter
 from typing import NamedTuple
@@ -95,23 +95,19 @@ def _lay_out(
     paragraphs: Iterable[Sequence[int]],
     sentences: Sequence[Sentence],
     border: str,
-    leads: Iterator[str],
+    opening: str,
 ) -> tuple[str, dict[int, int]]:
     """Join the numbered sentences of paragraphs; starts by number."""
-    parts: list[str] = []
+    parts = [opening]
     starts: dict[int, int] = {}
-    length = 0
+    length, joint = len(opening), " " if opening else ""
     for paragraph in paragraphs:
-        joint = border if parts else ""
-        if lead := next(leads):
-            parts.append(joint + lead)
-            length += len(joint) + len(lead)
-            joint = " "
         for number in paragraph:
             starts[number] = length + len(joint)
             parts.append(joint + sentences[number].text)
             length += len(parts[-1])
             joint = " "
+        joint = border
     return "".join(parts), starts
 
 
@@ -122,7 +118,6 @@ def compose(
     paragraph: int = 0,
     apart: bool = False,
     opening: str = "",
-    leads: Sequence[str] = ("",),
 ) -> Composition:
     """Lay out both contexts.
 
@@ -138,7 +133,6 @@ def compose(
             paragraph, 1 one sentence a line.
         apart: no paragraph has sentences of both kinds.
         opening: sentence at the start of both contexts.
-        leads: what stands at the start of the other paragraphs of the adversarial one, in turn.
     """
     numbered = [
         (row, stated_row, sentence)
@@ -165,10 +159,8 @@ def compose(
         paragraphs += order if apart else _cut([n for piece in order for n in piece], size)
     sentences = [sentence for _, _, sentence in numbered]
     border = "\n" if paragraph == 1 else "\n\n"
-    clean, clean_starts = _lay_out(
-        clean_paragraphs, sentences, border, chain([opening], repeat(""))
-    )
-    adversarial, starts = _lay_out(paragraphs, sentences, border, chain([opening], cycle(leads)))
+    clean, clean_starts = _lay_out(clean_paragraphs, sentences, border, opening)
+    adversarial, starts = _lay_out(paragraphs, sentences, border, opening)
     facts: list[Fact] = []
     # tuple.__new__ skips the keyword handling of named tuples: a third of the time of compose.
     new = tuple.__new__

@@ -36,11 +36,22 @@ def _by_label(section: str) -> dict[str, Any]:
 
 EVENTS: dict[str, str] = _by_label("events")
 """Label of a column of years or dates -> what happened then."""
-STATES: dict[str, str] = _by_label("states")
+HOMES: dict[str, list[str]] = _by_label("homes")
+"""Label -> what stands behind the name of a person."""
 SUBJECTS: dict[str, list[str]] = _by_label("subjects")
-DEEDS = _by_label("deeds") | STATES
+SAYS: dict[tuple[str, str, str], list[str]] = {
+    (kind, cells, label): said.split(" / ")
+    for kind, of in WORDS["says"].items()
+    for cells, phrases in of.items()
+    for labels, said in phrases.items()
+    for label in labels.split("|")
+}
+"""Kind of rows, kind of cells and label -> phrases for the values."""
+_SAID = frozenset(label for _, _, label in SAYS)
 ORDINALS = frozenset(WORDS["ordinals"].split())
 """Last words of labels of numbers that say which one, not how much."""
+QUANTITIES = frozenset(WORDS["quantities"].split())
+"""Last words of labels of what one has so much of, even if it is no number."""
 SCALES = frozenset(WORDS["scales"].values())
 """What is said of a header's unit that only scales."""
 PLACES = {label: how for how, said in WORDS["places"].items() for label in said.split()}
@@ -51,6 +62,8 @@ _COMMON = frozenset(WORDS["common"].split()).union(
 PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld|ng) (?:by|in|at|on|from|as|for)")
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _BRACKETS = re.compile(r"(.*\S)\s+\(([^()]+)\)")
+_SPACED = re.compile(r" (?=['\u2019]s\b)|(?<=\w) (?=- \w)|(?<=\w -) (?=\w)")
+_PERCENT = re.compile(r"%(?! of)|%")
 _PLAIN = re.compile(r"[^\W\d_][\w' -]*")
 PARTICIPLES = NOUNS["participles"] | NOUNS["events"]
 _NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
@@ -98,15 +111,18 @@ def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
     if match := _BRACKETS.fullmatch(header):
         unit = _say_unit(match[2].strip())
         if unit is not None:
-            name = match[1]
             before, after = ("", "") if has_unit else unit
-    name = name.removesuffix("(s)")
+        if unit is not None or match[1].lower() not in taken:
+            name = match[1]
+    name = _SPACED.sub("", name.removesuffix("(s)").replace("# of", "number of"))
+    if "%" in name:
+        name, after = _PERCENT.sub("percentage", name), "" if has_unit else "%"
     written_out = WORDS["labels"].get(name.lower())
     if written_out and written_out not in taken:
         name = written_out
     elif name.lower() in WORDS["medals"]:
         name = f"{name.lower()} medals"
-    elif name.lower() in EVENTS or name.lower() in DEEDS:
+    elif name.lower() in EVENTS or name.lower() in _SAID:
         name = name.lower()
     else:
         name = _spoken(name)
@@ -130,7 +146,9 @@ def _say_unit(text: str) -> tuple[str, str] | None:
     """What stands before and behind a value with the unit of a header; ``None`` if unknown."""
     if YEAR.fullmatch(text):
         return "", f" in {text}"
-    folded = text.lower().removeprefix("in ")
+    folded = text.lower().removeprefix("in ").rstrip(".")
+    if folded.startswith("per "):
+        return "", " " + folded.replace("km2", "km²")
     if folded in WORDS["units"]:
         return "", WORDS["units"][folded]
     words = folded.split()

@@ -24,7 +24,7 @@ from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.related_tables import RelatedTable
 from tablemend.datasets.tablehallu.scope import Scopes
-from tablemend.datasets.tablehallu.sentences import Speaker, draw_leads
+from tablemend.datasets.tablehallu.sentences import Speaker, draw_opening
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import (
     Place,
@@ -215,7 +215,8 @@ class Engine:
         if not distractors:
             raise Rejected("no row out of scope")
         query, subject, constraints = write_query(typed, kernel, table.subject, table.speaker, rng)
-        opening, leads = draw_leads(*subject, rng)
+        labels = speaker.differing(column for column in kernel.stated() if column != typed.key)
+        opening = draw_opening(*subject, labels, rng)
         composition = compose(
             gold,
             distractors,
@@ -223,7 +224,6 @@ class Engine:
             paragraph=PASSAGES_A_PARAGRAPH[len(themes) > 1],
             apart=settings.distractor_paragraphs == "own",
             opening=opening,
-            leads=leads,
         )
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)

@@ -1,16 +1,18 @@
 """How a row is put into words: each cell once, verbatim, in passages that name their entity.
 
-A passage is one to four sentences; the first names the entity, the others refer back to it. The
-patterns and the lists of words are in ``sentences.yaml``.
+A passage is one to four sentences; the first names the entity, the others refer back to it. What
+is said of a value depends on its column's label, its kind and what the rows are: predicates
+("sells for 5 USD"), participles ("built by X"), what one has ("a price of 5 USD") and what is so
+("its price is 5 USD"). The patterns that join them and the words are in ``sentences.yaml``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from copy import copy
-from functools import lru_cache
+from functools import lru_cache, reduce
 from random import Random
 from typing import NamedTuple
 
@@ -18,12 +20,13 @@ from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
-    DEEDS,
     EVENTS,
+    HOMES,
     ORDINALS,
     PARTICIPLES,
     PASSIVE,
-    STATES,
+    QUANTITIES,
+    SAYS,
     SUBJECTS,
     WORDS,
     YEAR,
@@ -44,13 +47,15 @@ from tablemend.values.places import singular
 _DATE = re.compile(rf"{MONTH.pattern}|\d{{4}}-\d\d-\d\d", re.I)
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
 _SLOT = re.compile(r"\{(\w+)\}")
+_CODE = re.compile(r".*\d")
+_NAMED = re.compile(r"\D*[^\W\d_]{3}")
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
     1: ((1,),),
     2: ((2,), (2,), (1, 1)),
     3: ((3,), (2, 1), (1, 2)),
-    4: ((2, 2), (3, 1), (4,), (2, 2)),
-    5: ((3, 2), (2, 3), (2, 2, 1)),
+    4: ((2, 2), (3, 1), (4,), (1, 3)),
+    5: ((3, 2), (2, 3), (4, 1), (2, 2, 1)),
     6: ((3, 3), (2, 2, 2), (4, 2), (2, 4)),
     7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
 }
@@ -58,13 +63,18 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
 PERSONS = (0.12, 0.4)
 """Share of names with a known given name (of a few hundred) from which on they are persons: without
 and with a header that says something else."""
-LEADS_OF = 3
-"""Paragraphs without a lead for every one with."""
-_LEADS: dict[str, list[str]] = WORDS["leads"]
+APART = 0.4
+"""Share of passages that say with the name what an entity is, where not all are of one kind."""
+UNSAID = 0.7
+"""Share of contexts without an opening, where that would name nothing but the rows."""
 _OF_MATCHES = {"score", "record"}
 _GIVEN = frozenset(GIVEN)
+_HAPPENED = frozenset(WORDS["happened"].split())
+_PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
+_LEADS = ("its", "its2", "the", "whose")
 _WHERE = ("at ", "@", "vs")
-_WORDS_KINDS = ("category", "name", "text")
+_PLURALS = {"is": "are", "was": "were", "has": "have", "reaches": "reach", "teaches": "teach"}
+_AUXILIARIES = ("was", "is", "were", "are", "has", "have", "had")
 new = tuple.__new__  # skips the keyword handling of named tuples
 
 
@@ -77,76 +87,106 @@ class Clause(NamedTuple):
 
 Told = tuple[int, Clause]
 """A column and what is said around its value."""
+Way = tuple[str, Clause, Clause]
+"""One way to say a value: part of a sentence ("d" participle, "v" predicate, "n" what one has, "s"
+what is so), the words, and others: of "d" as a predicate, of "s" without a verb."""
 
 
 class Wording(NamedTuple):
     """All ways to speak of one column's value.
 
     Attributes:
-        nouns: after "has".
-        one: the same for the value 1.
-        deeds: after "was"; often none.
-        lasts: "is" stands before the deed.
-        always: the deed is all that can be said.
+        ways, one: any of them, and those for the value 1.
         homes: right behind the name; often none.
-        part: after "its", in the present and in the past tense.
-        whole, verb: the same in two pieces: "of" and the name stand between them.
+        whole, verb: what is so, in two pieces: "of" and the name stand between them.
     """
 
-    nouns: tuple[Clause, ...]
-    one: tuple[Clause, ...]
-    deeds: tuple[Clause, ...]
-    lasts: bool
-    always: bool
-    homes: tuple[Clause, ...]
-    part: tuple[Clause, Clause]
+    ways: Sequence[Way]
+    one: Sequence[Way]
+    homes: Sequence[Clause]
     whole: str
-    verb: tuple[Clause, Clause]
+    verb: Clause
 
 
-@lru_cache(maxsize=1 << 12)
-def _wording(label: Label, kind: str, its: str, echoes: bool) -> Wording:
+@lru_cache(maxsize=1 << 13)
+def _wording(
+    label: Label, kind: str, cells: str, rows: tuple[str, ...], past: bool, plural: bool
+) -> Wording:
+    """All ways to speak of a column.
+
+    Args:
+        label: what it is called.
+        kind: of the column; "measure" of numbers with a unit, which count nothing.
+        cells: what they are, as in ``sentences.yaml``; followed by "!" if they repeat the label.
+        rows: what they are, from a noun to "any", as there.
+        past: tense of the verbs.
+        plural: their number; that of "they".
+    """
     name, before, after = label.name, label.before, label.after
-    folded, has_unit = name.lower(), bool(label.before or label.after)
-    whole, are, one, homes = name, label.is_plural, None, list[str]()
-    deeds = [DEEDS[folded]] if kind in _WORDS_KINDS and folded in DEEDS else []
-    if kind in ("year", "date") and folded in EVENTS:
-        deeds = [f"{EVENTS[folded]} {'in' if kind == 'year' else 'on'} {{v}}"]
-    elif not deeds and kind in _WORDS_KINDS and PASSIVE.fullmatch(folded):
-        deeds = [f"{folded} {{v}}"]
-    if its == "their":
-        deeds = [deed for deed in deeds if deed.split()[0] in WORDS["personal"]]
-    if its == "their" and folded in WORDS["homes"]:
-        homes = [" of {v}", " ({v})"]
-    is_number = kind in ("number", "measure")
-    if not is_number and label.is_plain:
-        nouns = [f"{before}{{v}}{after} as {its} {name}"] * 2
-        nouns += [] if echoes or deeds else [f"the {name} {{v}}"]
-    elif YEAR.fullmatch(name):
-        nouns, whole = [f"{before}{{v}}{after} in {name}"], f"entry for {name}"
+    value, folded, of = f"{before}{{v}}{after}", name.lower(), cells.removesuffix("!")
+    first, last, is_of_persons = folded.split()[0], folded.rpartition(" ")[2], "persons" in rows
+    has_unit, on = kind == "measure" or bool(before or after), "in" if kind == "year" else "on"
+    found = (SAYS.get((row, group, folded)) for row in rows for group in (of, "all"))
+    said: list[str] = next(filter(None, found), [])
+    if of == "times" and folded in EVENTS:
+        said = [f"was {EVENTS[folded]} {on} {{v}}"]
+        if is_of_persons and said[0].split()[1] not in WORDS["personal"]:
+            said = []
+    elif not said and of == "words" and PASSIVE.fullmatch(folded):
+        said = [f"was {folded} {{v}}"]
+    said = [
+        text
+        for text in said
+        if (has_unit or "{u}" not in text)
+        and (of == cells or last not in text)
+        and (after[:4] != " in " or text[-1] == "}")
+    ]
+    slots = (("{u}", "{v}"), ("{v}", value), ("{c}", name), ("{on}", on))
+    ways = [
+        _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past, plural)
+        for text in said
+    ]
+    whole, has, one, is_one = name, "", "", not label.is_plural
+    if YEAR.fullmatch(name):
+        has, whole = f"{value} in {name}", f"entry for {name}"
     elif not label.is_plain:
-        nouns = [f"{before}{{v}}{after} {'for' if is_number else 'under'} {name}"]
-        whole = f"{'figure for' if is_number else 'entry under'} {name}"
-    elif folded.split()[-1] in ORDINALS and kind == "number" and not has_unit:
-        nouns = [f"{name} {{v}}"]
+        has = f"{value} for {name}" if of == "numbers" else ""
+    elif label.is_plural and after.startswith(" in "):
+        has = f"{before}{{v}} {name}{after}"
     elif label.is_counted and kind == "number":
-        nouns, one = [f"{{v}}{after} {name}"], [f"{{v}}{after} {_singular(name)}"]
-        whole, are = f"number of {name}", False
-    else:
-        nouns = [f"{articled(name)} of {before}{{v}}{after}"]
-    verb = [f" {is_} {before}{{v}}{after}" for is_ in (("are", "were") if are else ("is", "was"))]
-    present, past = _clauses([whole + said for said in verb])
-    return Wording(
-        nouns=_clauses(nouns),
-        one=_clauses(one or nouns),
-        deeds=_clauses(deeds),
-        lasts=folded in STATES,
-        always=folded.split()[0] in PARTICIPLES or bool(PASSIVE.fullmatch(folded)),
-        homes=_clauses(homes),
-        part=(present, past),
-        whole=whole,
-        verb=_clauses([said.removeprefix(" ") for said in verb]),  # type: ignore[arg-type]
-    )
+        has, one, is_one = f"{{v}}{after} {name}", f"{{v}}{after} {_singular(name)}", True
+        whole = f"number {'' if last in PARTICIPLES else 'of '}{name}"
+    elif last in QUANTITIES if of != "numbers" else has_unit or last not in ORDINALS:
+        has = f"{articled(name)} of {value}"
+    be = ("was" if past else "is") if is_one else ("were" if past else "are")
+    holds, ones = ([_way(f"with {text}", past, plural)] if text else [] for text in (has, one))
+    if not ways or not (of == "times" or first in PARTICIPLES or PASSIVE.fullmatch(folded)):
+        so = "s", _clause(f"{whole} {be} {value}"), _clause(f"{whole} {value}")
+        ways = ways * (6 // max(1, len(ways))) + holds * 2 + [so]
+    homes = HOMES.get(folded, []) if is_of_persons and of == "words" else []
+    return Wording(ways, ones or ways, [*map(_clause, homes)], whole, _clause(f"{be} {value}"))
+
+
+def _way(phrase: str, past: bool, plural: bool) -> Way:
+    """A phrase of ``sentences.yaml``, in the tense and the number."""
+    verb, _, rest = phrase.partition(" ")
+    clause = _clause(rest)
+    if verb in ("with", "its"):
+        return "n" if verb == "with" else "s", clause, clause
+    part = "d" if verb in ("is", "was") else "v"
+    present, _, ago = ("is/was" if verb == "is" else verb).partition("/")
+    verb = ago if past and ago else present
+    if plural:
+        is_regular = ago and not past and present not in _PLURALS
+        verb = (
+            re.sub("ies$", "y", verb).removesuffix("s") if is_regular else _PLURALS.get(verb, verb)
+        )
+    whole = _clause(f"{verb} {rest}")
+    return part, clause if part == "d" else whole, whole
+
+
+def _clause(text: str) -> Clause:
+    return Clause(*text.split("{v}"))
 
 
 def _singular(label: str) -> str:
@@ -158,34 +198,43 @@ def _singular(label: str) -> str:
     return " ".join(words)
 
 
-def _clauses(texts: Sequence[str]) -> tuple[Clause, ...]:
-    return tuple(Clause(*text.split("{v}")) for text in texts)
-
-
 Frame = tuple[tuple[str, str], ...]
 """A pattern of a sentence, cut into pairs of literal text and the slot behind it."""
 
 
 @lru_cache(maxsize=512)
-def _frames(section: str, words: tuple[tuple[str, str], ...]) -> Mapping[str, tuple[Frame, ...]]:
-    """The patterns of a section, by what they tell, with some words in their slots."""
-    known = dict(words)
+def _frames(
+    pronoun: str, which: str, has: tuple[str, ...], timed: bool
+) -> Mapping[str, tuple[Frame, ...]]:
+    """The patterns of sentences, by what they join, with some words in their slots.
 
-    def cut(text: str) -> Frame:
-        parts = _SLOT.split(_SLOT.sub(lambda match: known.get(match[1], match[0]), text))
+    Args:
+        pronoun: the subject; empty where that is a name.
+        which: the word for it.
+        has: verbs that may stand for "has".
+        timed: a time stands before the sentence.
+    """
+
+    def cut(text: str, verb: str) -> Frame:
+        known = {"has": verb, "which": which, "it": "it"} | ({"e": pronoun} if pronoun else {})
+        parts = _SLOT.split(_SLOT.sub(lambda slot: known.get(slot[1], slot[0]), text))
         return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
 
-    return {key: tuple(map(cut, texts)) for key, texts in WORDS[section].items()}
+    def fits(text: str) -> bool:
+        if pronoun:
+            return "{e}," not in text and "of {e}" not in text
+        if which == "who" and "{it}" in text:
+            return False
+        return not timed or text.startswith(("{e}", "the {c}"))
+
+    texts = WORDS["frames"] | (WORDS["later"] if pronoun else {})
+    return {
+        parts: tuple(cut(text, verb) for text in patterns if fits(text) for verb in has)
+        for parts, patterns in texts.items()
+    }
 
 
-def _words(
-    past: bool, lasts: bool, several: bool = False, **others: str
-) -> tuple[tuple[str, str], ...]:
-    """Verbs that fit the subject and the tense, and other words of a pattern."""
-    is_ = ("were" if several else "was") if past else ("are" if several else "is")
-    was = is_ if lasts else "were" if several else "was"
-    has = "had" if past else "have" if several else "has"
-    return (("has", has), ("is", is_), ("was", was), *others.items())
+_Manner = tuple[Sequence[Wording], Mapping[str, tuple[Frame, ...]]]
 
 
 class Speaker:
@@ -213,7 +262,7 @@ class Speaker:
             header = "opponent"
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
-        is_a_person = noun.rpartition(" ")[2] in NOUNS["persons"]
+        is_a_person = noun.rpartition(" ")[2] in _PERSONS
         self.is_of_persons = is_a_person or _are_persons(names, PERSONS[bool(noun)])
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
@@ -223,30 +272,42 @@ class Speaker:
         self._before, self._after = phrase.split("{e}")
         self.before_names = self._before.partition(f"{noun} ")[2].removesuffix("the ").strip()
         self.labels = labels_of(columns)
-        self._its = its = "their" if self.is_of_persons else "its"
-        self._and_its = f" and {its} "
+        self._its = "their" if self.is_of_persons else "its"
         self._is_number = [column.kind == "number" for column in columns]
-        self._wordings = [
-            _wording(label, _kind(column), its, _echoes(label.name, cells))
-            for label, column, cells in zip(
-                self.labels, columns, zip(*typed.table.rows, strict=True), strict=True
-            )
-        ]
+        self._is_past = noun.rpartition(" ")[2] in _HAPPENED
+        things = ("events", "things") if self._is_past else ("things",)
+        kinds = (noun, *(("persons",) if self.is_of_persons else things), "any")
+        cells_of = zip(*typed.table.rows, strict=True)
+        read = [_kinds(*each) for each in zip(columns, self.labels, cells_of, strict=True)]
         tellers = (*typed.distinguishing, *range(len(columns)))
         found = (self._time_of(typed, index) for index in tellers)
-        self._choice = [not wording.always for wording in self._wordings].__getitem__
         self._time = next(filter(None, found), None)
         # "The line" would name one of several if "Upper Line" is another.
-        is_apart = noun and not any(noun in name.lower() for name in names)
-        pronouns = [f"the {noun}"] if is_apart else []
-        pronouns += ["they"] if self.is_of_persons and not is_apart else []
+        self._is_apart = bool(noun) and not any(noun in name.lower() for name in names)
+        pronouns = [f"the {noun}"] if self._is_apart else []
+        pronouns += ["they"] if self.is_of_persons and not self._is_apart else []
         pronouns += [] if self.is_of_persons else ["it", "it"]
-        # By tense (present, past), then by the verb before deeds ("was built", "is owned").
-        self._first: list[list[Mapping[str, tuple[Frame, ...]]]] = []
-        self._later: list[list[Mapping[str, tuple[Frame, ...]]]] = []
-        for past in (False, True):
-            self._first.append([_frames("first", _words(past, lasts)) for lasts in (False, True)])
-            self._later.append([self._frames_of(pronouns, past, lasts) for lasts in (False, True)])
+        which = "who" if self.is_of_persons else "which"
+        had = ("had", "saw") if self._is_past else ("had", "had", "recorded")
+
+        def ways(past: bool, pronoun: str = "", timed: bool = False) -> _Manner:
+            has = (("have", "had") if pronoun == "they" else ("has", "had"))[past]
+            verbs = had if past and not self.is_of_persons else (has,)
+            forms = (kinds, past, pronoun == "they")
+            wordings = [
+                _wording(label, *of, *forms) for label, of in zip(self.labels, read, strict=True)
+            ]
+            return wordings, _frames(pronoun, which, verbs, timed)
+
+        # Of first and of later sentences: in the present, in the past.
+        self._first = [ways(past) for past in (False, True)]
+        self._timed = ways(True, timed=True)
+        self._later = [[ways(past, pronoun) for pronoun in pronouns] for past in (False, True)]
+
+    def differing(self, columns: Iterable[int]) -> list[str]:
+        """Columns that a sentence may say rows differ in: those called by nouns."""
+        names = [self.labels[index].name for index in columns if self.labels[index].is_plain]
+        return [name for name in names if not PARTICIPLES.intersection(name.lower().split())]
 
     def with_kinds(self) -> Speaker:
         """One that says what an entity is where its name does not: "the ship Mary"."""
@@ -254,18 +315,7 @@ class Speaker:
         speaker._says_kind = not self._before
         return speaker
 
-    def _frames_of(
-        self, pronouns: Sequence[str], past: bool, lasts: bool
-    ) -> Mapping[str, tuple[Frame, ...]]:
-        found: dict[str, tuple[Frame, ...]] = {}
-        for pronoun in pronouns:
-            its = capital(self._its)
-            words = _words(past, lasts, pronoun == "they", It=capital(pronoun), it=pronoun, Its=its)
-            for what, frames in _frames("later", words).items():
-                found[what] = found.get(what, ()) + frames
-        return found
-
-    def _time_of(self, typed: TypedTable, index: int) -> Told | None:
+    def _time_of(self, typed: TypedTable, index: int) -> tuple[int, Clause] | None:
         """The column whose value opens a sentence, and what is said around it."""
         column, label = typed.columns[index], self.labels[index].name
         is_year = column.kind == "year" and label.endswith(" year") and label not in EVENTS
@@ -278,7 +328,7 @@ class Speaker:
             return None
         if not all(_DAY.search(cell) for cell in cells if cell):
             said = said.replace("On ", "In ")
-        return index, _clauses([said.replace("{c}", label)])[0]
+        return index, _clause(said.replace("{c}", label))
 
     def themes(self, columns: Sequence[int], rng: Random) -> list[list[int]]:
         """The columns that are told together: all, or words before numbers.
@@ -315,7 +365,7 @@ class Speaker:
     def _passage(
         self, row: Row, facts: list[int], theme: int, with_key: bool, random: Callable[[], float]
     ) -> Sentence:
-        entity, wordings = row[self._key] or "", self._wordings
+        entity = row[self._key] or ""
         stated: list[Stated] = []
         time = self._time if self._time and self._time[0] in facts else None
         if time is not None:
@@ -324,84 +374,111 @@ class Speaker:
         for last in range(len(facts) - 1, 0, -1):
             other = int(random() * (last + 1))
             facts[last], facts[other] = facts[other], facts[last]
-        count = len(facts)
-        plans = _PLANS.get(count) or ((3,) * -(-count // 3),)
-        is_past = time is not None
-        frames_of, text, position = self._first[is_past], "", 0
-        for size in plans[int(random() * len(plans))]:
-            home: Told | None = None
-            deeds: list[Told] = []
-            nouns: list[Told] = []
-            lasts = False
-            # What can be said in one way alone first: "opened in 2000", then what goes with it.
-            for index in sorted(facts[position : position + size], key=self._choice):
-                wording = wordings[index]
-                if not position and size > 1 and wording.homes and not home and random() < 0.7:
-                    home = index, wording.homes[int(random() * len(wording.homes))]
-                elif wording.deeds and (
-                    wording.always or ((not deeds or lasts == wording.lasts) and random() < 0.8)
-                ):
-                    lasts = wording.lasts and (lasts or not deeds)
-                    deeds.append((index, wording.deeds[0]))
-                else:
-                    clauses = wording.one if row[index] == "1" else wording.nouns
-                    nouns.append((index, clauses[int(random() * len(clauses))]))
-            what = ("b" if deeds else "") + ("n" if nouns else "")
-            if not deeds and len(nouns) > 1:
-                what = "nn"
-            if not position:
-                what = f"t{what}" if time else "one" if size == 1 and nouns else what
-            frames = frames_of[lasts][what]
-            for literal, slot in frames[int(random() * len(frames))]:
+        plans = _PLANS.get(len(facts)) or ((3,) * -(-len(facts) // 3),)
+        plan = plans[int(random() * len(plans))]
+        is_past = self._is_past or time is not None
+        wordings, frames, its = *(self._timed if time else self._first[is_past]), self._its
+        before, is_later = self._before, False
+        if self._says_kind and self.noun not in entity.lower():
+            is_later = self._is_apart and len(plan) > 1 and random() >= APART
+            before = "" if is_later else f"the {self.noun} "
+        elif before and entity.startswith(_WHERE):
+            before = before.removesuffix("against ")
+        text, position = "", 0
+        for size in plan:
+            parts, home = self._draw(
+                wordings, row, facts[position : position + size], not position, random
+            )
+            what = "".join(part for part, told in parts.items() if told) or "t"
+            if what in ("v", "n", "s", "vs") and len(parts[what[-1]]) > 1:
+                what += what[-1]
+            start, is_name = len(text), False
+            if time and not position:
+                text = f"{self._tell(text, row, [time], stated, '')}, "
+                is_name = True
+            among = frames[what]
+            for literal, slot in among[int(random() * len(among))]:
                 text += literal
-                if slot == "n":
-                    text = self._tell(text, row, nouns, stated, " and ")
-                elif slot == "n1":
-                    text = self._tell(text, row, nouns[:1], stated, "")
-                elif slot == "n2":
-                    text = self._tell(text, row, nouns[1:], stated, " and ")
-                elif slot == "b":
-                    text = self._tell(text, row, deeds, stated, " and ")
-                elif slot in ("p", "p1"):
-                    told = nouns if slot == "p" else nouns[:1]
-                    parts = [(index, wordings[index].part[is_past]) for index, _ in told]
-                    text = self._tell(text, row, parts, stated, self._and_its)
-                elif slot == "t" and time:
-                    text = self._tell(text, row, [time], stated, "")
-                elif slot in ("E", "e"):
-                    before = self._before
-                    if self._says_kind and self.noun not in entity.lower():
-                        before = f"the {self.noun} "
-                    if before and entity.startswith(_WHERE):
-                        before = before.removesuffix("against ")
-                    text += capital(before) if slot == "E" else before
+                if slot == "e":
+                    is_name |= not before and len(text) == start
+                    text += before
                     if with_key:
-                        start = len(text)
-                        named = (self._names[self._key], entity, start, start + len(entity))
-                        stated.append(new(Stated, named))
+                        begin = len(text)
+                        key = (self._names[self._key], entity, begin, begin + len(entity))
+                        stated.append(new(Stated, key))
                     text += entity + self._after
                     if home:
-                        text = self._tell(text, row, [home], stated, "")
+                        text = self._tell(text, row, home, stated, "")
+                elif slot in _LEADS:
+                    lead = self._its if slot.startswith("its") else slot
+                    text += its if slot == "its" and len(text) == start else lead
+                    told = parts["s"][1:] if slot == "its2" else parts["s"]
+                    joint = " and " if slot == "whose" else f" and {lead} "
+                    text = self._tell(f"{text} ", row, told, stated, joint)
                 elif slot == "c":
-                    text += wordings[nouns[0][0]].whole
+                    text += wordings[parts["s"][0][0]].whole
                 elif slot == "be":
-                    part = nouns[0][0], wordings[nouns[0][0]].verb[is_past]
-                    text = self._tell(text, row, [part], stated, "")
-            if text.endswith(".."):
-                text = text[:-1]  # "Inc." ends its sentence
-            text += " "
-            frames_of = self._later[is_past]
-            position += size
+                    index = parts["s"][0][0]
+                    text = self._tell(text, row, [(index, wordings[index].verb)], stated, "")
+                elif slot == "vv":
+                    text = self._tell(text, row, parts["v"], stated, ", ")
+                elif slot:
+                    told = parts[slot[0]]
+                    told = told if len(slot) == 1 else told[:1] if slot[1] == "1" else told[1:]
+                    text = self._tell(text, row, told, stated, " and ")
+            if not is_name:
+                text = text[:start] + capital(text[start:])
+            # "Inc." ends its sentence
+            text = f"{text[:-1] if text.endswith('..') else text} "
+            later = self._later[is_past]
+            wordings, frames = later[0 if is_later else int(random() * len(later))]
+            its = f"the {self.noun}'s" if is_later else self._its
+            position, is_later = position + size, False
         return Sentence(text[:-1], tuple(stated), theme)
+
+    def _draw(
+        self,
+        wordings: Sequence[Wording],
+        row: Row,
+        facts: Sequence[int],
+        is_first: bool,
+        random: Callable[[], float],
+    ) -> tuple[dict[str, list[Told]], list[Told]]:
+        """A way to say each fact, by the part of a sentence that it is; what follows the name."""
+        parts: dict[str, list[Told]] = {"d": [], "v": [], "n": [], "s": []}
+        home: list[Told] = []
+        predicate: Told | None = None
+        for index in facts:
+            wording = wordings[index]
+            if is_first and wording.homes and not home and len(facts) > 1 and random() < 0.85:
+                home.append((index, wording.homes[int(random() * len(wording.homes))]))
+                continue
+            ways = wording.one if row[index] == "1" else wording.ways
+            part, clause, other = ways[int(random() * len(ways))]
+            if part == "d":
+                if predicate or random() < 0.4:
+                    part, clause = "v", other
+                else:
+                    predicate = index, other
+            elif part == "s" and parts["s"]:
+                clause = other
+            parts[part].append((index, clause))
+        if predicate and not (parts["v"] or parts["n"]):
+            parts["v"], parts["d"] = [predicate], []
+        return parts, home
 
     def _tell(
         self, text: str, row: Row, told: Sequence[Told], stated: list[Stated], joint: str
     ) -> str:
         """The text with the values of some columns behind it."""
-        last = len(told) - 1
+        last, verb = len(told) - 1, ""
         for place, (index, (before, after)) in enumerate(told):
+            first = before.partition(" ")[0]
             if place:
-                text += joint if place == last else f",{joint[4:]}"
+                text += joint if place == last else f", {joint[5:]}"
+                if first == verb and first in _AUXILIARIES:
+                    before = before[len(first) + 1 :]
+            verb = first
             value = row[index] or ""
             start = len(text) + len(before)
             text = f"{text}{before}{value}{after}"
@@ -416,29 +493,40 @@ def _are_persons(names: Sequence[str], share: float) -> bool:
     return given >= share * len(names) and (alike < 3 or 4 * alike <= len(names))
 
 
-def _kind(column: Column) -> str:
-    """The kind of a column; "measure" of numbers with a unit, which count nothing."""
-    return "measure" if column.kind == "number" and any(column.unit) else column.kind
+def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, str]:
+    """The kind of a column and what its cells are, as :func:`_wording` takes them."""
+    filled = [cell for cell in cells if cell]
+    if column.kind == "number":
+        return "measure" if any(unit.strip(".") for unit in column.unit) else "number", "numbers"
+    if column.kind in ("year", "date"):
+        days = column.kind == "date" and 5 * sum(map(bool, map(_DAY.search, filled))) > 4 * len(
+            filled
+        )
+        return "date" if days else "year", "times"
+    last = label.name.rpartition(" ")[2].lower()
+    echoes = "!" if any(last in cell.lower() for cell in filled[:20]) else ""
+    for of, looks in (("words", _NAMED), ("codes", _CODE)):
+        if sum(map(bool, map(looks.match, filled))) >= 0.8 * len(filled):
+            return "text", of + echoes
+    return "text", "letters"
 
 
-def _echoes(label: str, cells: Sequence[Cell]) -> bool:
-    """Whether cells repeat the label: "the lake Lake Huron"."""
-    last = label.rpartition(" ")[2].lower()
-    return any(cell is not None and last in cell.lower() for cell in cells[:20])
-
-
-def draw_leads(rows: str, title: str, rng: Random) -> tuple[str, Sequence[str]]:
-    """The sentence that opens a context, and those that may lead over to other paragraphs.
+def draw_opening(rows: str, title: str, labels: Sequence[str], rng: Random) -> str:
+    """The sentence that opens a context; empty in most where it would say nothing new.
 
     Args:
         rows: what the query calls the rows.
         title: what the text is about; may be empty.
+        labels: of columns whose values differ.
         rng: what draws.
     """
-    pattern = rng.choice(_LEADS["titled" if title else "opening"])
-    later = _LEADS["later"]
-    silent = [""] * (LEADS_OF * len(later))
-    return pattern.format(rows=rows, title=title), rng.sample(later + silent, len(later + silent))
+    *others, last = rng.sample(labels, min(len(labels), rng.choice((2, 2, 3)))) or ["detail"]
+    # Only the opening says of the text what a title or "films shown at ..." does.
+    if not title and " " not in rows and rng.random() < UNSAID:
+        return ""
+    pattern: str = rng.choice(WORDS["openings"]["titled" if title else "rows"])
+    listing = f"{', '.join(others)} and {last}" if others else last
+    return capital(pattern.format(rows=rows, title=title, labels=listing))
 
 
 def capital(text: str) -> str:
