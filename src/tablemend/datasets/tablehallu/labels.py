@@ -47,6 +47,16 @@ SAYS: dict[tuple[str, str, str], list[str]] = {
     for label in labels.split("|")
 }
 """Kind of rows, kind of cells and label -> phrases for the values."""
+_DEED = re.compile(r"(is|was) (\w+ (?:by|in|near) \{v\})")
+_DEEDS = {
+    label: deed.groups()
+    for (kind, cells, label), said in SAYS.items()
+    if kind in ("any", "things") and cells == "words" and (deed := _DEED.fullmatch(said[0]))
+}
+DEEDS = {label: deed for label, (_, deed) in _DEEDS.items()}
+"""Label of words -> what was done: "built by {v}"."""
+STATES = frozenset(label for label, (be, _) in _DEEDS.items() if be == "is")
+"""Those of what lasts: "is" stands before it."""
 _SAID = frozenset(label for _, _, label in SAYS)
 ORDINALS = frozenset(WORDS["ordinals"].split())
 """Last words of labels of numbers that say which one, not how much."""

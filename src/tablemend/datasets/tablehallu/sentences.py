@@ -216,15 +216,13 @@ def _frames(
     """
 
     def cut(text: str, verb: str) -> Frame:
-        known = {"has": verb, "which": which, "it": "it"} | ({"e": pronoun} if pronoun else {})
+        known = {"has": verb, "which": which} | ({"e": pronoun} if pronoun else {})
         parts = _SLOT.split(_SLOT.sub(lambda slot: known.get(slot[1], slot[0]), text))
         return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
 
     def fits(text: str) -> bool:
         if pronoun:
             return "{e}," not in text and "of {e}" not in text
-        if which == "who" and "{it}" in text:
-            return False
         return not timed or text.startswith(("{e}", "the {c}"))
 
     texts = WORDS["frames"] | (WORDS["later"] if pronoun else {})
@@ -397,7 +395,10 @@ class Speaker:
                 text = f"{self._tell(text, row, [time], stated, '')}, "
                 is_name = True
             among = frames[what]
-            for literal, slot in among[int(random() * len(among))]:
+            frame = among[int(random() * len(among))]
+            if before and self._says_kind and frame[0][0] == "the ":
+                frame = among[-1]  # not "the owner of the plant X is Y": what is Y?
+            for literal, slot in frame:
                 text += literal
                 if slot == "e":
                     is_name |= not before and len(text) == start
@@ -411,7 +412,8 @@ class Speaker:
                         text = self._tell(text, row, home, stated, "")
                 elif slot in _LEADS:
                     lead = self._its if slot.startswith("its") else slot
-                    text += its if slot == "its" and len(text) == start else lead
+                    is_kind = its != self._its and len(text) == start
+                    text += its if is_kind else lead
                     told = parts["s"][1:] if slot == "its2" else parts["s"]
                     joint = " and " if slot == "whose" else f" and {lead} "
                     text = self._tell(f"{text} ", row, told, stated, joint)

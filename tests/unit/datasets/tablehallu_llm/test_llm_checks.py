@@ -126,7 +126,7 @@ def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example
         for _, got, kind in defects(kernel, Random(number)):
             made += 1
             found += kind in got
-    assert len(examples) >= 6 and rejected <= 2
+    assert len(examples) >= 6 and rejected <= 3
     assert found >= 0.96 * made
 
 
