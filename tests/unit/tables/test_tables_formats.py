@@ -12,7 +12,7 @@ from tablemend.tables.jsontable import locate_json, read_json, write_json
 from tablemend.tables.latex import locate_latex, read_latex
 from tablemend.tables.markdown import locate_markdown, write_markdown
 from tablemend.tables.read import Format, read_table
-from tablemend.tables.table import EmptyTableError, Table, TableError
+from tablemend.tables.table import Table, TableError
 
 PEOPLE = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
 
@@ -181,6 +181,8 @@ REFUSED = {
         ("3", "single value"),
         (" ", "empty"),
         ("[" * 100_000, "nested too deeply"),
+        ("[{}]", "records are empty"),
+        ('{"columns": [], "data": [[]], "title": "T"}', "columns and data are empty"),
         (r'[{"a": "\ud83d"}]', r"U\+D83D"),
     ),
     "latex": (
@@ -284,21 +286,6 @@ def test_columns_are_the_union_in_order_of_appearance() -> None:
     table = read_json('[{"b": "1"}, {"a": "2", "b": "3"}, {"c": "4"}]')
     assert table.columns == ("b", "a", "c")
     assert table.rows == (("1", None, None), ("3", "2", None), (None, None, "4"))
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("[]", "list is empty"),
-        ('{"T": []}', "list is empty"),
-        ("[{}]", "records are empty"),
-        ('{"columns": [], "rows": []}', "columns and rows are empty"),
-        ('{"columns": [], "data": [[]], "title": "T"}', "columns and data are empty"),
-    ],
-)
-def test_an_empty_table_without_columns_is_an_error_of_its_own(text: str, reason: str) -> None:
-    with pytest.raises(EmptyTableError, match=reason):
-        read_json(text)
 
 
 def test_no_column_is_lost_that_records_cannot_carry() -> None:

@@ -118,35 +118,27 @@ def test_what_a_program_can_see_no_model_is_asked_about() -> None:
     assert reason in model.asked[1][1][-1]["content"]
 
 
-def test_a_kernel_that_the_verifier_refuses_is_written_anew_with_its_reason() -> None:
-    model = Fake(verify_kernel=["Alba is said to be new.\nVERDICT: INCORRECT"])
-    row = make(model)
-    assert row.example is not None
-    assert model.stages == [*list(GOOD)[:4], *GOOD]
-    assert "Alba is said to be new." in model.asked[4][1][-1]["content"]
-    assert [(r.stage, r.kind) for r in row.rejections] == [("kernel", "verify_kernel: INCORRECT")]
-    never = Fake(verify_kernel=["VERDICT: INCORRECT"] * 9)
-    assert make(never, retries=2).example is None
-    assert never.stages.count("kernel") == 3
-
-
 @pytest.mark.parametrize(
-    ("stage", "no"), [("verify_preserved", "NO"), ("verify_distractors", "INVALID")]
+    ("stage", "no", "writes"),
+    [
+        ("verify_kernel", "INCORRECT", "kernel"),
+        ("verify_preserved", "NO", "perturb"),
+        ("verify_distractors", "INVALID", "perturb"),
+    ],
 )
-def test_a_text_that_the_verifier_refuses_is_written_anew_with_its_reason(
-    stage: str, no: str
+def test_what_the_verifier_refuses_is_written_anew_with_its_reason(
+    stage: str, no: str, writes: str
 ) -> None:
     model = Fake(**{stage: [f"Petrel fits.\nVERDICT: {no}"]})
     row = make(model)
-    assert row.example is not None and model.stages.count("perturb") == 2
-    again = [chat for asked, chat in model.asked if asked == "perturb"][1]
+    assert row.example is not None and model.stages.count(writes) == 2
+    again = [chat for asked, chat in model.asked if asked == writes][1]
     assert "Petrel fits." in again[-1]["content"]
-    first = next(call for call in row.calls if call.stage == "perturb")
-    assert first.verdict == "rejected"
-    assert [r.kind for r in row.rejections] == [f"{stage}: {no}"]
+    assert next(call for call in row.calls if call.stage == writes).verdict == "rejected"
+    assert [(r.stage, r.kind) for r in row.rejections] == [(writes, f"{stage}: {no}")]
     never = Fake(**{stage: [f"VERDICT: {no}"] * 9})
     assert make(never, retries=1).example is None
-    assert never.stages.count("perturb") == 2
+    assert never.stages.count(writes) == 2
 
 
 def test_a_failed_request_gives_the_row_up_at_once_and_says_so() -> None:
