@@ -23,7 +23,6 @@ from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import Topics
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
-from tablemend.runs import Store
 
 N = 60
 GIVEN_UP = {7, 23}
@@ -57,11 +56,6 @@ def _failed(number: int) -> Row:
     """A row whose first request failed for good."""
     call = row_of(number).calls[0]._replace(finish_reason="error", verdict="unreadable")
     return Row(number, None, (Rejection("kernel", "request failed", "503", 0),), (call,))
-
-
-def stored(out: Path) -> set[int]:
-    """The rows that are there."""
-    return set(Store(out / ROWS, "number"))
 
 
 class Fake:
