@@ -55,7 +55,7 @@ _COMPARES = re.compile(rf"{any_of('comparing')}\b|[<>\u2264\u2265]", re.I)
 _ENDS = re.compile(
     r"\s+[a-z]+ed\s+(?:from|in|on|between|before|after|since|by|at)\b"
     rf"|,?\s+{any_of('after_values')}\b|,?\s+(?:and|or)\s+(?:the\s+)?(?:[\"\u201c]|{any_of('next_clause')})"
-    r"|[;!?\0]|\.(?=\s|$)|\n|\s[(\[]|,\s+(?:and\s+)?(?:sort|order|list|include|keep|show|put)|$",
+    r"|[;!?\0]|\.(?=\s|$)|\n|\s[(\[]|,\s+(?:and\s+)?(?:sort|order|list|include|keep|show|put|present|arrange)|$",
     re.I,
 )
 _ITEMS = re.compile(r"\s*,\s*(?:or\s+|and\s+|nor\s+)?|\s+(?:or|nor)\s+", re.I)
