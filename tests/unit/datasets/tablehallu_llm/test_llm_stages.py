@@ -113,9 +113,9 @@ def test_what_a_program_can_see_no_model_is_asked_about() -> None:
     assert Counter(rejection.stage for rejection in row.rejections) >= Counter(
         {"kernel": 1, "perturb": 2}
     )
-    (reason,) = [r.text for r in row.rejections if r.stage == "kernel"]
-    assert FACT.value in reason
-    assert reason in model.asked[1][1][-1]["content"]
+    reasons = [r.text for r in row.rejections if r.stage == "kernel"]
+    assert any(FACT.value in reason for reason in reasons)
+    assert all(reason in model.asked[1][1][-1]["content"] for reason in reasons)
 
 
 @pytest.mark.parametrize(
