@@ -368,7 +368,8 @@ def _attribute(
         gap = masked[ahead.end : place.start]
         timeless = kind == "time" and attributes.times and ahead.label in attributes.numbers
         near = len(gap) <= 24 and GONE not in gap and not SENTENCE_END.search(gap)
-        near &= not _CLAUSE_OPENS.search(gap)  # "with 3 wins and at most 2 losses"
+        opens = _CLAUSE_OPENS.search(gap) or _CLAUSE_OPENS.match(masked, place.start)
+        near &= not opens  # "with 3 wins and at most 2 losses"
         other_verb = _VERB.search(gap)  # "18,000 members or more founded from 1913 on"
         if near and not timeless and not other_verb and not any(map(str.isdigit, gap)):
             return ahead.label

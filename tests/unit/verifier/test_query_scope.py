@@ -220,6 +220,7 @@ FILMS = Table.of(
             {"5.5": True, "5": False, "x": None},
         ),
         ("with at least 2 awards", "Awards", {"2": True, "1": False}),
+        ("released by Orvo with 2 to 3 awards", "Awards", {"2": True, "4": False}),
         ('whose "Awards" is 2 or less', "Awards", {"2": True, "3": False}),
         ('with "Awards" from 1 to 3', "Awards", {"3": True, "4": False}),
         (
