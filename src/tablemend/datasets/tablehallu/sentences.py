@@ -38,9 +38,7 @@ from tablemend.datasets.tablehallu.labels import (
 from tablemend.datasets.tablehallu.letter_case import MONTH
 from tablemend.datasets.tablehallu.scope import Row
 from tablemend.programs.nouns import WORDS as NOUNS
-from tablemend.programs.nouns import (
-    plural_of,
-)
+from tablemend.programs.nouns import plural_of
 from tablemend.tables.table import Cell
 from tablemend.values.places import singular
 
@@ -53,8 +51,8 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
     1: ((1,),),
     2: ((2,), (2,), (1, 1)),
-    3: ((3,), (2, 1), (1, 2)),
-    4: ((2, 2), (3, 1), (4,), (1, 3)),
+    3: ((3,), (3,), (2, 1), (1, 2)),
+    4: ((2, 2), (4,), (3, 1), (1, 3)),
     5: ((3, 2), (2, 3), (4, 1), (2, 2, 1)),
     6: ((3, 3), (2, 2, 2), (4, 2), (2, 4)),
     7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
@@ -232,6 +230,7 @@ def _frames(
     }
 
 
+_Random = Callable[[], float]
 _Manner = tuple[Sequence[Wording], Mapping[str, tuple[Frame, ...]]]
 
 
@@ -361,7 +360,7 @@ class Speaker:
         return StatedRow(row[self._key] or "", tuple(passages), violates)
 
     def _passage(
-        self, row: Row, facts: list[int], theme: int, with_key: bool, random: Callable[[], float]
+        self, row: Row, facts: list[int], theme: int, with_key: bool, random: _Random
     ) -> Sentence:
         entity = row[self._key] or ""
         stated: list[Stated] = []
@@ -439,20 +438,15 @@ class Speaker:
         return Sentence(text[:-1], tuple(stated), theme)
 
     def _draw(
-        self,
-        wordings: Sequence[Wording],
-        row: Row,
-        facts: Sequence[int],
-        is_first: bool,
-        random: Callable[[], float],
+        self, said: Sequence[Wording], row: Row, facts: list[int], first: bool, random: _Random
     ) -> tuple[dict[str, list[Told]], list[Told]]:
         """A way to say each fact, by the part of a sentence that it is; what follows the name."""
         parts: dict[str, list[Told]] = {"d": [], "v": [], "n": [], "s": []}
         home: list[Told] = []
         predicate: Told | None = None
         for index in facts:
-            wording = wordings[index]
-            if is_first and wording.homes and not home and len(facts) > 1 and random() < 0.85:
+            wording = said[index]
+            if first and wording.homes and not home and len(facts) > 1 and random() < 0.85:
                 home.append((index, wording.homes[int(random() * len(wording.homes))]))
                 continue
             ways = wording.one if row[index] == "1" else wording.ways
