@@ -172,7 +172,7 @@ def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
     share = 100 * counts.get("made-up rows", 0) / max(1, counts.get("distractor rows", 0))
     return (
         "Distractors are rows of the source table, near misses first; where they run out, "
-        "made-up rows follow (names of entities in other tables, numbers between their neighbours "
-        f"in the column), which are no facts about the world: {share:.0f} % of the distractor "
-        "rows."
+        "made-up rows follow (names of entities of the same kind in other tables, numbers "
+        "between their neighbours in the column), which are no facts about the world: "
+        f"{share:.0f} % of the distractor rows."
     )
