@@ -323,6 +323,11 @@ class AnswerVerifier(AnswerReader):
                 evidence = self._evidence(self.reader.sentence_at(span.start))
                 reason = f"the context says {said!r} in the words that it has for other rows"
                 return scored(claim, "contradicted", reason, error, evidence, (said,))
+            if is_exact and (left := self.only_left(row, column)):
+                said = self.context[slice(*left)]
+                reason = f"of what the context says of {self.name(row)!r} only {said!r} has no cell"
+                evidence = self._evidence(self.reader.sentence_at(left.start))
+                return scored(claim, "contradicted", reason, error, evidence, (said,))
         return scored(claim, verdict, reason, error, near[:3])
 
     def _is_setting(self, row: int, column: int, record: Record) -> bool:
@@ -398,8 +403,11 @@ class AnswerVerifier(AnswerReader):
         """What the context plainly gives to a blank cell's attribute, where it is one value."""
         header = self.table.columns[column]
         record = self.record(row)
-        if record is None or not self.is_sure(row) or not self.is_explicit:
+        if record is None or not self.is_sure(row) or header in self.scope.computed:
             return None
+        if not self.is_explicit:
+            left = self.only_left(row, column)
+            return self.context[slice(*left)] if left else None
         unit = self.labels[header].unit
         said = [
             one
@@ -408,8 +416,9 @@ class AnswerVerifier(AnswerReader):
         ]
         same = all(same_value(said[0].value, one.value, unit) for one in said)
         fits = all(self.is_of_kind(column, o.value) and (o.plain or _is_word(o)) for o in said)
-        if not said or not same or not fits or header in self.scope.computed:
-            return None
+        if not said or not same or not fits:
+            left = None if said else self.only_left(row, column)
+            return self.context[slice(*left)] if left else None
         return self.context[slice(*said[0].stated.span)]
 
 

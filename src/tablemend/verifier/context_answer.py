@@ -95,6 +95,7 @@ class AnswerReader:
         # Each row and cell is looked up once.
         self._find = lru_cache(maxsize=None)(self.reader.places.find)
         self._frames = lru_cache(maxsize=None)(self._rows_of_frames)
+        self._unplaced = lru_cache(maxsize=None)(self._numbers_left)
         self.look = lru_cache(maxsize=None)(self._look)
 
     def name(self, row: int) -> str:
@@ -222,13 +223,20 @@ class AnswerReader:
                 look.unclear.append(sentence)
             elif any(stated.label == header for stated in readings):
                 look.beside.append(sentence)
-            elif claimed := [stated for stated in readings if stated.sure]:
+            elif claimed := [one for one in readings if one.sure and self._is_fit(one)]:
                 look.claimed.append((claimed[0], sentence))
             else:
                 look.free.append(sentence)
         if not look.beside and same_value(value, read_value(name), unit):
             look.beside.append(record.sentences[0].sentence)
         return look
+
+    def _is_fit(self, stated: StatedValue) -> bool:
+        """Whether an attribute can have what it is given: no year for "Discoverer"."""
+        if stated.label not in self.table.columns:
+            return True
+        value = read_value(self.context[slice(*stated.span)])
+        return self.is_of_kind(self.table.columns.index(stated.label), value)
 
     def _is_said_in_words(self, value: Value, header: str, record: Record) -> bool:
         """Whether a one or two is said with its attribute: "an assist", "a pair of steals"."""
@@ -292,6 +300,56 @@ class AnswerReader:
                 frame = self._frame(span)
                 if about.sure and any(frame) and frames.get(frame, set()) - {row}:
                     found.append(span)
+        return found
+
+    def only_left(self, row: int, column: int) -> Span | None:
+        """The one number or time of a row's sentences that can be a cell, as all others have theirs.
+
+        No other cell of the row seeks one, and of other rows, four in five at least, none is left.
+        """
+        record, exact = self.record(row), ("number", "time")
+        if record is None or self.kinds[column] not in exact or not self.is_sure(row):
+            return None
+        seeking = [
+            other
+            for other in range(len(self.table.columns))
+            if other != self.key
+            and self.kinds[other] in ("", *exact)
+            and not self.sentences_with(row, other, record)
+        ]
+        found, others = self._left(row, column), [one for one in self.rows if one != row]
+        unplaced = sum(bool(self._left(one, column)) for one in others)
+        plain = seeking == [column] and len(others) >= _FEWEST and 5 * unplaced <= len(others)
+        return found[0] if plain and len(found) == 1 else None
+
+    def _left(self, row: int, column: int) -> list[Span]:
+        """What of a row's sentences could stand in a column, and stands in no cell of the row."""
+        return [
+            span
+            for span in self._unplaced(row)
+            if self.is_of_kind(column, read_value(self.context[slice(*span)]))
+        ]
+
+    def _numbers_left(self, row: int) -> list[Span]:
+        """The numbers and dates of a row's sentences that are no cell's and no other attribute's."""
+        record = self.record(row)
+        if record is None or len(record.sentences) > _LOOKED_AT:
+            return []
+        cells = [
+            span
+            for column in self.filled(row)
+            for _, span in self.sentences_with(row, column, record)
+        ]
+        found: list[Span] = []
+        for about in record.sentences:
+            places = [*cells, *(place for place, _ in self.reader.names_in(about.sentence))]
+            readings = self.records.readings(about.sentence)
+            places += [one.span for one in readings if one.label not in self.table.columns]
+            found += [
+                span
+                for span in self.reader.amounts(self.reader.sentences[about.sentence])
+                if about.sure and not any(a < span.end and span.start < b for a, b in places)
+            ]
         return found
 
     def _rows_of_frames(self, column: int) -> dict[tuple[str, str], set[int]]:

@@ -35,7 +35,10 @@ _NAMED_AS = re.compile(
     r"\s(?:is|was|are|were)\s+(?:(?:given|listed|named)\s+)?(?:as\s+)?the\s+$", re.I
 )
 _HEAD = re.compile(r"[\W_]*(?:as|under|by|in|for|as for)\s+(?:the\s+)?$", re.I)
-_OF_ENTITY = re.compile(rf"\s+(?:{any_of('figure')}\s+)?(?:of|for)\s+(?:the\s+)?$", re.I)
+# "of E", "of the match against E"
+_OF_ENTITY = re.compile(
+    rf"\s+(?:{any_of('figure')}\s+)?(?:of|for)\s+(?:the\s+(?:[a-z]+\s+){{0,3}})?$"
+)
 _BEFORE_AMOUNT = re.compile(r"\s*(?:in|on|at|by|to|of|with|:)?\s*(?:about|only|just|over)?\s*$")
 _ARTICLE = re.compile(r"(?:^|[\s,(])(?:the|an?|this|its|his|her|their)\s+$", re.I)
 _PREPOSITION = re.compile(rf"\s{any_of('after_amount')}\s")
