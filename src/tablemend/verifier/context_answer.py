@@ -303,7 +303,7 @@ class AnswerReader:
         return found
 
     def only_left(self, row: int, column: int) -> Span | None:
-        """The one number or time of a row's sentences that can be a cell, as all others have theirs.
+        """The one number or time of a row's sentences that can be a cell: the others have theirs.
 
         No other cell of the row seeks one, and of other rows, four in five at least, none is left.
         """
@@ -331,7 +331,7 @@ class AnswerReader:
         ]
 
     def _numbers_left(self, row: int) -> list[Span]:
-        """The numbers and dates of a row's sentences that are no cell's and no other attribute's."""
+        """Numbers and dates of a row's sentences that are no cell's and no other attribute's."""
         record = self.record(row)
         if record is None or len(record.sentences) > _LOOKED_AT:
             return []

@@ -100,7 +100,7 @@ def _lay_out(
     """Join the numbered sentences of paragraphs; starts by number."""
     parts = [opening]
     starts: dict[int, int] = {}
-    length, joint = len(opening), " " if opening else ""
+    length, joint = len(opening), "\n\n" if opening else ""
     for paragraph in paragraphs:
         for number in paragraph:
             starts[number] = length + len(joint)
@@ -132,7 +132,7 @@ def compose(
         paragraph: sentences a paragraph, with a blank line between two; 0 writes one
             paragraph, 1 one sentence a line.
         apart: no paragraph has sentences of both kinds.
-        opening: sentence at the start of both contexts.
+        opening: heading of both contexts; may be empty.
     """
     numbered = [
         (row, stated_row, sentence)

@@ -24,7 +24,7 @@ from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.related_tables import RelatedTable
 from tablemend.datasets.tablehallu.scope import Scopes
-from tablemend.datasets.tablehallu.sentences import Speaker, draw_opening
+from tablemend.datasets.tablehallu.sentences import Speaker, opening_of
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import (
     Place,
@@ -51,7 +51,7 @@ looked at."""
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 LEAD = 80
-"""Characters of the line that opens a context, about."""
+"""Characters of the heading of a context, about."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
 OPEN_TABLES = 512
@@ -215,15 +215,13 @@ class Engine:
         if not distractors:
             raise Rejected("no row out of scope")
         query, subject, constraints = write_query(typed, kernel, table.subject, table.speaker, rng)
-        labels = speaker.differing(column for column in kernel.stated() if column != typed.key)
-        opening = draw_opening(*subject, labels, rng)
         composition = compose(
             gold,
             distractors,
             rng,
             paragraph=PASSAGES_A_PARAGRAPH[len(themes) > 1],
             apart=settings.distractor_paragraphs == "own",
-            opening=opening,
+            opening=opening_of(*subject),
         )
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from functools import lru_cache, reduce
 from random import Random
@@ -63,13 +63,11 @@ PERSONS = (0.12, 0.4)
 and with a header that says something else."""
 APART = 0.4
 """Share of passages that say with the name what an entity is, where not all are of one kind."""
-UNSAID = 0.7
-"""Share of contexts without an opening, where that would name nothing but the rows."""
 _OF_MATCHES = {"score", "record"}
 _GIVEN = frozenset(GIVEN)
 _HAPPENED = frozenset(WORDS["happened"].split())
 _PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
-_LEADS = ("its", "its2", "the", "whose")
+_LEADS = ("its", "Its", "its2", "the", "whose")
 _WHERE = ("at ", "@", "vs")
 _PLURALS = {"is": "are", "was": "were", "has": "have", "reaches": "reach", "teaches": "teach"}
 _AUXILIARIES = ("was", "is", "were", "are", "has", "have", "had")
@@ -159,8 +157,8 @@ def _wording(
     be = ("was" if past else "is") if is_one else ("were" if past else "are")
     holds, ones = ([_way(f"with {text}", past, plural)] if text else [] for text in (has, one))
     if not ways or not (of == "times" or first in PARTICIPLES or PASSIVE.fullmatch(folded)):
-        so = "s", _clause(f"{whole} {be} {value}"), _clause(f"{whole} {value}")
-        ways = ways * (6 // max(1, len(ways))) + holds * 2 + [so]
+        so = _clause(f"{whole} {be} {value}")
+        ways = ways * (6 // max(1, len(ways))) + holds * 2 + [("s", so, so)]
     homes = HOMES.get(folded, []) if is_of_persons and of == "words" else []
     return Wording(ways, ones or ways, [*map(_clause, homes)], whole, _clause(f"{be} {value}"))
 
@@ -201,20 +199,18 @@ Frame = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
-def _frames(
-    pronoun: str, which: str, has: tuple[str, ...], timed: bool
-) -> Mapping[str, tuple[Frame, ...]]:
+def _frames(pronoun: str, which: str, has: str, timed: bool) -> Mapping[str, tuple[Frame, ...]]:
     """The patterns of sentences, by what they join, with some words in their slots.
 
     Args:
         pronoun: the subject; empty where that is a name.
         which: the word for it.
-        has: verbs that may stand for "has".
+        has: the form of "has".
         timed: a time stands before the sentence.
     """
 
-    def cut(text: str, verb: str) -> Frame:
-        known = {"has": verb, "which": which} | ({"e": pronoun} if pronoun else {})
+    def cut(text: str) -> Frame:
+        known = {"has": has, "which": which} | ({"e": pronoun} if pronoun else {})
         parts = _SLOT.split(_SLOT.sub(lambda slot: known.get(slot[1], slot[0]), text))
         return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
 
@@ -225,7 +221,7 @@ def _frames(
 
     texts = WORDS["frames"] | (WORDS["later"] if pronoun else {})
     return {
-        parts: tuple(cut(text, verb) for text in patterns if fits(text) for verb in has)
+        parts: tuple(cut(text) for text in patterns if fits(text))
         for parts, patterns in texts.items()
     }
 
@@ -285,26 +281,19 @@ class Speaker:
         pronouns += ["they"] if self.is_of_persons and not self._is_apart else []
         pronouns += [] if self.is_of_persons else ["it", "it"]
         which = "who" if self.is_of_persons else "which"
-        had = ("had", "saw") if self._is_past else ("had", "had", "recorded")
 
         def ways(past: bool, pronoun: str = "", timed: bool = False) -> _Manner:
             has = (("have", "had") if pronoun == "they" else ("has", "had"))[past]
-            verbs = had if past and not self.is_of_persons else (has,)
             forms = (kinds, past, pronoun == "they")
             wordings = [
                 _wording(label, *of, *forms) for label, of in zip(self.labels, read, strict=True)
             ]
-            return wordings, _frames(pronoun, which, verbs, timed)
+            return wordings, _frames(pronoun, which, has, timed)
 
         # Of first and of later sentences: in the present, in the past.
         self._first = [ways(past) for past in (False, True)]
         self._timed = ways(True, timed=True)
         self._later = [[ways(past, pronoun) for pronoun in pronouns] for past in (False, True)]
-
-    def differing(self, columns: Iterable[int]) -> list[str]:
-        """Columns that a sentence may say rows differ in: those called by nouns."""
-        names = [self.labels[index].name for index in columns if self.labels[index].is_plain]
-        return [name for name in names if not PARTICIPLES.intersection(name.lower().split())]
 
     def with_kinds(self) -> Speaker:
         """One that says what an entity is where its name does not: "the ship Mary"."""
@@ -410,9 +399,10 @@ class Speaker:
                     if home:
                         text = self._tell(text, row, home, stated, "")
                 elif slot in _LEADS:
-                    lead = self._its if slot.startswith("its") else slot
+                    lead = self._its if slot.lower().startswith("its") else slot
                     is_kind = its != self._its and len(text) == start
-                    text += its if is_kind else lead
+                    said = its if is_kind else lead
+                    text += capital(said) if slot == "Its" else said
                     told = parts["s"][1:] if slot == "its2" else parts["s"]
                     joint = " and " if slot == "whose" else f" and {lead} "
                     text = self._tell(f"{text} ", row, told, stated, joint)
@@ -456,8 +446,6 @@ class Speaker:
                     part, clause = "v", other
                 else:
                     predicate = index, other
-            elif part == "s" and parts["s"]:
-                clause = other
             parts[part].append((index, clause))
         if predicate and not (parts["v"] or parts["n"]):
             parts["v"], parts["d"] = [predicate], []
@@ -507,22 +495,14 @@ def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, st
     return "text", "letters"
 
 
-def draw_opening(rows: str, title: str, labels: Sequence[str], rng: Random) -> str:
-    """The sentence that opens a context; empty in most where it would say nothing new.
+def opening_of(rows: str, title: str) -> str:
+    """The heading of a context: only it says of the text what a title or "films of ..." does.
 
     Args:
         rows: what the query calls the rows.
         title: what the text is about; may be empty.
-        labels: of columns whose values differ.
-        rng: what draws.
     """
-    *others, last = rng.sample(labels, min(len(labels), rng.choice((2, 2, 3)))) or ["detail"]
-    # Only the opening says of the text what a title or "films shown at ..." does.
-    if not title and " " not in rows and rng.random() < UNSAID:
-        return ""
-    pattern: str = rng.choice(WORDS["openings"]["titled" if title else "rows"])
-    listing = f"{', '.join(others)} and {last}" if others else last
-    return capital(pattern.format(rows=rows, title=title, labels=listing))
+    return capital(title or (rows if " " in rows else ""))
 
 
 def capital(text: str) -> str:
