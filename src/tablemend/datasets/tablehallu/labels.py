@@ -117,14 +117,14 @@ def labels_of(columns: Sequence[Column]) -> list[Label]:
 @lru_cache(maxsize=1 << 12)
 def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
     before = after = ""
-    name = header
-    if match := _BRACKETS.fullmatch(header):
+    name = plain = header.removesuffix("(s)").rstrip()  # of a plural, no unit
+    if match := _BRACKETS.fullmatch(plain):
         unit = _say_unit(match[2].strip())
         if unit is not None:
             before, after = ("", "") if has_unit else unit
         if unit is not None or match[1].lower() not in taken:
             name = match[1]
-    name = _SPACED.sub("", name.removesuffix("(s)").replace("# of", "number of"))
+    name = _SPACED.sub("", name.replace("# of", "number of"))
     if "%" in name:
         name, after = _PERCENT.sub("percentage", name), "" if has_unit else "%"
     written_out = WORDS["labels"].get(name.lower())
