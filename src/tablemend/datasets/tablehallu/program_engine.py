@@ -45,9 +45,10 @@ EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 LENGTHS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
 TOO_FEW = "too few rows and names of its kind for so long a context (distractors=real needs none)"
-SHORT, FEW = 0.1, 0.2
-"""Share of a context that may be missing where rows run out, and of the rows, before they are
-looked at."""
+SHORT: dict[Difficulty, float] = {"paper": 0.5, **dict.fromkeys(EXPANSION, 0.1)}
+"""Share of the distractors that may be missing where rows run out; the paper's own contexts vary."""
+FEW = 0.1
+"""Share of the rows that may be missing beside it, before their lengths are known."""
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 LEAD = 80
@@ -141,7 +142,8 @@ class Engine:
         rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
         # Drawn once: draws that are too long must not turn hard examples into easy ones.
         difficulty = _draw_difficulty(self._settings, rng)
-        needed = (1 - FEW) * LENGTHS[difficulty] * self._settings.shape.min_rows
+        fewest = 1 - SHORT[difficulty] - FEW
+        needed = fewest * LENGTHS[difficulty] * self._settings.shape.min_rows
         for attempt in range(TABLES_TRIED):
             try:
                 place = self._place(number, attempt, rng)
@@ -210,7 +212,7 @@ class Engine:
             raise Rejected(TOO_LONG)
         room = (LEAD + sum(map(_length, gold))) * (LENGTHS[difficulty] - 1)
         distractors, self.rows = _state_distractors(
-            table, speaker, kernel, themes, room, settings, beside, rng
+            table, speaker, kernel, themes, room, SHORT[difficulty], settings, beside, rng
         )
         if not distractors:
             raise Rejected("no row out of scope")
@@ -295,6 +297,7 @@ def _state_distractors(
     kernel: Kernel,
     themes: list[list[int]],
     room: int,
+    short: float,
     settings: Synthesis,
     beside: RelatedTable | None,
     rng: Random,
@@ -336,7 +339,7 @@ def _state_distractors(
         found.append(row_in_words)
         counts["distractor rows"] += 1
         counts["made-up rows"] += is_made_up
-    if invent and room > SHORT * whole:
+    if invent and room > short * whole:
         raise Rejected(TOO_FEW)
     return found, counts
 
