@@ -46,7 +46,7 @@ LENGTHS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
 TOO_FEW = "too few rows and names of its kind for so long a context (distractors=real needs none)"
 SHORT: dict[Difficulty, float] = {"paper": 0.5, **dict.fromkeys(EXPANSION, 0.1)}
-"""Share of the distractors that may be missing where rows run out; the paper's own contexts vary."""
+"""Share of the distractors that may be missing where rows run out; the paper's contexts vary."""
 FEW = 0.1
 """Share of the rows that may be missing beside it, before their lengths are known."""
 PASSAGES_A_PARAGRAPH = (3, 5)
