@@ -51,9 +51,9 @@ def read_tokenizer(fields: Mapping[str, Any], length: int) -> PreTrainedTokenize
         (tokenizer.add_special_tokens if special else tokenizer.add_tokens)(added)
     names = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
     ids = {name: read(f"tokenizer.ggml.{said}_token_id") for name, said in names.items()}
-    special = {f"{name}_token": tokens[id_] for name, id_ in ids.items() if id_ is not None}
+    named = {f"{name}_token": tokens[id_] for name, id_ in ids.items() if id_ is not None}
     if read("tokenizer.ggml.add_bos_token"):
-        bos = special["bos_token"]
+        bos = named["bos_token"]
         pair = f"{bos} $A {bos}:1 $B:1"
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"{bos} $A", pair=pair, special_tokens=[(bos, ids["bos"])]
@@ -62,7 +62,7 @@ def read_tokenizer(fields: Mapping[str, Any], length: int) -> PreTrainedTokenize
         tokenizer_object=tokenizer,
         model_max_length=length,
         clean_up_tokenization_spaces=False,
-        **special,
+        **named,
     )
     fast.chat_template = read("tokenizer.chat_template")
     return fast
@@ -71,7 +71,7 @@ def read_tokenizer(fields: Mapping[str, Any], length: int) -> PreTrainedTokenize
 def _byte_level(tokens: list[str], merges: list[str]) -> Tokenizer:
     """GPT-2's, with every digit a token of its own."""
     vocabulary = {token: number for number, token in enumerate(tokens)}
-    pairs = [tuple(merge.split(" ")) for merge in merges]
+    pairs = [(first, last) for first, _, last in (merge.partition(" ") for merge in merges)]
     tokenizer = Tokenizer(BPE(vocabulary, pairs))
     digits, bytes_ = pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, bytes_])

@@ -53,6 +53,7 @@ def test_what_the_context_says_is_supported_with_its_sentence() -> None:
 
 SHIPS = "In 2019, Fen Dek had 6 guns. In 2029, Fen Dek had 2 guns. In 2029, Lor Im had 5 guns."
 TOWNS = "South Marn has 5 schools. Marn has 8 schools. Orla has 3 schools. Vey has 9 schools."
+STAFF = "Alba employs 12 people. Orla, a firm with a staff of 9, is old. In Brask, 5 men work."
 SALES = "Orvo sold 30 bikes. Lund sold 12 bikes."
 REGIONS = "North had sales of 120. West had sales of 80. South had sales of 140. It fell."
 CASES = [
@@ -86,6 +87,13 @@ CASES = [
      (1, 1), "contradicted TMP 1975"),
     ("Ship|Year|Guns; Ama|2031|6; Bel|2031|7", "It was held in 2031. Ama had 6 guns. Bel had 7.",
      "", (0, 1), "unscored"),
+    # a year is nobody's name; "the match against E" is E
+    ("Acid|Discoverer|Year; Bol|Ada Ek|1931; Cel|Jo Ruud|1950",
+     "Bol was discovered in 1931 by Ada Ek. Cel was discovered in 1950 by Jo Ruud.", "", (0, 2),
+     "supported"),
+    ("Rival|Result; Vey|lost; Orla|won",
+     "The result of the match against Vey was lost. The result of the match against Orla was won.",
+     "", (0, 1), "supported"),
     ("Field|Value; born|12 March 1861; place|Halden; died|3 May 1934",
      "Ada Brevik (born 12 March 1861) was a painter from Halden.", "", (0, 1), "supported"),
     ("Field|Value; born|12 March 1861; place|Halden; died|3 May 1934",
@@ -117,6 +125,11 @@ def test_verdicts(
             "Lamp|$20; Desk|$120",
         ),
         ("Alba|12; Orla|7", "Alba won 12 games. Orla has 9 players.", "Alba|12; Orla|"),
+        # the one number that is no cell's, where those of all other rows are
+        ("Alba|12; Orla|9; Brask|7", STAFF, "Alba|12; Orla|9; Brask|5"),
+        ("Alba|12; Orla|9; Brask|", STAFF, "Alba|12; Orla|9; Brask|5"),
+        ("Alba|12; Orla|9; Brask|", f"{STAFF} Brask has 3 shops.", "Alba|12; Orla|9; Brask|"),
+        ("Alba|12; Orla|; Brask|", STAFF, "Alba|12; Orla|; Brask|"),
     ],
 )
 def test_one_plain_value_takes_the_place_of_a_wrong_one(
