@@ -364,14 +364,14 @@ def _find_distinguishing(
         if column.usable and index != key and (column.kind != "number" or index in times)
     ]
 
-    def told(some: tuple[int, ...]) -> int:
+    def distinguished(some: tuple[int, ...]) -> int:
         return len({tuple(row[i] for i in (key, *some)) for row in repeated})
 
     def worth(index: int) -> tuple[bool, int]:
-        return index in times and not distinguishing, told((*distinguishing, index))
+        return index in times and not distinguishing, distinguished((*distinguishing, index))
 
     distinguishing: tuple[int, ...] = ()
-    while usable and len(distinguishing) < 2 and told(distinguishing) < len(repeated):
+    while usable and len(distinguishing) < 2 and distinguished(distinguishing) < len(repeated):
         distinguishing += (max(usable, key=worth),)
         usable.remove(distinguishing[-1])
     return distinguishing

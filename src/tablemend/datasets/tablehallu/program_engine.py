@@ -330,9 +330,9 @@ def _state_distractors(
             continue
         name = cells[typed.key]
         secret = hidden[name] if name in hidden else rng.choice(holes)
-        told = [[c for c in theme if c not in secret] for theme in themes]
+        shown = [[c for c in theme if c not in secret] for theme in themes]
         # The row that no room is left for is stated all the same: what is drawn then stays.
-        row_in_words = speaker.state(cells, told, violates, rng)
+        row_in_words = speaker.state(cells, shown, violates, rng)
         if room <= 0:
             break
         room -= _length(row_in_words)

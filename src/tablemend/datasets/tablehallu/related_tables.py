@@ -62,6 +62,6 @@ class RelatedTable:
             if row[key] not in own and not guard.is_similar(row[key] or ""):
                 # As often as gold rows, these leave something out.
                 secret = rng.choice(columns) if rng.random() < holes else None
-                told = [c for c in columns if c != secret or c in typed.distinguishing]
-                passages = [told[:half], told[half:]]
+                shown = [c for c in columns if c != secret or c in typed.distinguishing]
+                passages = [shown[:half], shown[half:]]
                 yield self._speaker.state(row, passages, self._kind, rng)

@@ -81,11 +81,11 @@ class Clause(NamedTuple):
     after: str
 
 
-Told = tuple[int, Clause]
+Phrase = tuple[int, Clause]
 """A column and what is said around its value."""
 Way = tuple[str, Clause, Clause]
 """One way to say a value: part of a sentence ("d" participle, "v" predicate, "n" what one has, "s"
-what is so), the words, and others: of "d" as a predicate, of "s" without a verb."""
+what is so), the words, and for "d" the same as a predicate."""
 
 
 class Wording(NamedTuple):
@@ -309,23 +309,23 @@ class Speaker:
         if said is None or index == self._key or not column.usable:
             return None
         cells = [row[index] or "" for row in typed.table.rows]
-        told = _DATE if said.startswith("On ") else YEAR
-        if not all(told.search(cell) for cell in cells if cell):
+        pattern = _DATE if said.startswith("On ") else YEAR
+        if not all(pattern.search(cell) for cell in cells if cell):
             return None
         if not all(_DAY.search(cell) for cell in cells if cell):
             said = said.replace("On ", "In ")
         return index, _clause(said.replace("{c}", label))
 
     def themes(self, columns: Sequence[int], rng: Random) -> list[list[int]]:
-        """The columns that are told together: all, or words before numbers.
+        """The columns that one passage states: all, or words before numbers.
 
-        The rows of an entity with several ones are told in one passage each, with their time.
+        The rows of an entity with several ones are one passage each, with their time.
         """
-        told = [index for index in columns if index != self._key]
-        numbers = [index for index in told if self._is_number[index]]
-        others = [index for index in told if not self._is_number[index]]
+        shown = [index for index in columns if index != self._key]
+        numbers = [index for index in shown if self._is_number[index]]
+        others = [index for index in shown if not self._is_number[index]]
         if self._is_panel or min(len(numbers), len(others)) < 2 or rng.random() < 0.5:
-            return [told]
+            return [shown]
         return [others, numbers]
 
     def state(
@@ -375,12 +375,12 @@ class Speaker:
             parts, home = self._draw(
                 wordings, row, facts[position : position + size], not position, random
             )
-            what = "".join(part for part, told in parts.items() if told) or "t"
+            what = "".join(part for part, phrases in parts.items() if phrases) or "t"
             if what in ("v", "n", "s", "vs") and len(parts[what[-1]]) > 1:
                 what += what[-1]
             start, is_name = len(text), False
             if time and not position:
-                text = f"{self._tell(text, row, [time], stated, '')}, "
+                text = f"{self._say(text, row, [time], stated, '')}, "
                 is_name = True
             among = frames[what]
             frame = among[int(random() * len(among))]
@@ -397,26 +397,32 @@ class Speaker:
                         stated.append(new(Stated, key))
                     text += entity + self._after
                     if home:
-                        text = self._tell(text, row, home, stated, "")
+                        text = self._say(text, row, home, stated, "")
                 elif slot in _LEADS:
                     lead = self._its if slot.lower().startswith("its") else slot
                     is_kind = its != self._its and len(text) == start
                     said = its if is_kind else lead
                     text += capital(said) if slot == "Its" else said
-                    told = parts["s"][1:] if slot == "its2" else parts["s"]
+                    phrases = parts["s"][1:] if slot == "its2" else parts["s"]
                     joint = " and " if slot == "whose" else f" and {lead} "
-                    text = self._tell(f"{text} ", row, told, stated, joint)
+                    text = self._say(f"{text} ", row, phrases, stated, joint)
                 elif slot == "c":
                     text += wordings[parts["s"][0][0]].whole
                 elif slot == "be":
                     index = parts["s"][0][0]
-                    text = self._tell(text, row, [(index, wordings[index].verb)], stated, "")
+                    text = self._say(text, row, [(index, wordings[index].verb)], stated, "")
                 elif slot == "vv":
-                    text = self._tell(text, row, parts["v"], stated, ", ")
+                    text = self._say(text, row, parts["v"], stated, ", ")
                 elif slot:
-                    told = parts[slot[0]]
-                    told = told if len(slot) == 1 else told[:1] if slot[1] == "1" else told[1:]
-                    text = self._tell(text, row, told, stated, " and ")
+                    phrases = parts[slot[0]]
+                    phrases = (
+                        phrases
+                        if len(slot) == 1
+                        else phrases[:1]
+                        if slot[1] == "1"
+                        else phrases[1:]
+                    )
+                    text = self._say(text, row, phrases, stated, " and ")
             if not is_name:
                 text = text[:start] + capital(text[start:])
             # "Inc." ends its sentence
@@ -429,11 +435,11 @@ class Speaker:
 
     def _draw(
         self, said: Sequence[Wording], row: Row, facts: list[int], first: bool, random: _Random
-    ) -> tuple[dict[str, list[Told]], list[Told]]:
+    ) -> tuple[dict[str, list[Phrase]], list[Phrase]]:
         """A way to say each fact, by the part of a sentence that it is; what follows the name."""
-        parts: dict[str, list[Told]] = {"d": [], "v": [], "n": [], "s": []}
-        home: list[Told] = []
-        predicate: Told | None = None
+        parts: dict[str, list[Phrase]] = {"d": [], "v": [], "n": [], "s": []}
+        home: list[Phrase] = []
+        predicate: Phrase | None = None
         for index in facts:
             wording = said[index]
             if first and wording.homes and not home and len(facts) > 1 and random() < 0.85:
@@ -451,12 +457,12 @@ class Speaker:
             parts["v"], parts["d"] = [predicate], []
         return parts, home
 
-    def _tell(
-        self, text: str, row: Row, told: Sequence[Told], stated: list[Stated], joint: str
+    def _say(
+        self, text: str, row: Row, phrases: Sequence[Phrase], stated: list[Stated], joint: str
     ) -> str:
         """The text with the values of some columns behind it."""
-        last, verb = len(told) - 1, ""
-        for place, (index, (before, after)) in enumerate(told):
+        last, verb = len(phrases) - 1, ""
+        for place, (index, (before, after)) in enumerate(phrases):
             first = before.partition(" ")[0]
             if place:
                 text += joint if place == last else f", {joint[5:]}"

@@ -89,9 +89,9 @@ def verify(example: Example) -> str | None:
 
 
 def check_coverage(evidence: Evidence) -> str | None:
-    """Nothing is in either context beside the recorded sentences and lines that lead over to them.
+    """Nothing is in either context beside the recorded sentences and a heading.
 
-    Such a line names no gold entity and no gold value, and has no number outside of the subject.
+    That names no gold entity and no gold value, and has no number outside of the subject.
     """
     example = evidence.example
     clean = {
@@ -106,11 +106,11 @@ def check_coverage(evidence: Evidence) -> str | None:
     contexts = {"gold": (example.gold_context, clean)}
     contexts["adversarial"] = example.adversarial_context, {*evidence.sentences}
     for name, (text, spans) in contexts.items():
-        for lead in _between(text, spans):
+        for rest in _between(text, spans):
             for subject in example.constraints.entity_scope:
-                lead = lead.replace(subject, "|")
-            spoken = words_of(lead)
-            if any(map(str.isdigit, lead)) or any(value in spoken for value in said):
+                rest = rest.replace(subject, "|")
+            spoken = words_of(rest)
+            if any(map(str.isdigit, rest)) or any(value in spoken for value in said):
                 return f"unrecorded text in the {name} context"
     return None
 
@@ -121,11 +121,11 @@ def _between(text: str, spans: Iterable[Span]) -> Iterator[str]:
     for start, end in sorted(spans):
         if start < position:
             yield text
-        if lead := text[position:start].strip():
-            yield lead
+        if rest := text[position:start].strip():
+            yield rest
         position = end
-    if lead := text[position:].strip():
-        yield lead
+    if rest := text[position:].strip():
+        yield rest
 
 
 def check_gold_facts(evidence: Evidence) -> str | None:
