@@ -287,6 +287,14 @@ def _decimals(cell: Cell) -> int:
     return len(match[0].partition(".")[2]) if match else 0
 
 
+def is_whole(typed: TypedTable, column: int) -> bool:
+    """Whether a column's numbers are whole, and written so: made-up ones are written alike."""
+    cells = (row[column] for row in typed.table.rows)
+    return all(not value or value % 1 == 0 for value in typed.orders[column]) and not any(
+        map(_decimals, cells)
+    )
+
+
 def _text_kind(filled: list[str]) -> Kind:
     distinct = len({cell.casefold() for cell in filled})
     longest = max(map(len, filled))

@@ -282,7 +282,7 @@ class Range(NamedTuple):
             unit = max(unit, 10.0 ** (len(digits) - len(digits.rstrip("0"))))
         ends = (max(below, 0.0), above) if order >= 0 else (below, min(above, 0.0))
         for _ in range(TRIES):
-            value = round(rng.uniform(*ends) / unit) * unit
+            value = round(round(rng.uniform(*ends) / unit) * unit, decimals)
             known = len(digits) > 3 and self.kind == "number" and value in self.values
             if (
                 not known

@@ -32,8 +32,8 @@ PERSONS = 0.12
 _GIVEN = frozenset(GIVEN)
 _PERSON = re.compile(
     r"\b(?:player|athlete|rider|driver|cyclist|skater|swimmer|wrestler|boxer|golfer|coach|manager|"
-    r"actor|actress|artist|singer|author|director|candidate|representative|senator|president|"
-    r"minister|governor|mayor|member|person|contestant|officer|bishop|king|queen|captain|"
+    r"actor|actress|singer|author|director|candidate|representative|senator|president|"
+    r"minister|governor|mayor|person|contestant|officer|bishop|king|queen|captain|"
     r"celebrity|astronaut|pilot|jockey|fighter)\b",
     re.I,
 )
@@ -212,7 +212,8 @@ def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:
     full = [own for own in words if len(own) > 1 and max(ends[own[0]], ends[own[-1]]) <= most]
     known = sum(own[0] in _GIVEN for own in full) >= PERSONS * len(names)
     known = known or any(map(_OF_PERSONS.search, headers[1:]))
-    return bool(_PERSON.search(headers[0])) or (known and len(full) >= 0.8 * len(names))
+    known = known or bool(_PERSON.search(headers[0]))
+    return known and len(full) >= 0.8 * len(names)
 
 
 def recombined(names: Sequence[str], times: int, rng: Random) -> Iterator[str]:

@@ -51,7 +51,7 @@ FEW = 0.1
 """Share of the rows that may be missing beside it, before their lengths are known."""
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
-LEAD = 80
+HEADING = 80
 """Characters of the heading of a context, about."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
@@ -210,7 +210,7 @@ class Engine:
         # In vain, as made-up rows always fill the length; real ones may run out before it.
         if most is not None and invent and _count_rows(gold) * LENGTHS[difficulty] > most:
             raise Rejected(TOO_LONG)
-        room = (LEAD + sum(map(_length, gold))) * (LENGTHS[difficulty] - 1)
+        room = (HEADING + sum(map(_length, gold))) * (LENGTHS[difficulty] - 1)
         distractors, self.rows = _state_distractors(
             table, speaker, kernel, themes, room, SHORT[difficulty], settings, beside, rng
         )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.datasets.tablehallu import labels
-from tablemend.datasets.tablehallu.columns import TypedTable, words_of, write_day
+from tablemend.datasets.tablehallu.columns import TypedTable, is_whole, words_of, write_day
 from tablemend.datasets.tablehallu.kernel import Kernel
 from tablemend.datasets.tablehallu.labels import EVENTS, Label
 from tablemend.datasets.tablehallu.letter_case import with_capital
@@ -236,7 +236,7 @@ def _phrase_bound(
             lead = ""  # "the launches of X in 1990"
         elif folded in EVENTS or (is_plain and last in labels.PARTICIPLES):
             lead = "{was}" + event.replace("broadcast", "aired") + " "
-        elif folded.split()[0] in WORDS["past"]:
+        elif is_plain and folded.split()[0] in WORDS["past"]:
             lead = f"{who}{event} "
         times = _SCOPES["period" if folded in WORDS["periods"] else "times"][form]
         patterns = [lead + time for time in times]
@@ -287,7 +287,7 @@ def _number_ends(bound: Bound, typed: TypedTable, label: Label) -> tuple[str, st
     An end of whole numbers is left out ("more than 50") where that is the rounder number.
     """
     low, high, forms = bound.low, bound.high, ("low", "high")
-    if all(not value or value % 1 == 0 for value in typed.orders[bound.column]):
+    if is_whole(typed, bound.column):
         if high is None and low and cost_of_number(low - 1) < cost_of_number(low):
             low, forms = low - 1, ("over", "")
         if low is None and high and cost_of_number(high + 1) < cost_of_number(high):

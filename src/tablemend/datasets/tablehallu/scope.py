@@ -14,7 +14,7 @@ from operator import attrgetter, itemgetter
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import ORDERED, Kind, TypedTable
+from tablemend.datasets.tablehallu.columns import ORDERED, Kind, TypedTable, is_whole
 from tablemend.datasets.tablehallu.labels import ORDINALS, PARTICIPLES, labels_of
 from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
@@ -297,7 +297,7 @@ class Scopes:
         """
         kind, orders = self._typed.columns[column].kind, self._typed.orders[column]
         is_ordinal = kind == "number" and self._is_ordinal(column)
-        is_whole = all(not value or value % 1 == 0 for value in orders)
+        whole = is_whole(self._typed, column)
         found = list[Scope]()
         for _ in range(DRAWN):
             groups, start, stop = windows[int(rng.random() * len(windows))]
@@ -305,7 +305,7 @@ class Scopes:
             for place, beyond in ((start, start - 1), (stop, stop + 1)):
                 end: float | None = groups[place][0] if is_ordinal else None
                 if end is None and 0 <= beyond < len(groups):
-                    price, end = _round_end(groups[place][0], groups[beyond][0], kind, is_whole)
+                    price, end = _round_end(groups[place][0], groups[beyond][0], kind, whole)
                     cost += price + 0.6
                 ends.append(end)
             rows = sorted(row for _, members in groups[start : stop + 1] for row in members)

@@ -69,7 +69,7 @@ _HAPPENED = frozenset(WORDS["happened"].split())
 _PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
 _LEADS = ("its", "Its", "its2", "the", "whose")
 _WHERE = ("at ", "@", "vs")
-_PLURALS = {"is": "are", "was": "were", "has": "have", "reaches": "reach", "teaches": "teach"}
+_PLURALS = {"is": "are", "was": "were", "has": "have"}
 _AUXILIARIES = ("was", "is", "were", "are", "has", "have", "had")
 new = tuple.__new__  # skips the keyword handling of named tuples
 

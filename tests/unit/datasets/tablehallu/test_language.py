@@ -9,7 +9,7 @@ import pytest
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import query
-from tablemend.datasets.tablehallu.columns import Column, type_table
+from tablemend.datasets.tablehallu.columns import Column, is_whole, type_table
 from tablemend.datasets.tablehallu.labels import labels_of
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.program_engine import examples
@@ -162,3 +162,11 @@ def test_sizes_are_those_of_the_paper_by_default(stream: list[Example]) -> None:
     tenth = len(stream) // 10
     assert gold[tenth] > 800 and gold[-tenth] < 2000  # TableHallu, Figure 4
     assert long[tenth] > 4000 and long[-tenth] < 10_000
+
+
+@pytest.mark.parametrize(("written", "whole"), [("{}", True), ("{}.0", False)])
+def test_numbers_are_whole_where_they_are_written_so(written: str, whole: bool) -> None:
+    """Made-up rows of "50.0" have decimals: "below 80" is not "79 or less" there."""
+    rows = [[f"Town {name}", written.format(10 + 7 * n)] for n, name in enumerate("ABCDEFGH")]
+    typed = type_table(Table.of(["Town", "Money"], rows), 2, 3)
+    assert is_whole(typed, 1) is whole
