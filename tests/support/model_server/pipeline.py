@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from random import Random
 
@@ -31,7 +31,14 @@ def script(place: int) -> Example:
     """What is given out under a number."""
     example = _engine().make(place)
     assert example is not None
-    return example
+    clean, adversarial = prose(example.gold_context), prose(example.adversarial_context)
+    return replace(example, id="", gold_context=clean, adversarial_context=adversarial)
+
+
+def prose(context: str) -> str:
+    """A context without its heading: a model is asked for whole sentences."""
+    heading, _, rest = context.partition("\n\n")
+    return context if heading.endswith(".") else rest
 
 
 @cache

@@ -24,6 +24,7 @@ from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
 from tablemend.values.sentences import sentence_spans
 from tests.support.llm_kernels import CASES, Case
+from tests.support.model_server.pipeline import prose
 
 FERRIES = CASES[0]
 DATA = Path(__file__).parents[3] / "data"
@@ -118,11 +119,8 @@ def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example
     rejected = made = found = 0
     for number, one in enumerate(examples):
         rule = one.constraints.sort_column, one.constraints.sort_order
-        # A model is asked for whole sentences: the program engine's heading is none.
-        clean, adversarial = (
-            context.partition("\n\n")[2] for context in (one.gold_context, one.adversarial_context)
-        )
-        draft = KernelDraft(one.gold_table, *rule, clean)
+        draft = KernelDraft(one.gold_table, *rule, prose(one.gold_context))
+        adversarial = prose(one.adversarial_context)
         kernel = Kernel(draft, one.query, one.constraints, adversarial)
         if kernel.problems():
             rejected += 1
