@@ -95,12 +95,12 @@ def _lay_out(
     paragraphs: Iterable[Sequence[int]],
     sentences: Sequence[Sentence],
     border: str,
-    opening: str,
+    heading: str,
 ) -> tuple[str, dict[int, int]]:
     """Join the numbered sentences of paragraphs; starts by number."""
-    parts = [opening]
+    parts = [heading]
     starts: dict[int, int] = {}
-    length, joint = len(opening), "\n\n" if opening else ""
+    length, joint = len(heading), "\n\n" if heading else ""
     for paragraph in paragraphs:
         for number in paragraph:
             starts[number] = length + len(joint)
@@ -117,7 +117,7 @@ def compose(
     rng: Random,
     paragraph: int = 0,
     apart: bool = False,
-    opening: str = "",
+    heading: str = "",
 ) -> Composition:
     """Lay out both contexts.
 
@@ -132,7 +132,7 @@ def compose(
         paragraph: sentences a paragraph, with a blank line between two; 0 writes one
             paragraph, 1 one sentence a line.
         apart: no paragraph has sentences of both kinds.
-        opening: heading of both contexts; may be empty.
+        heading: heading of both contexts; may be empty.
     """
     numbered = [
         (row, stated_row, sentence)
@@ -159,8 +159,8 @@ def compose(
         paragraphs += order if apart else _cut([n for piece in order for n in piece], size)
     sentences = [sentence for _, _, sentence in numbered]
     border = "\n" if paragraph == 1 else "\n\n"
-    clean, clean_starts = _lay_out(clean_paragraphs, sentences, border, opening)
-    adversarial, starts = _lay_out(paragraphs, sentences, border, opening)
+    clean, clean_starts = _lay_out(clean_paragraphs, sentences, border, heading)
+    adversarial, starts = _lay_out(paragraphs, sentences, border, heading)
     facts: list[Fact] = []
     # tuple.__new__ skips the keyword handling of named tuples: a third of the time of compose.
     new = tuple.__new__

@@ -24,7 +24,7 @@ from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.related_tables import RelatedTable
 from tablemend.datasets.tablehallu.scope import Scopes
-from tablemend.datasets.tablehallu.sentences import Speaker, opening_of
+from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import (
     Place,
@@ -223,7 +223,7 @@ class Engine:
             rng,
             paragraph=PASSAGES_A_PARAGRAPH[len(themes) > 1],
             apart=settings.distractor_paragraphs == "own",
-            opening=opening_of(*subject),
+            heading=heading_of(*subject),
         )
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)

@@ -501,7 +501,7 @@ def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, st
     return "text", "letters"
 
 
-def opening_of(rows: str, title: str) -> str:
+def heading_of(rows: str, title: str) -> str:
     """The heading of a context: only it says of the text what a title or "films of ..." does.
 
     Args:
