@@ -33,6 +33,7 @@ from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperimen
 from tablemend.training import architectures, grpo, memory, models, preference, sft
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.data import Row
+from tablemend.training.drawing import Asked
 from tablemend.training.memory import STRATEGIES
 from tablemend.training.trainer import Trainer
 
@@ -135,13 +136,13 @@ def random_reward_trainer(
     ids = _drawing(model, tokenizer, config.seed)
     nothing = cast(Any, None)  # the example: no reward reads it
     tasks = [
-        grpo.Asked(nothing, "adversarial", str(number), ids(length))
+        Asked(nothing, "adversarial", str(number), ids(length))
         for number, length in enumerate(prompts)
     ]
     trainer = _Drawn(
+        config=config,
         asked=tasks,
         reward=grpo.reward_of(config),
-        task=config.task_of(),
         args=_quiet(grpo.grpo_arguments(config, folder)),
         **_common(config, model, tokenizer),
     )

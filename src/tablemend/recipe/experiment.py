@@ -17,6 +17,7 @@ from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section
 from tablemend.errors import TablemendError
+from tablemend.recipe.drawing import Drawing
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
 from tablemend.recipe.reward import Grpo, Reward
@@ -315,26 +316,50 @@ class DpoExperiment(Trained):
     """The pairs and the loss."""
 
 
-class GrpoExperiment(Trained):
+class DrawingExperiment(Trained):
+    """A training on answers that the model draws itself."""
+
+    data: ExampleData
+    """The examples, by use."""
+
+    @property
+    def drawing(self) -> Drawing:
+        """The section that says how."""
+        section: Drawing = getattr(self, self.kind)
+        return section
+
+    @property
+    def group(self) -> int:
+        """Answers drawn for each prompt."""
+        return 1
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Settings of one section that contradict another."""
+        yield from super().conflicts()
+        yield from self.drawing.conflicts_with(self.train)
+        if self.data.validation is not None:
+            yield "data.validation", "has no loss here; compare.py scores answers to data.test"
+        if self.drawing.max_new_tokens >= self.longest_row:
+            yield (
+                f"{self.kind}.max_new_tokens",
+                f"leaves no room for a prompt in {self.longest_row} tokens",
+            )
+
+
+class GrpoExperiment(DrawingExperiment):
     """Training on rewards: everything that grpo.py and compare.py need."""
 
     kind: Literal["grpo"]
     """What the recipe is for; a script reads only its own kind."""
-    data: ExampleData
-    """The examples, by use."""
     train: GrpoTrain
     """The training on rewards."""
     grpo: Grpo
     """The sampling and the reward."""
 
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Settings of one section that contradict another."""
-        yield from super().conflicts()
-        yield from self.grpo.conflicts_with(self.train)
-        if self.data.validation is not None:
-            yield "data.validation", "has no loss here; compare.py scores answers to data.test"
-        if self.grpo.max_new_tokens >= self.longest_row:
-            yield "grpo.max_new_tokens", f"leaves no room for a prompt in {self.longest_row} tokens"
+    @property
+    def group(self) -> int:
+        """Answers drawn for each prompt."""
+        return self.grpo.group
 
 
 class SftCommand(Planned, Experiment):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
 from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Planner, Strategy
 
 
@@ -39,7 +39,7 @@ def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
         yield ("train.micro_batch=1",)
     if not train.gradient_checkpointing:
         yield ("train.gradient_checkpointing=true",)
-    if not isinstance(config, GrpoExperiment):  # GRPOConfig has no such field
+    if not isinstance(config, DrawingExperiment):  # TRL's configuration has no such field
         yield ("train.trl.activation_offloading=true",)
     if train.method == "full":
         yield (
@@ -66,8 +66,8 @@ def uneven(config: Trained, strategy: Strategy) -> str:
         if train.global_batch % (size * gpus) == 0:
             return "" if size == train.micro_batch else f"train.micro_batch={size}"
     at_once = train.micro_batch * gpus
-    if isinstance(config, GrpoExperiment):
-        at_once = math.lcm(at_once, config.grpo.group)
+    if isinstance(config, DrawingExperiment):
+        at_once = math.lcm(at_once, config.group)
     return f"train.global_batch={max(1, round(train.global_batch / at_once)) * at_once}"
 
 

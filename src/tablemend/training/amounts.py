@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Model, Trained
+from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Model, Trained
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import check_local, mixed, read_training
 from tablemend.tasks.task import Sample
@@ -76,7 +76,7 @@ def amount_of(config: Trained) -> Amount:
     count = round(total * len(fitting) / len(looked_at))
     supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
     tokens = fmean(sum(map(len, each)) for each in fitting)
-    if isinstance(config, GrpoExperiment):
+    if isinstance(config, DrawingExperiment):
         tokens -= supervised
     return Amount(count, total - count, tokens, supervised, len(looked_at))
 
@@ -107,7 +107,7 @@ def _pairs(config: DpoExperiment) -> tuple[list[Render], int]:
 def _samples(config: Trained) -> tuple[list[Render], int]:
     """The samples, as they are shown, or some of them; and how many there are in all."""
     train, task, count = config.data.train, config.task_of(), None
-    if isinstance(config, GrpoExperiment) and config.thinking == "on":  # which no gold answer has
+    if isinstance(config, DrawingExperiment) and config.thinking == "on":  # no gold answer has it
         config = config.model_copy(update={"thinking": "empty"})
     if isinstance(train, Source) and train.source == SMALL_WORLD:  # not made whole for a plan
         assert train.n is not None  # refused by the configuration
@@ -133,6 +133,6 @@ def _gold(tokenizer: Tokenizer, sample: Sample | Chat, view: str, config: Traine
 
 def _length(config: Trained, rows: Sequence[Row]) -> int:
     """Tokens of the longest sequence that a training makes of an item."""
-    if isinstance(config, GrpoExperiment):
-        return len(rows[0].prompt) + config.grpo.max_new_tokens
+    if isinstance(config, DrawingExperiment):
+        return len(rows[0].prompt) + config.drawing.max_new_tokens
     return max(map(len, rows))

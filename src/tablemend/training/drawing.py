@@ -1,4 +1,4 @@
-"""GRPO's answers, drawn by our own batched generation where no vLLM does.
+"""Answers that the model which trains draws itself: their prompts, and our own batched generation.
 
 ``generate`` runs all answers of a step until the last one ends, and copies all keys and values at
 every token. :class:`~tablemend.backends.hf.HFModel` does neither: the answers of the tiny model
@@ -7,16 +7,97 @@ took an eighth of the time (LAB_LOG.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import torch
 from torch.distributed.fsdp import FSDPModule
+from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl.models.utils import unwrap_model_for_generation
 
 from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Prompt, Sampling
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DrawingExperiment
+from tablemend.renderer import prompt_text
+from tablemend.runs import hash_text
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.task import Sample, Submission, TaskOptions
+from tablemend.training.data import CHECKED, check_prompt
+from tablemend.training.order import PromptOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One prompt: a sample as it is shown; where there is a teacher, the ids that it reads."""
+
+    sample: Sample
+    view: str
+    prompt: str
+    ids: tuple[int, ...]
+    teacher: tuple[int, ...] = ()
+
+
+def ask(
+    tokenizer: Tokenizer,
+    config: DrawingExperiment,
+    samples: Iterable[Sample],
+    dropped: Counter[str],
+    teacher: str | None = None,
+) -> tuple[list[Asked], dict[str, Any]]:
+    """Render the prompts; those that leave no room for an answer are dropped and counted.
+
+    Args:
+        tokenizer: of the model.
+        config: the recipe.
+        samples: in order.
+        dropped: how many were left out so far, by reason.
+        teacher: the view that a teacher reads.
+
+    Returns:
+        The prompts, and what the manifest says of them.
+
+    Raises:
+        TablemendError: fewer prompts than one step takes.
+    """
+    task = config.task_of()
+    room = config.longest_row - config.drawing.max_new_tokens
+    asked: list[Asked] = []
+    for sample, view in product(samples, config.shown):
+        texts, ids = [], []
+        for seen in (view, teacher) if teacher else (view,):
+            chat = task.messages(sample, seen, config.train.prompt)
+            texts.append(prompt_text(tokenizer, chat, config.thinking != "off"))
+            ids.append(tuple(tokenizer.encode(texts[-1], add_special_tokens=False)))
+        if max(map(len, ids)) > room:
+            dropped[f"prompt longer than {room} tokens"] += 1
+        else:
+            asked.append(Asked(sample, view, texts[0], *ids))
+    needed = config.train.global_batch // config.group
+    if len(asked) < needed:
+        raise TablemendError(
+            f"data.train gives {len(asked)} prompts, one step takes {needed} (train.global_batch"
+            f"{' / grpo.group' if config.group > 1 else ''}): give more examples, or lower "
+            "train.global_batch"
+        )
+    digest = hashlib.sha256()
+    for number, one in enumerate(asked):
+        if number < CHECKED:
+            check_prompt(tokenizer, one.sample, one.view, one.ids, config)
+        digest.update(f"{one.sample.id}{one.view}{one.ids}{one.teacher or ''}".encode())
+    facts = {
+        "rows": len(asked),
+        "dropped": dict(dropped),
+        "rows_hash": digest.hexdigest()[:16],
+        "template_hash": hash_text(str(tokenizer.chat_template)),
+        **task.versions(),
+    }
+    return asked, facts
 
 
 def draw(model: HFModel, prompts: Sequence[Sequence[int]], sampling: Sampling) -> list[list[int]]:
@@ -73,3 +154,77 @@ def drawing_model(trainer: Any) -> Iterator[Any]:
                 module.reshard()
                 if module is not model:  # the outermost keeps its weights for the backward pass
                     module.set_reshard_after_forward(plugin.reshard_after_forward, recurse=False)
+
+
+class Draws:
+    """What every trainer does alike that draws answers, put before TRL's class.
+
+    Differs from it in what draws the answers where vLLM does not, in the tokens that end them
+    there, and in the order of prompts.
+    """
+
+    accelerator: Any
+    processing_class: Any
+    eos_token_ids: Sequence[int]
+
+    def __init__(
+        self, *, config: DrawingExperiment, asked: Sequence[Asked], **options: Any
+    ) -> None:
+        self.asked = asked
+        self.drawing = config.drawing
+        self.section = config.kind
+        # scored by program at every step
+        self.task = TASKS[config.task](TaskOptions(config.format))
+        super().__init__(**options)
+        if config.drawing.engine != "transformers":
+            # vLLM would end answers where the files of the checkpoint say; here as in training
+            ends = {"stop_token_ids": list(self.eos_token_ids), "ignore_eos": True}
+            vllm = self.vllm_generation  # type: ignore[attr-defined]
+            vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
+
+    def _get_train_sampler(self, *_: Any) -> PromptOrder:
+        theirs = super()._get_train_sampler()  # type: ignore[misc]
+        return PromptOrder(
+            theirs.data_source,
+            theirs.mini_repeat_count,
+            theirs.batch_size,
+            theirs.repeat_count,
+            theirs.shuffle,
+            theirs.seed,
+        )
+
+    def draw(self, prompt_ids: Sequence[Sequence[int]], most: int) -> list[list[int]]:
+        """The ids of an answer of at most so many tokens to each prompt, by transformers.
+
+        Raises:
+            TablemendError: the device is out of memory.
+        """
+        sampling = Sampling(most, self.drawing.temperature)
+        with drawing_model(self) as model:
+            own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
+            try:
+                return draw(own, prompt_ids, sampling)
+            except torch.OutOfMemoryError as error:
+                raise TablemendError(
+                    f"the device is out of memory with {len(prompt_ids)} answers drawn at once: "
+                    f"lower train.global_batch or {self.section}.max_new_tokens={most}, launch "
+                    f"more processes, or set {self.section}.engine=vllm-colocate"
+                ) from error
+
+    def text_of(self, ids: Sequence[int]) -> str | None:
+        """The answer as evaluation reads it; ``None`` where it was cut."""
+        if not ids or ids[-1] not in self.eos_token_ids:
+            return None
+        return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
+
+    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
+        """The scorer's rate: answers with a finding, and those that were cut, of those scored."""
+        whole = [
+            Submission(one.sample, one.view, text)
+            for text, one in zip(texts, asked, strict=True)
+            if text is not None
+        ]
+        with self.task.scorer() as scorer:
+            scored = [one for one in scorer.score(whole) if not one.unscored]
+        cut = len(texts) - len(whole)
+        return (sum(one.hallucinated for one in scored) + cut) / max(1, len(scored) + cut)

@@ -1,4 +1,4 @@
-"""What draws the answers of GRPO: refused where it cannot, before anything is loaded."""
+"""What draws answers in training: refused where it cannot, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accelerate import PartialState
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import read_window
 from tablemend.errors import TablemendError, install
-from tablemend.recipe.experiment import GrpoExperiment
+from tablemend.recipe.experiment import DrawingExperiment
 
 PATIENCE = 120.0
 """Seconds that a server may take to answer: asked for the first time, vLLM looks up all that is
@@ -22,32 +22,32 @@ PAUSE = 2.0
 """Seconds between two tries to reach a server that is still starting."""
 
 
-def refuse_engine(config: GrpoExperiment) -> None:
+def refuse_engine(config: DrawingExperiment) -> None:
     """Refuse what is to draw the answers where it is not there.
 
     Raises:
         TablemendError: layers that transformers' batches cannot hold; no vLLM, no GPU in this
             process, or no server that can take our weights.
     """
-    grpo = config.grpo
-    if grpo.engine == "transformers":
+    drawing, name = config.drawing, config.kind
+    if drawing.engine == "transformers":
         read_window(Checkpoint.parse(config.model.path, config.model.revision))
         return
     if find_spec("vllm") is None:
         raise TablemendError(
-            f"grpo.engine={grpo.engine} needs vllm, which is not installed: "
-            f"{install('train', 'vllm')}, or set grpo.engine=transformers"
+            f"{name}.engine={drawing.engine} needs vllm, which is not installed: "
+            f"{install('train', 'vllm')}, or set {name}.engine=transformers"
         )
     if not torch.cuda.is_available():
         raise TablemendError(
-            f"grpo.engine={grpo.engine} needs a CUDA GPU in the training process, and there is "
-            "none: set grpo.engine=transformers"
+            f"{name}.engine={drawing.engine} needs a CUDA GPU in the training process, and there "
+            f"is none: set {name}.engine=transformers"
         )
-    if grpo.server is not None and PartialState().is_main_process:
-        check_server(grpo.server, config)
+    if drawing.server is not None and PartialState().is_main_process:
+        check_server(drawing.server, config)
 
 
-def check_server(server: str, config: GrpoExperiment) -> None:
+def check_server(server: str, config: DrawingExperiment) -> None:
     """Ask a server whether it can answer our prompts and take our weights.
 
     TRL itself (1.16, ``trl/scripts/vllm_serve.py``) waits without end for a URL that answers
@@ -71,13 +71,13 @@ def check_server(server: str, config: GrpoExperiment) -> None:
             break
     if wrong:
         raise TablemendError(
-            f"grpo.server={server} {wrong}: start it with `VLLM_SERVER_DEV_MODE=1 vllm serve "
-            f"{config.model.path} --max-model-len {config.longest_row} --logprobs-mode "
+            f"{config.kind}.server={server} {wrong}: start it with `VLLM_SERVER_DEV_MODE=1 "
+            f"vllm serve {config.model.path} --max-model-len {config.longest_row} --logprobs-mode "
             """processed_logprobs --weight-transfer-config '{"backend": "nccl"}'`"""
         )
 
 
-def _unfit(server: str, config: GrpoExperiment) -> str:
+def _unfit(server: str, config: DrawingExperiment) -> str:
     """What keeps a server from drawing the answers; empty where nothing does."""
 
     def described(path: str) -> Any:

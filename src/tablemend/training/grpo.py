@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
 from statistics import fmean
 from typing import Any
 
-import torch
 from datasets import Dataset
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
 
-from tablemend.backends.hf import HFModel
-from tablemend.backends.requests import Sampling
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
-from tablemend.renderer import prompt_text
-from tablemend.runs import Run, hash_text, say
-from tablemend.tasks.all_tasks import TASKS
-from tablemend.tasks.task import Reward, Sample, Score, Submission, Task, TaskOptions
+from tablemend.runs import Run, say
+from tablemend.tasks.task import Reward, Sample, Score
 from tablemend.training import engine
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config, options_of
-from tablemend.training.data import CHECKED, check_end_of_turn, check_prompt, read_validation
-from tablemend.training.drawing import draw, drawing_model
+from tablemend.training.data import check_end_of_turn, read_validation
+from tablemend.training.drawing import Asked, Draws, ask
 from tablemend.training.models import trainer_parts
-from tablemend.training.order import PromptOrder
 from tablemend.training.phases import Method, Prepared
 from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Paced
@@ -50,16 +41,6 @@ WATCHED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One prompt: a sample as it is shown."""
-
-    sample: Sample
-    view: str
-    prompt: str
-    ids: tuple[int, ...]
-
-
 def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     """Read and render the prompts, and check that the reward pays for gold.
 
@@ -74,36 +55,8 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     read_validation(config, examples)  # has none; refuses tables of the test
     payable, dropped = _payable(examples, config)
-    room = config.longest_row - config.grpo.max_new_tokens
-    asked: list[Asked] = []
-    for example, view in product(payable, config.shown):
-        chat = task.messages(example, view, config.train.prompt)
-        text = prompt_text(tokenizer, chat, config.thinking != "off")
-        ids = tuple(tokenizer.encode(text, add_special_tokens=False))
-        if len(ids) > room:
-            dropped[f"prompt longer than {room} tokens"] += 1
-        else:
-            asked.append(Asked(example, view, text, ids))
-    needed = config.train.global_batch // config.grpo.group
-    if len(asked) < needed:
-        raise TablemendError(
-            f"data.train gives {len(asked)} prompts, one step takes {needed} "
-            "(train.global_batch / grpo.group): give more examples, or lower train.global_batch"
-        )
-    digest = hashlib.sha256()
-    for number, one in enumerate(asked):
-        if number < CHECKED:
-            check_prompt(tokenizer, one.sample, one.view, one.ids, config)
-        digest.update(f"{one.sample.id}{one.view}{one.ids}".encode())
-    facts = {
-        "examples": len(examples),
-        "rows": len(asked),
-        "dropped": dict(dropped),
-        "rows_hash": digest.hexdigest()[:16],
-        "template_hash": hash_text(str(tokenizer.chat_template)),
-        **task.versions(),
-        "reward": reward_of(config).name,
-    }
+    asked, facts = ask(tokenizer, config, payable, dropped)
+    facts |= {"examples": len(examples), "reward": reward_of(config).name}
     return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
 
 
@@ -191,48 +144,31 @@ def build_trainer(
     """Load the model and put it, the prompts and the reward into a Trainer."""
     arguments = grpo_arguments(config, str(checkpoints_of(run, config.stage)))
     trainer = Trainer(
+        config=config,
         asked=prepared.train,
         reward=reward_of(config),
-        task=TASKS[config.task](TaskOptions(config.format)),  # scored by program at every step
         **trainer_parts(config, tokenizer, arguments),
     )
     trainer.add_callback(Watch(config.grpo.equal_groups))
     return trainer
 
 
-class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
+class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
     """GRPOTrainer on prompts that are rendered already, with one decomposed reward.
 
-    Differs from its parent in the ids of the prompts, which are the renderer's, in what draws the
-    answers where vLLM does not, and in what is logged of the rewards.
+    Differs from its parent in the ids of the prompts, which are the renderer's, and in what is
+    logged of the rewards.
     """
 
-    def __init__(
-        self, *, asked: Sequence[Asked], reward: Reward[Any], task: Task[Any], **options: Any
-    ) -> None:
-        self.asked = asked
+    def __init__(self, *, asked: Sequence[Asked], reward: Reward[Any], **options: Any) -> None:
         self.reward = reward
-        self.task = task
         columns = {"prompt": [one.prompt for one in asked], "number": list(range(len(asked)))}
-        super().__init__(
-            reward_funcs=self.detector, train_dataset=Dataset.from_dict(columns), **options
-        )
         self._ids = {one.prompt: list(one.ids) for one in asked}
-        if self.use_vllm:
-            # vLLM would end answers where the files of the checkpoint say; here as in training
-            ends = {"stop_token_ids": list(self.eos_token_ids), "ignore_eos": True}
-            vllm = self.vllm_generation
-            vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
-
-    def _get_train_sampler(self, dataset: Dataset | None = None) -> PromptOrder:
-        theirs = super()._get_train_sampler(dataset)
-        return PromptOrder(
-            theirs.data_source,
-            theirs.mini_repeat_count,
-            theirs.batch_size,
-            theirs.repeat_count,
-            theirs.shuffle,
-            theirs.seed,
+        super().__init__(
+            asked=asked,
+            reward_funcs=self.detector,
+            train_dataset=Dataset.from_dict(columns),
+            **options,
         )
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
@@ -248,17 +184,7 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
                 prompt_ids, *others
             )
             return answers
-        sampling = Sampling(self.max_completion_length, self.temperature)
-        with drawing_model(self) as model:
-            own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
-            try:
-                return draw(own, prompt_ids, sampling), None
-            except torch.OutOfMemoryError as error:
-                raise TablemendError(
-                    f"the device is out of memory with {len(prompt_ids)} answers drawn at once: "
-                    f"lower train.global_batch or grpo.max_new_tokens={self.max_completion_length}"
-                    ", launch more processes, or set grpo.engine=vllm-colocate"
-                ) from error
+        return self.draw(prompt_ids, self.max_completion_length), None
 
     def detector(
         self,
@@ -282,14 +208,8 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
                 parts[name].append(part)
         for name, found in parts.items():
             log_metric(f"parts/{name}", fmean(found))
-        log_metric("hallucinated", self._hallucinated(texts, asked))
+        log_metric("hallucinated", self.hallucinated(texts, asked))
         return [score.reward for score in scores]
-
-    def text_of(self, ids: Sequence[int]) -> str | None:
-        """The answer as evaluation reads it; ``None`` where it was cut."""
-        if not ids or ids[-1] not in self.eos_token_ids:
-            return None
-        return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
 
     def _score(self, text: str | None, asked: Asked) -> Score:
         try:
@@ -299,18 +219,6 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
                 f"the reward failed on an answer to example {asked.sample.id} "
                 f"({type(error).__name__}: {error}): training stops, as no reward would be true"
             ) from error
-
-    def _hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
-        """The scorer's rate: answers with a finding, and those that were cut, of those scored."""
-        whole = [
-            Submission(one.sample, one.view, text)
-            for text, one in zip(texts, asked, strict=True)
-            if text is not None
-        ]
-        with self.task.scorer() as scorer:
-            scored = [one for one in scorer.score(whole) if not one.unscored]
-        cut = len(texts) - len(whole)
-        return (sum(one.hallucinated for one in scored) + cut) / max(1, len(scored) + cut)
 
 
 class Watch(TrainerCallback):  # type: ignore[misc]

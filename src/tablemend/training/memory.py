@@ -37,7 +37,7 @@ import torch
 from transformers import PretrainedConfig
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
-from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, GrpoExperiment, Trained
 from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
 from tablemend.training.packing import MASKED
 
@@ -232,7 +232,7 @@ class Planner:
             copy = counts.total * _size(config) if strategy.deepspeed else counts.total_bytes
             parts = strategy.gpus if "weights" in strategy.shards else 1
             found = replace(found, reference=math.ceil(copy / parts))
-        if isinstance(config, GrpoExperiment):
+        if isinstance(config, DrawingExperiment):
             found = replace(
                 found,
                 generation=self.drawing_bytes(config, strategy),
@@ -258,7 +258,7 @@ class Planner:
     def pass_of(self, config: Trained, strategy: Strategy) -> Pass:
         """The forward and backward pass of a launch, with the longest rows."""
         train = config.train
-        tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
+        tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
         half = train.precision == "bfloat16"
         dtype = weight_type(config, self.architecture)
         if strategy.shards:  # gathered in the type that is computed in, adapters too
@@ -286,11 +286,11 @@ class Planner:
         TRL's fused head (1.16) makes logits in tiles, and the gradients of the last hidden states
         and of the head's weights in float32. Without its kernels it holds five more tiles.
         """
-        tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
+        tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
         if supervised is None or not (self.on_gpu or tuning):
             supervised = step.length
-            if isinstance(config, GrpoExperiment) and self.on_gpu:
-                supervised = config.grpo.max_new_tokens
+            if isinstance(config, DrawingExperiment) and self.on_gpu:
+                supervised = config.drawing.max_new_tokens
         tokens, size = step.rows * supervised, _size(config)
         vocabulary, width = int(self.text.vocab_size), int(self.text.hidden_size)
         weights = vocabulary * width if config.train.method == "full" else 0
@@ -307,13 +307,13 @@ class Planner:
         width = width or self.text.hidden_size // self.text.num_attention_heads
         return 2 * int(self.text.num_key_value_heads) * int(width) * size
 
-    def drawing_bytes(self, config: GrpoExperiment, strategy: Strategy) -> int:
+    def drawing_bytes(self, config: DrawingExperiment, strategy: Strategy) -> int:
         """What drawing a step's answers by transformers holds with their last tokens.
 
         The cache keeps every token in every layer, and one layer more while it grows; logits,
         chances and their sums are in float32. Weights that are divided are gathered.
         """
-        if config.grpo.engine != "transformers":
+        if config.drawing.engine != "transformers":
             return 0
         rows, layers = answers_at_once(config, strategy), len(layer_kinds(self.architecture)) + 1
         size = _size(config)
@@ -394,12 +394,12 @@ def has_copy(config: Trained, strategy: Strategy) -> bool:
     return isinstance(config, DpoExperiment) and (not config.dpo.precompute_reference or on_fsdp)
 
 
-def vllm_share(config: GrpoExperiment) -> float:
+def vllm_share(config: DrawingExperiment) -> float:
     """Share of each card that vLLM takes in the training's process, by TRL's own setting."""
-    colocated = config.grpo.engine == "vllm-colocate"
+    colocated = config.drawing.engine == "vllm-colocate"
     return float(config.train.trl.get("vllm_gpu_memory_utilization", 0.3)) if colocated else 0.0
 
 
-def answers_at_once(config: GrpoExperiment, strategy: Strategy) -> int:
+def answers_at_once(config: DrawingExperiment, strategy: Strategy) -> int:
     """How many answers a process draws for a step."""
     return math.ceil(config.train.global_batch / strategy.gpus)

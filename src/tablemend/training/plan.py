@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import torch
 
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, start_of
@@ -86,7 +86,7 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
             "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
         )
     yield from _data_lines(config)
-    if isinstance(config, GrpoExperiment):
+    if isinstance(config, DrawingExperiment):
         yield _generation_line(config, planner)
     found = {
         each: None if advice.refused(config, each) else planner.memory(config, each)
@@ -136,15 +136,16 @@ def steps_line(config: Trained, amount: Amount) -> str:
     """Steps and tokens of a training."""
     train = config.train
     batch, (_, unit) = train.global_batch, UNITS[config.kind]
-    if isinstance(config, GrpoExperiment):
+    if isinstance(config, DrawingExperiment):
         # TRL leaves out of a pass the prompts that fill no step, and learns from each draw anew
-        at_once = batch // config.grpo.group
-        pass_steps = amount.rows // at_once * config.grpo.iterations
+        at_once = batch // config.group
+        again = config.grpo.iterations if config.grpo is not None else 1
+        pass_steps = amount.rows // at_once * again
         if not pass_steps:
             return f"none: {amount.rows} prompts, and one step takes {at_once}: refused"
         steps = train.max_steps or math.ceil(pass_steps * (train.epochs or 0))
         return (
-            f"{steps} of {batch} answers, {config.grpo.group} to a prompt, "
+            f"{steps} of {batch} answers, {config.group} to a prompt, "
             f"{steps / pass_steps:.2g} passes over the prompts"
         )
     together = 1.0  # rows in a sequence of a batch
@@ -188,9 +189,9 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
         yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {where}{host}{batch}"
 
 
-def _generation_line(config: GrpoExperiment, planner: Planner) -> str:
+def _generation_line(config: DrawingExperiment, planner: Planner) -> str:
     """What draws the answers, and what it needs."""
-    if config.grpo.engine == "transformers":
+    if config.drawing.engine == "transformers":
         answers = answers_at_once(config, STRATEGIES[0])
         return f"generation: one GPU draws {answers} answers at once; W GPUs share the answers"
     where = "on GPUs of its own, not counted here,"
