@@ -116,8 +116,6 @@ class Data(Section):
         total = sum(part.share for part in self.train.values())
         if not isclose(total, 1.0, abs_tol=1e-6):
             yield "train", f"the shares sum to {total:g}, not to 1"
-        if all(part.content == "messages" for part in self.train.values()):
-            yield "train", "no part holds examples"
 
     @property
     def training_sources(self) -> tuple[Source, ...]:

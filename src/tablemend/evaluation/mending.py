@@ -12,17 +12,17 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.backends.backend import open_backend
-from tablemend.backends.requests import END_OF_THINKING
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import System
 from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, write_out
-from tablemend.mitigations.edits import Draft, Mended, Tools
+from tablemend.mitigations.edits import Tools
 from tablemend.mitigations.mitigation import PostEdit
+from tablemend.mitigations.repair_scorer import mend_answers
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind
 from tablemend.runs import Run
-from tablemend.tasks.task import Sample
+from tablemend.tasks.task import Sample, Submission
 
 CHUNK = 64
 """Answers that are mended together: a kill loses no more."""
@@ -104,20 +104,14 @@ def _mend_chunk(
 ) -> Iterator[Stored]:
     """Some answers, mended; those that failed or were cut stay as they are."""
     began = time.monotonic()
-    task = system.task
-    thoughts, drafts = {}, {}
-    for example in examples:
-        answer = answered[example.id].answer
-        if answer.finish_reason == "stop":
-            thought, end, text = answer.text.rpartition(END_OF_THINKING)
-            if task.format is not None:  # a table is edited in its place
-                thought, end, text = "", "", answer.text
-            thoughts[example.id] = thought + end
-            evidence = task.evidence(example, context)
-            drafts[example.id] = Draft(text, evidence, task.format, example.id)
+    asked = [
+        Submission(example, context, answered[example.id].answer.text)
+        for example in examples
+        if answered[example.id].answer.finish_reason == "stop"
+    ]
     assert isinstance(system.mitigation, PostEdit)
-    mended = system.mitigation.edit(list(drafts.values()), tools)
-    found: dict[str, Mended] = dict(zip(drafts, mended, strict=True))
+    mended = mend_answers(asked, system.task, system.mitigation, tools)
+    found = {one.sample.id: edited for one, edited in zip(asked, mended, strict=True)}
     seconds = (time.monotonic() - began) / max(1, len(found))
     for example in examples:
         before = answered[example.id]
@@ -130,7 +124,7 @@ def _mend_chunk(
             before,
             answer=replace(
                 answer,
-                text=thoughts[example.id] + edited.text,
+                text=edited.text,
                 prompt_tokens=answer.prompt_tokens + edited.usage.prompt_tokens,
                 completion_tokens=answer.completion_tokens + edited.usage.completion_tokens,
             ),

@@ -28,9 +28,13 @@ class Pairs(Section):
     model: str = "base"
     """What draws them: base (model.path, by evaluation.backend), or a model string
     (`openai:MODEL@URL` for a server of the same weights)."""
-    chosen: Literal["gold", "best"] = "gold"
-    """The chosen answer beside one of the model's own: gold, or the first of its answers that is
-    whole and without a finding (gold where none is). Injected errors always go with gold."""
+    scorer: Literal["detector", "repair"] = "detector"
+    """What finds fault with answers: the task's scorer, or the rule repair, which reads query and
+    context and no gold (docs/dpo-grpo.md)."""
+    chosen: Literal["gold", "best", "repair"] = "gold"
+    """The chosen answer beside one of the model's own: gold; the first of its answers that is
+    whole and without a finding (else gold, where the scorer reads it); or the rejected one as the
+    rule repair mends it. Injected errors always go with gold."""
     errors: tuple[str, ...] = ()
     """Error types of the task to inject; all of them where it is empty."""
 
@@ -38,6 +42,10 @@ class Pairs(Section):
         """A file in place of the folder."""
         if Path(self.path).suffix in (".jsonl", ".json", ".parquet"):
             yield "path", "names the folder; the pairs are its pairs.jsonl"
+        if self.scorer == "repair" and self.chosen == "gold":
+            yield "chosen", "gold is not read with scorer: repair; set best or repair"
+        if self.scorer == "repair" and self.sampled < 1:
+            yield "sampled", "errors are injected into gold, not read with scorer: repair; set 1"
 
 
 class Dpo(Section):

@@ -230,6 +230,13 @@ class Task(ABC, Generic[S]):
             prompt: the prompting strategy.
         """
 
+    def is_flawless(self, judgement: Judgement) -> bool:
+        """Whether an answer states all that it should, and nothing else."""
+        shares = [one.name for one in self.metrics if one.kind == "share"]
+        says = not (judgement.unscored or judgement.abstained)
+        whole = all(judgement.share(name) in (None, 1.0) for name in shares)
+        return says and whole and not judgement.findings
+
     def second_opinion(self, answer: Submission[S]) -> Judgement:
         """What the second scorer says of an answer that there is."""
         raise NotImplementedError(f"{self.name} has no second scorer")

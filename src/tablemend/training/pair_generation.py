@@ -6,9 +6,11 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import NoTarget, TablemendError
@@ -20,8 +22,13 @@ from tablemend.recipe.evaluation import System
 from tablemend.recipe.experiment import DpoExperiment, PairsCommand
 from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
-from tablemend.tasks.task import Sample, Scorer, Submission
-from tablemend.training.pairs import FILE, Pair, Split
+from tablemend.tasks.chats import Chat
+from tablemend.tasks.task import Sample, Scorer, Submission, Task
+from tablemend.training.data import read_validation
+from tablemend.training.pairs import FILE, TARGETS, Pair, Split
+
+if TYPE_CHECKING:
+    from tablemend.mitigations.repair_scorer import RepairScorer
 
 STAGE = "preference"
 FIXED = (
@@ -54,21 +61,21 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             _clear(run)
         run.begin(STAGE, config, FIXED, MEND)
         say(f"reading {config.data.train.source}")
-        task, validation = config.task_of(), config.data.validation
-        examples: Examples = {"train": task.samples(config.data.train)}
-        if validation is not None:
-            examples["validation"] = task.samples(validation)
+        task = config.task_of()
+        train = task.samples(config.data.train)
+        examples: Examples = {"train": train, "validation": read_validation(config, train)}
         inputs = _inputs(examples, task.versions(), start)
         run.refuse_changes(STAGE, inputs, MEND)
         noted = run.recorded(STAGE)
-        path = run.path / FILE
-        if path.is_file() and noted.get("pairs_hash") == hash_file(path):
+        files = {name: run.path / name for name in (FILE, TARGETS)}
+        if noted.get("files") == _hashes(files):
             return noted
         run.record(STAGE, inputs)
         asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
         sampling = sampling_config(config)
         systems = plan_systems(sampling, run) if asked else []
-        with task.scorer() as scorer:
+        reads_gold = config.dpo.pairs.scorer == "detector"
+        with task.scorer() if reads_gold else nullcontext(_repair_scorer(task)) as scorer:
             answers: ScoredSystems = {}
             if asked:
                 generate(systems, asked, sampling, run)
@@ -76,10 +83,11 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             generator = PairGenerator(config, scorer)
             say(f"pairing the answers to {inputs['examples']:,} examples")
             pairs = generator.pairs_of(_prompts(examples, config, answers))
-        if not pairs:
+        if not (pairs or generator.targets):
             reasons = ", ".join(f"{n} x {reason}" for reason, n in generator.dropped.most_common())
             raise TablemendError(f"no pair came of {inputs['examples']} examples: {reasons}")
-        write_jsonl(path, [pair.to_json() for pair in pairs])
+        write_jsonl(files[FILE], [pair.to_json() for pair in pairs])
+        write_jsonl(files[TARGETS], generator.targets)
         facts = {
             **inputs,
             **_counts(pairs),
@@ -87,7 +95,9 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             "dropped": dict(generator.dropped),
             "passed_over": dict(generator.passed_over),
             "scorer": scorer.name,
-            "pairs_hash": hash_file(path),
+            "targets": len(generator.targets),
+            "without_target": generator.without_target,
+            "files": _hashes(files),
         }
         run.record(STAGE, facts)
         return facts
@@ -106,8 +116,18 @@ def _refuse_others(run: Run) -> None:
         )
 
 
+def _repair_scorer(task: Task[Any]) -> RepairScorer:
+    from tablemend.mitigations.repair_scorer import RepairScorer  # not for train/dpo.py
+
+    return RepairScorer(task)
+
+
+def _hashes(files: Mapping[str, Path]) -> dict[str, str]:
+    return {name: hash_file(path) for name, path in files.items() if path.is_file()}
+
+
 def _clear(run: Run) -> None:
-    for path in (run.path / FILE, run.manifest):
+    for path in (run.path / FILE, run.path / TARGETS, run.manifest):
         path.unlink(missing_ok=True)
     shutil.rmtree(run.path / "generations", ignore_errors=True)
     (run.path / f"{STAGE}.yaml").unlink(missing_ok=True)  # last: it says whose folder this is
@@ -196,6 +216,11 @@ def describe(facts: dict[str, Any], config: DpoExperiment) -> Iterator[str]:
     path = Path(config.dpo.pairs.path) / FILE
     splits = ", ".join(f"{n} {split}" for split, n in facts["splits"].items())
     yield f"{facts['pairs']} pairs in {path} ({splits})"
+    if facts["asked"]:
+        yield (
+            f"{facts['targets']} of the model's own answers to fine-tune on in "
+            f"{path.with_name(TARGETS)}; {facts['without_target']} prompts have none"
+        )
     for title in ("rejected", "findings"):
         said = ", ".join(f"{name} {n}" for name, n in facts[title].items())
         yield f"{title}: {said}"
@@ -228,42 +253,54 @@ class PairGenerator:
         scorer: of the task.
         dropped: prompts without a pair, by reason.
         passed_over: answers and edits that make no pair, by reason; the prompt may have another.
+        targets: records of a chat for each prompt with an answer to train on (:class:`Chat`).
+        without_target: how many prompts have none.
     """
 
     config: DpoExperiment
     scorer: Scorer[Any]
     dropped: Counter[str] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
+    targets: list[dict[str, Any]] = field(default_factory=list)
+    without_target: int = 0
+
+    def __post_init__(self) -> None:
+        self._task = self.config.task_of()
+        self._repair = _repair_scorer(self._task)
 
     def pairs_of(self, prompts: Iterable[Prompt]) -> list[Pair]:
         """The pairs, in the order of the prompts."""
         return [pair for prompt in prompts if (pair := self._pair_of(prompt)) is not None]
 
     def _pair_of(self, prompt: Prompt) -> Pair | None:
-        example, context, config = prompt.example, prompt.context, self.config
-        try:
-            gold = config.task_of().target(example, context, config.thinking)
-        except NoTarget as error:
-            self.dropped[f"{error.kind}: {error}"] += 1
-            return None
-        judgement = self._score(gold, prompt)
-        if judgement.unscored:
-            self.dropped[f"the chosen answer cannot be scored: {judgement.unscored}"] += 1
-            return None
-        if judgement.findings:
-            self.dropped[f"the chosen answer has a finding: {judgement.findings[0].type}"] += 1
+        gold = self._gold(prompt) if self.config.dpo.pairs.scorer == "detector" else ""
+        if gold is None:
             return None
         sides = (
             self._injected(gold, prompt) if prompt.answers is None else self._sampled(gold, prompt)
         )
         if sides is None:
-            kind = "edit" if prompt.answers is None else "answer of the model"
-            self.dropped[f"no {kind} with a finding"] += 1
             return None
-        return Pair(example.id, context, prompt.split, **sides)
+        return Pair(prompt.example.id, prompt.context, prompt.split, **sides)
+
+    def _gold(self, prompt: Prompt) -> str | None:
+        """The target of gold, where the scorer finds nothing in it."""
+        try:
+            gold = self._task.target(prompt.example, prompt.context, self.config.thinking)
+        except NoTarget as error:
+            self.dropped[f"{error.kind}: {error}"] += 1
+            return None
+        judgement = self._score(gold, prompt)
+        if judgement.unscored:
+            self.dropped[f"the gold answer cannot be scored: {judgement.unscored}"] += 1
+        elif judgement.findings:
+            self.dropped[f"the gold answer has a finding: {judgement.findings[0].type}"] += 1
+        else:
+            return gold
+        return None
 
     def _sampled(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
-        """Of the model's answers the first with a finding, beside gold or its best."""
+        """Of the model's answers the first with a finding, beside gold, its best or its repair."""
         rejected: list[Scored] = []
         flawless: list[str] = []
         for one in prompt.answers or ():
@@ -271,23 +308,57 @@ class PairGenerator:
                 self.passed_over[f"sampled: {reason}"] += 1
             else:
                 rejected.append(one)
-            if _is_flawless(one):
+            if reason == "without a finding" and self._task.is_flawless(one.judgement):
                 flawless.append(one.stored.answer.text)
-        if not rejected:
+        sides = [(one, gold, "gold") for one in rejected if gold]
+        if self.config.dpo.pairs.chosen == "best" and flawless:
+            sides = [(one, flawless[0], "sampled") for one in rejected]
+        elif self.config.dpo.pairs.chosen == "repair":
+            sides = list(islice(self._mended(rejected, prompt), 1))
+        mended = [chosen for _, chosen, source in sides if source == "mended"]
+        self._keep_target([*flawless, *mended], prompt)
+        if not sides:
+            lacking = "with one to choose beside it" if rejected else "with a finding"
+            self.dropped[f"no answer of the model {lacking}"] += 1
             return None
-        own = flawless[:1] if self.config.dpo.pairs.chosen == "best" else []
+        (one, chosen, source), *_ = sides
         return {
-            "chosen": own[0] if own else gold,
-            "chosen_source": "sampled" if own else "gold",
-            "rejected": rejected[0].stored.answer.text,
+            "chosen": chosen,
+            "chosen_source": source,
+            "rejected": one.stored.answer.text,
             "rejected_source": "sampled",
             "edit": None,
-            "findings": rejected[0].judgement.findings,
+            "findings": one.judgement.findings,
         }
+
+    def _mended(
+        self, answers: Sequence[Scored], prompt: Prompt
+    ) -> Iterator[tuple[Scored, str, str]]:
+        """Of some answers those that the rule repair makes flawless, and what it makes of them."""
+        for one in answers:
+            answer = Submission(prompt.example, prompt.context, one.stored.answer.text)
+            (mended,) = self._repair.mend([answer])
+            if mended.edits and self._task.is_flawless(self._score(mended.text, prompt)):
+                yield one, mended.text, "mended"
+            else:
+                self.passed_over["sampled: repair leaves something wrong"] += 1
+
+    def _keep_target(self, answers: Iterable[str], prompt: Prompt) -> None:
+        """The first answer that is rendered as the recipe's targets are, for fine-tuning."""
+        if prompt.split != "train":
+            return
+        messages = self._task.messages(prompt.example, prompt.context, self.config.train.prompt)
+        for answer in answers:
+            if Chat((), answer).thinks == (self.config.thinking != "off"):
+                chat = [*messages, {"role": "assistant", "content": answer}]
+                about = {"example_id": prompt.example.id, "context": prompt.context}
+                self.targets.append({"messages": chat, **about})
+                return
+        self.without_target += 1
 
     def _injected(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
         """Gold beside itself with one error, which the scorer finds and calls by its type."""
-        sample, view, task = prompt.example, prompt.context, self.config.task_of()
+        sample, view, task = prompt.example, prompt.context, self._task
         rng = random.Random(f"{self.config.seed}/plant/{sample.id}/{view}")
         errors = [metric.name for metric in task.metrics if metric.kind == "error"]
         types = list(self.config.dpo.pairs.errors or errors)  # each gets the same share
@@ -304,6 +375,7 @@ class PairGenerator:
                     "findings": findings,
                 }
             self.passed_over[f"injected: {one.name} is no finding"] += 1
+        self.dropped["no edit with a finding"] += 1
         return None
 
     def _score(self, text: str, prompt: Prompt) -> Judgement:
@@ -322,9 +394,3 @@ def why_no_rejected(one: Scored) -> str:
     if one.judgement.unscored:
         return "unscored"
     return "" if one.judgement.findings else "without a finding"
-
-
-def _is_flawless(one: Scored) -> bool:
-    """Whether an answer states all that it should, and nothing else."""
-    whole = all(share.value == 1.0 for share in one.judgement.shares.values())
-    return why_no_rejected(one) == "without a finding" and whole

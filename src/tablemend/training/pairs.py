@@ -16,6 +16,7 @@ from tablemend.tasks.task import Sample
 from tablemend.training.data import Row
 
 FILE = "pairs.jsonl"
+TARGETS = "targets.jsonl"
 Split = Literal["train", "validation"]
 
 
@@ -28,10 +29,11 @@ class Pair(FromJson):
         split: whether it is trained on, or held out for the loss.
         chosen, rejected: what the model is to write rather, and rather not: thinking included,
             the end of turn left out.
-        chosen_source: ``gold``, or ``sampled`` where it is the model's own.
+        chosen_source: ``gold``, ``sampled`` where it is the model's own, or ``mended``: the
+            rejected one after the rule repair.
         rejected_source: ``sampled``, or ``injected``.
         edit: name of the injected error; ``None`` for a sampled answer.
-        findings: what the detector says of the rejected answer. It says nothing of the chosen one,
+        findings: what the scorer says of the rejected answer. It says nothing of the chosen one,
             so these are the difference.
         id: hash of all the rest.
     """
@@ -41,7 +43,7 @@ class Pair(FromJson):
     split: Split
     chosen: str
     rejected: str
-    chosen_source: Literal["gold", "sampled"]
+    chosen_source: Literal["gold", "sampled", "mended"]
     rejected_source: Literal["sampled", "injected"]
     edit: str | None
     findings: tuple[Finding, ...]

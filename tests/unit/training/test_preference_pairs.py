@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from transformers import AutoTokenizer
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
@@ -17,11 +20,18 @@ from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
-from tablemend.recipe.experiment import DpoCommand, DpoExperiment, PairsCommand
+from tablemend.mitigations.repair_scorer import RepairScorer
+from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, PairsCommand
 from tablemend.records import Answer, Example, FinishReason
+from tablemend.runs import Run
+from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.tasks.chats import Chat
+from tablemend.tasks.task import Submission
+from tablemend.training.data import render, render_chat
 from tablemend.training.pair_generation import PairGenerator, Prompt, make_pairs
-from tablemend.training.pairs import FILE, Pair, read_pairs
+from tablemend.training.pairs import FILE, TARGETS, Pair, read_pairs
+from tablemend.training.sft import prepare
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = list(small_world.examples(seed=21, n=60))
@@ -44,10 +54,8 @@ def generator(*overrides: str) -> PairGenerator:
 
 def scored(text: str, example: Example, finish: FinishReason = "stop") -> Scored:
     answer = Answer(example.id, "sample-0", "adversarial", text, 1, 1, finish)
-    order = SortRule.of(example.constraints)
-    judgement = detect_in_answer(
-        text, example.gold_table, example.adversarial_context, order, "markdown"
-    )
+    with recipe().task_of().scorer() as scorer:
+        (judgement,) = scorer.score([Submission(example, "adversarial", text)])
     return Scored(Stored(answer, 0.0), judgement)
 
 
@@ -135,6 +143,119 @@ def test_the_best_own_answer_is_whole_or_it_is_gold() -> None:
     assert (whole.chosen, whole.chosen_source) == (respelt, "sampled")
 
 
+UNLABELLED = ("dpo.pairs.scorer=repair", "dpo.pairs.sampled=1")
+
+
+def out_of_scope(example: Example) -> str:
+    """The gold answer with a row of the context that the query leaves out."""
+    table = INJECTED_ERRORS["row out of scope"].make(example, random.Random(0))
+    assert table is not None
+    return gold(example).split("####")[0] + tablehallu.answer(table)
+
+
+def judged(texts: Sequence[str], example: Example) -> list[Scored]:
+    """Answers with what the rule repair says of them."""
+    asked = [Submission(example, "adversarial", text) for text in texts]
+    judgements = RepairScorer(recipe().task_of()).score(asked)
+    return [
+        replace(scored(text, example), judgement=found)
+        for text, found in zip(texts, judgements, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("unlabelled", [(), UNLABELLED])
+def test_a_repaired_answer_differs_from_its_own_where_it_was_edited(
+    unlabelled: tuple[str, ...],
+) -> None:
+    example = EXAMPLES[0]
+    text = out_of_scope(example)
+    answers = judged([text], example) if unlabelled else [scored(text, example)]
+    made = generator("dpo.pairs.chosen=repair", *unlabelled)
+    (pair,) = made.pairs_of([Prompt(example, "adversarial", "train", answers)])
+    assert (pair.rejected, pair.chosen, pair.chosen_source) == (text, gold(example), "mended")
+    assert [finding.type for finding in pair.findings] == ["out_of_range"]
+    assert len(set(text.splitlines()) - set(pair.chosen.splitlines())) == 1
+    (target,) = made.targets
+    assert target["messages"][-1] == {"role": "assistant", "content": gold(example)}
+
+
+def test_what_repair_cannot_make_right_is_no_pair_and_no_target() -> None:
+    example = EXAMPLES[0]
+    unread, fewer = gold(example).split("####")[0], Table.of(["Name"], [["Aa"]])
+    short = unread + tablehallu.answer(fewer)
+    made = generator("dpo.pairs.chosen=repair", *UNLABELLED)
+    answers = judged([unread, short], example)
+    assert [one.judgement.findings[0].type for one in answers] == ["format_error"] * 2
+    assert made.pairs_of([Prompt(example, "adversarial", "train", answers)]) == []
+    assert made.targets == [] and made.without_target == 1
+    assert made.dropped == {"no answer of the model with one to choose beside it": 1}
+    assert made.passed_over == {"sampled: repair leaves something wrong": 2}
+
+
+def test_the_repair_as_scorer_reads_no_gold() -> None:
+    """Another gold table, and other constraints, change nothing."""
+    other = EXAMPLES[1]
+    results = []
+    for example in (
+        EXAMPLES[0],
+        replace(EXAMPLES[0], gold_table=other.gold_table, constraints=other.constraints, facts=()),
+    ):
+        made = generator("dpo.pairs.chosen=best", *UNLABELLED)
+        answers = judged([out_of_scope(EXAMPLES[0]), gold(EXAMPLES[0])], example)
+        pairs = made.pairs_of([Prompt(example, "adversarial", "train", answers)])
+        results.append((pairs, made.targets, made.dropped, made.passed_over))
+    assert results[0] == results[1]
+    ((pair,), (target,), _, _) = results[0]
+    assert pair.chosen == target["messages"][-1]["content"] == gold(EXAMPLES[0])
+
+
+@pytest.mark.parametrize("thinking", ["off", "empty", "quote", "rationale"])
+def test_a_target_is_trained_on_as_the_sample_with_this_answer_is(
+    thinking: str, tiny_model: Path
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+    config = recipe(f"thinking={thinking}")
+    other = "off" if thinking != "off" else "quote"
+    for example in EXAMPLES[:5]:
+        answers = [
+            tablehallu.target(example, "adversarial", one) for one in (other, thinking)
+        ]  # one that thinks where none should, or does not where it should, is passed over
+        made = generator(f"thinking={thinking}", "dpo.pairs.chosen=best")
+        own = [scored(answer, example) for answer in answers]
+        made.pairs_of([Prompt(example, "adversarial", "train", own)])
+        (target,) = made.targets
+        row = render(tokenizer, example, "adversarial", config)
+        assert render_chat(tokenizer, Chat.of(target)) == row
+        made.pairs_of([Prompt(example, "adversarial", "validation", own)])
+        made.pairs_of([Prompt(example, "adversarial", "train", own[:1])])
+        assert len(made.targets) == made.without_target == 1
+
+
+def test_targets_alone_are_trained_on(tmp_path: Path, tiny_model: Path) -> None:
+    example = EXAMPLES[0]
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"text": gold(example)}))
+    facts = make_pairs(
+        command(
+            tmp_path / "own",
+            f"dpo.pairs.model=scripted:{tmp_path / 'answers.jsonl'}",
+            "data.train={source: small-world, n: 60, seed: 21}",
+            "data.validation=null",
+            "dpo.pairs.samples=1",
+            "dpo.pairs.chosen=best",
+            *UNLABELLED,
+        )
+    )
+    assert (facts["targets"], facts["without_target"], facts["pairs"]) == (1, 59, 0)
+    targets = {"source": str(tmp_path / "own" / TARGETS), "content": "messages", "share": 1}
+    data = yaml.safe_load((ROOT / "recipes" / "tiny.yaml").read_text())
+    data["data"]["train"] = {"own": targets}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(data))
+    config = parse(Experiment, [f"recipe={tmp_path / 'own.yaml'}"])
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+    (row,) = prepare(config, Run(tmp_path / "run"), tokenizer).train
+    assert row == render(tokenizer, example, "adversarial", config)
+
+
 def command(folder: Path, *overrides: str) -> PairsCommand:
     return parse(
         PairsCommand,
@@ -178,7 +299,7 @@ def test_the_pairs_have_the_same_bytes_and_continue(tmp_path: Path) -> None:
         again["time"]
         == yaml.safe_load((tmp_path / "two" / "manifest.json").read_text())["preference"]["time"]
     )
-    assert spent["pairs_hash"] == again["pairs_hash"]
+    assert spent["files"] == again["files"]
 
 
 def test_other_settings_or_examples_are_refused(tmp_path: Path) -> None:
@@ -217,6 +338,8 @@ def test_a_damaged_pair_is_named(line: str, reason: str, tmp_path: Path) -> None
     [
         ("train.packing=true", "train.packing"),
         ("dpo.pairs.path=x/pairs.jsonl", "dpo.pairs.path"),
+        ("dpo.pairs.scorer=repair", "dpo.pairs.chosen"),
+        ("dpo.pairs={path: x, scorer: repair, chosen: best}", "dpo.pairs.sampled"),
         ("train.lora={r: 4, dropout: 0.1}", "train.lora.dropout"),
         ("train.trl.max_length=64", "train.trl.max_length"),
     ],

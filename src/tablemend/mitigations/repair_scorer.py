@@ -1,0 +1,114 @@
+"""The rule repair as a judge of answers: wrong is what it would edit. No gold is read.
+
+It cannot see what neither query nor context gives away: a row that is left out without a trace, a
+scope that the query's reader does not understand, a wrong value that the context states too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tablemend.backends.requests import END_OF_THINKING
+from tablemend.detector.keys import filled_rows
+from tablemend.detector.query import columns_from_query
+from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
+from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
+from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
+from tablemend.records import Finding, Judgement
+from tablemend.tables.extract import extract_table
+from tablemend.tasks.task import Submission, Task
+from tablemend.values.text import header_key
+
+
+def mend_answers(
+    answers: Sequence[Submission[Any]], task: Task[Any], edit: PostEdit, tools: Tools
+) -> list[Mended]:
+    """Answers to samples, mended; what a model thought before stays, as does all beside a table.
+
+    Args:
+        answers: whole ones.
+        task: shows what they were made from.
+        edit: the mitigation.
+        tools: it works with.
+    """
+    thoughts, drafts = [], []
+    for one in answers:
+        thought, end, text = one.text.rpartition(END_OF_THINKING)
+        if task.format is not None:  # a table is edited in its place
+            thought, end, text = "", "", one.text
+        thoughts.append(thought + end)
+        drafts.append(Draft(text, task.evidence(one.sample, one.view), task.format, one.sample.id))
+    mended = edit.edit(drafts, tools)
+    return [replace(one, text=t + one.text) for t, one in zip(thoughts, mended, strict=True)]
+
+
+class RepairScorer:
+    """Finds fault with what the rule repair edits, and with a table that lacks what is asked for.
+
+    Where the verifier finds something wrong and the repair does not dare to edit it, an answer is
+    unscored.
+
+    Args:
+        task: whose answers these are.
+    """
+
+    def __init__(self, task: Task[Any]) -> None:
+        edit = MITIGATIONS["repair"]
+        assert isinstance(edit, PostEdit)
+        self._task, self._edit = task, edit
+        self._tools = Tools(ProgramVerifier(), ProgramExtractor())
+        self.name = edit.text if task.format is None else edit.table
+
+    def mend(self, answers: Sequence[Submission[Any]]) -> list[Mended]:
+        """The answers as the repair makes them."""
+        return mend_answers(answers, self._task, self._edit, self._tools)
+
+    def score(self, answers: Iterable[Submission[Any]]) -> Iterator[Judgement]:
+        """One judgement an answer: a finding for each edit."""
+        for one in answers:
+            (mended,) = self.mend([one])
+            yield replace(self._judge(one, mended), scorer=self.name)
+
+    def _judge(self, answer: Submission[Any], mended: Mended) -> Judgement:
+        if answer.unscored:
+            return Judgement(unscored=f"no answer: {answer.unscored}")
+        skipped = len(answer.text) - len(answer.text.rpartition(END_OF_THINKING)[2])
+        abstained = False
+        if self._task.format is not None:
+            query = self._task.evidence(answer.sample, answer.view).query
+            asked = columns_from_query(query) or ()
+            found = extract_table(answer.text, self._task.format, asked)
+            if found.table is None:
+                return Judgement(() if found.empty else (_format(found.reason),), {}, found.empty)
+            named = set(map(header_key, found.table.columns))
+            if missing := [name for name in asked if header_key(name) not in named]:
+                return Judgement((_format(f"columns missing: {', '.join(missing)}"),))
+            abstained = not filled_rows(found.table)
+        findings = tuple(_finding(edit, skipped) for edit in mended.edits)
+        before = mended.before
+        if before is not None and not findings:
+            if not (before.verdicts or abstained) and before.notes:
+                return Judgement(unscored=before.notes[0])
+            if before.wrong:
+                return Judgement(unscored="something is wrong that the repair does not edit")
+        return Judgement(findings, {}, abstained)
+
+
+def _format(reason: str) -> Finding:
+    return Finding("format_error", None, None, None, None, reason)
+
+
+def _finding(edit: Edit, skipped: int) -> Finding:
+    """An edit by the name of the error that it mends; its place counts from the raw answer."""
+    if edit.start is not None and edit.end is not None:
+        places = edit.start + skipped, edit.end + skipped
+        return Finding(edit.error_type or "", None, None, edit.new, edit.old, edit.reason, *places)
+    type = {
+        (True, True): "order_mismatch",
+        (True, False): "format_error",
+        (False, True): "out_of_range",
+        (False, False): "attribute" if edit.new else "blank_filling",
+    }[edit.row is None, edit.column is None]
+    return Finding(type, edit.row, edit.column, edit.new, edit.old, edit.reason)
