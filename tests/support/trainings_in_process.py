@@ -11,7 +11,7 @@ from tablemend.recipe.reward import Reward
 from tablemend.runs import Run
 from tablemend.tasks.table_reward import TableReward
 from tablemend.tasks.task import Score
-from tablemend.training import checkpoints, grpo, preference, run_folder, saving, sft, stage
+from tablemend.training import checkpoints, grpo, preference, rates, run_folder, saving, sft, stage
 from tests.support.interruption import Interrupt, Stop
 
 METHODS = {"sft": sft.METHOD, "dpo": preference.METHOD, "grpo": grpo.METHOD}
@@ -40,7 +40,11 @@ def begin(config: Trained, overwrite: bool = False) -> tuple[Run, Any, Any, Any]
     tokenizer = checkpoints.load_tokenizer(config.model)
     assert run_folder.begin(config, run, overwrite)
     prepared = method.prepare(config, run, tokenizer)
-    return run, method.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
+    rated = rates.read(config, tokenizer)
+    trainer = method.build_trainer(config, run, tokenizer, prepared)
+    if rated is not None:
+        rated.attach(trainer)
+    return run, trainer, tokenizer, prepared
 
 
 def train(config: Trained) -> tuple[Run, dict[str, Any]]:

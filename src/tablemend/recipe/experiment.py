@@ -131,6 +131,10 @@ class Comparison(Recipe):
                 yield "train.context", _not_of(task, "context", self.train.context, wanted)
             if self.train.prompt not in task.prompts:
                 yield "train.prompt", _not_of(task, "prompt", self.train.prompt, task.prompts)
+            metrics = [metric.name for metric in task.metrics if metric.kind != "distractor"]
+            by = self.train.evaluate.metric if self.train.evaluate is not None else metrics[0]
+            if by not in metrics:
+                yield "train.evaluate.metric", _not_of(task, "metric", by, metrics)
         errors = [metric.name for metric in task.metrics if metric.kind == "error"]
         for error in self.dpo.pairs.errors if self.dpo is not None else ():
             if error not in errors:
@@ -177,6 +181,8 @@ class Comparison(Recipe):
                 "a training target has no thinking of its own: set off, empty, quote or rationale",
             )
         window = self.model.context_length
+        if train.evaluate is not None and self.data.validation is None:
+            yield "data.validation", "missing; train.evaluate asks its prompts"
         if window is not None and (train.max_length or 0) > window:
             yield "train.max_length", f"above model.context_length: {window}"
         for name, system in self.evaluation.systems.items():
@@ -337,8 +343,8 @@ class DrawingExperiment(Trained):
         """Settings of one section that contradict another."""
         yield from super().conflicts()
         yield from self.drawing.conflicts_with(self.train)
-        if self.data.validation is not None:
-            yield "data.validation", "has no loss here; compare.py scores answers to data.test"
+        if self.data.validation is not None and self.train.evaluate is None:
+            yield "data.validation", "has no loss here; train.evaluate would ask its prompts"
         if self.drawing.max_new_tokens >= self.longest_row:
             yield (
                 f"{self.kind}.max_new_tokens",

@@ -29,6 +29,25 @@ class Lora(Section):
     """What the finished checkpoint holds: whole weights, or the adapter alone."""
 
 
+class Evaluate(Section):
+    """Answers to prompts of data.validation while the model trains, greedy, scored by program."""
+
+    every: int = Field(ge=1)
+    """Optimizer steps between evaluations, a multiple of save_every; the last step always is one.
+    The held-out loss is measured then too."""
+    n: int = Field(default=32, ge=1)
+    """Prompts, from the front of data.validation; those too long for an answer are left out."""
+    max_new_tokens: int | None = Field(default=None, ge=1)
+    """Longest answer in tokens; null: evaluation.max_new_tokens."""
+    metric: str = "total_hallu"
+    """The task's metric that the best checkpoint is chosen by; an answer that is cut, says nothing
+    or gets no verdict counts as wrong. Of equals the lower held-out loss, then the later."""
+    load_best: bool = True
+    """The finished model is the best checkpoint, not the last."""
+    patience: int | None = Field(default=None, ge=1)
+    """Stop after so many evaluations in a row without a better model; null: never."""
+
+
 class Train(Section):
     """How weights are trained, whatever the loss. Batch sizes count sequences (GRPO: completions),
     over all devices or on one.
@@ -74,6 +93,8 @@ class Train(Section):
     """Optimizer steps between checkpoints; an interruption loses at most these."""
     log_every: int = Field(default=10, ge=1)
     """Optimizer steps between log lines."""
+    evaluate: Evaluate | None = None
+    """Rates of the task during training, early stopping and the best checkpoint by them."""
     trl: dict[str, Any] = Field(default_factory=dict)
     """Any other field of the stage's TRL configuration (SFTConfig, DPOConfig, GRPOConfig)."""
 
@@ -89,6 +110,13 @@ class Train(Section):
             yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
         if self.method == "qlora" and self.precision == "float32":
             yield "precision", "method: qlora computes in bfloat16"
+        if self.evaluate is not None:
+            if self.evaluate.every % self.save_every:
+                yield "evaluate.every", f"is no multiple of save_every: {self.save_every}"
+            theirs = {"load_best_model_at_end", "metric_for_best_model", "greater_is_better"}
+            yield from (
+                (f"trl.{name}", "is set by train.evaluate") for name in theirs & {*self.trl}
+            )
 
     @field_validator("trl")
     @classmethod

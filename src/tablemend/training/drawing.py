@@ -100,17 +100,25 @@ def ask(
     return asked, facts
 
 
-def draw(model: HFModel, prompts: Sequence[Sequence[int]], sampling: Sampling) -> list[list[int]]:
+def draw(
+    model: HFModel,
+    prompts: Sequence[Sequence[int]],
+    sampling: Sampling,
+    batch_size: int | None = None,
+) -> list[list[int]]:
     """One answer for each prompt, in its order, with the token that ends it.
 
     Each answer's stream is seeded from torch's generator: a resumed training draws the same.
+    Greedy answers leave it alone.
 
     Args:
         model: the model as it is now; dropout is off while it draws.
         prompts: ids of each.
         sampling: temperature, and the most tokens of an answer.
+        batch_size: answers drawn at once; ``None``: all.
     """
-    seeds = torch.randint(2**62, (len(prompts),)).tolist()
+    greedy = sampling.temperature == 0
+    seeds = [0] * len(prompts) if greedy else torch.randint(2**62, (len(prompts),)).tolist()
     asked = [
         Prompt(str(number), tuple(ids), seed)
         for number, (ids, seed) in enumerate(zip(prompts, seeds, strict=True))
@@ -120,7 +128,7 @@ def draw(model: HFModel, prompts: Sequence[Sequence[int]], sampling: Sampling) -
     try:
         answers = {
             answer.prompt.id: list(answer.ids)
-            for answer in model.draw(asked, sampling, batch_size=len(asked))
+            for answer in model.draw(asked, sampling, batch_size=batch_size or len(asked))
         }
     finally:
         model.model.train(training)

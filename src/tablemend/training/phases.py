@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run
-from tablemend.training import checkpoints, launch, requirements, run_folder, saving, stage
+from tablemend.training import checkpoints, launch, rates, requirements, run_folder, saving, stage
 from tablemend.training.adapters import PROMPTS
 
 Facts = dict[str, Any]
@@ -85,10 +85,13 @@ def _train(config: Trained, method: Method, run: Run) -> None:
     pinned = run_folder.pinned(config, run)
     tokenizer = checkpoints.load_tokenizer(pinned.model)
     prepared = launch.once(lambda: method.prepare(config, run, tokenizer))
+    rated = launch.once(lambda: rates.read(config, tokenizer))
     trainer = method.build_trainer(pinned, run, tokenizer, prepared)
     model = pinned.model
     revision = launch.once(lambda: checkpoints.revision_of(model.path, model.revision))
     facts = {**prepared.facts, "model_revision": revision}
+    if rated is not None:
+        facts |= rated.attach(trainer)
     run_folder.record(run, config.stage, facts)
     facts |= stage.train(trainer, config, run)
     facts |= method.summarise(facts)

@@ -10,6 +10,7 @@ import torch
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
+from tablemend.recipe.training import Evaluate
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, start_of
@@ -86,6 +87,8 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
             "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
         )
     yield from _data_lines(config)
+    if config.train.evaluate is not None:
+        yield _evaluation_line(config, config.train.evaluate)
     if isinstance(config, DrawingExperiment):
         yield _generation_line(config, planner)
     found = {
@@ -187,6 +190,16 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
         mend = advice.uneven(config, strategy)
         batch = f"; the batch does not divide: set {mend}" if mend else ""
         yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {where}{host}{batch}"
+
+
+def _evaluation_line(config: Trained, evaluate: Evaluate) -> str:
+    """What train.evaluate adds."""
+    longest = evaluate.max_new_tokens or config.evaluation.max_new_tokens
+    stop = f", stops after {evaluate.patience} without a better one" if evaluate.patience else ""
+    return (
+        f"evaluation: {evaluate.n} prompts of data.validation every {evaluate.every} steps and at "
+        f"the end, answers of at most {longest} tokens; best by {evaluate.metric}{stop}"
+    )
 
 
 def _generation_line(config: DrawingExperiment, planner: Planner) -> str:

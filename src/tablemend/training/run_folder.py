@@ -151,7 +151,7 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
     """
     if PartialState().is_main_process:
         if checkpoints.last_complete(checkpoints_of(run, stage)) is not None:
-            begun = ("rows_hash", "model_revision")
+            begun = {"rows_hash", "model_revision", "evaluated_hash"} & facts.keys()
             run.refuse_changes(stage, {name: facts[name] for name in begun})
         run.record(stage, facts)
         shutil.rmtree(run.path / REPLACED, ignore_errors=True)

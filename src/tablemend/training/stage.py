@@ -18,7 +18,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Train
 from tablemend.runs import Run, disk_errors, say
-from tablemend.training import checkpoints, launch, precision
+from tablemend.training import checkpoints, launch, precision, rates
 from tablemend.training.models import trained_shapes
 from tablemend.training.quiet import silence
 from tablemend.training.run_folder import checkpoints_of
@@ -81,6 +81,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         "tokens_per_second": round(tokens / max(trainer.progress.elapsed, 1e-9), 1),
         "last_loss": losses[-2] if len(losses) > 1 else losses[-1],  # the last is the mean
         "resumed_from": str(last) if last else None,
+        **rates.summary(trainer),
         "log": state.log_history,
     }
 
@@ -135,5 +136,7 @@ def report(run: Run, facts: dict[str, Any], more: Iterable[str] = ()) -> None:
             f"{run.model}: {facts['steps']} steps, {facts['tokens']} tokens in "
             f"{facts['seconds']} s, last loss {facts['last_loss']}, {dropped} examples dropped"
         )
+        if "best_step" in facts:
+            print(f"best of {facts['evaluations']} evaluations: step {facts['best_step']}")
         for line in more:
             print(line)

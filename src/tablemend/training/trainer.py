@@ -18,6 +18,7 @@ from tablemend.training.data import IGNORED
 from tablemend.training.order import LengthGrouped, Passes
 from tablemend.training.packing import MASKED, PackedRows
 from tablemend.training.progress import Progress
+from tablemend.training.rates import Rated
 
 
 def rate_factor(progress: float, train: Train) -> float:
@@ -30,7 +31,7 @@ def rate_factor(progress: float, train: Train) -> float:
     return 1 - done if train.scheduler == "linear" else (1 + math.cos(math.pi * done)) / 2
 
 
-class Paced:
+class Paced(Rated):
     """What every trainer here does alike, put before TRL's class.
 
     Differs from transformers' Trainer in the schedule.
@@ -53,12 +54,12 @@ class Paced:
             self.remove_callback(theirs)  # type: ignore[attr-defined]
 
     def _run_epoch(self, **options: Any) -> None:
-        """One pass; none after the last step, which the parent would follow by one more.
+        """One pass; none after the last step or an early stop: the parent would take one more.
 
         It (transformers 5.17; no issue found) takes a step before it asks whether to stop, and a
         training that was killed after its last checkpoint is resumed there.
         """
-        if self.state.global_step >= self.state.max_steps:
+        if self.state.global_step >= self.state.max_steps or self.is_stale:
             self.control.should_training_stop = True
             return
         super()._run_epoch(**options)  # type: ignore[misc]

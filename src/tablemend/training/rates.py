@@ -1,0 +1,206 @@
+"""The task's rates on held-out answers while a model trains, and what is kept by them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import fmean
+from typing import Any
+
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers.trainer_utils import IntervalStrategy
+
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.hf import HFModel
+from tablemend.backends.loading import stop_ids
+from tablemend.backends.requests import Sampling
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Trained
+from tablemend.recipe.training import Evaluate, Train
+from tablemend.renderer import prompt_ids
+from tablemend.runs import hash_text
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.task import Sample, Submission, TaskOptions
+from tablemend.training.drawing import draw, drawing_model
+
+CHOSEN_BY = "eval_selection"
+"""Of the log: what the best checkpoint has least of."""
+Asked = tuple[Sample, str, tuple[int, ...]]
+"""A sample, how it is shown, and its prompt."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Draws greedy answers from the model that trains, and scores them with the task's program.
+
+    No other model is loaded beside it: ``evaluation.similarity`` and ``evaluation.verifier`` are
+    the comparison's.
+    """
+
+    config: Trained
+    evaluate: Evaluate
+    longest: int
+    asked: Sequence[Asked]
+
+    def attach(self, trainer: Any) -> dict[str, Any]:
+        """Let a trainer evaluate; what the manifest says of the prompts."""
+        trainer.rates, arguments = self, trainer.args
+        arguments.eval_strategy, arguments.eval_steps = IntervalStrategy.STEPS, self.evaluate.every
+        arguments.load_best_model_at_end = self.evaluate.load_best
+        if self.evaluate.load_best and arguments.save_total_limit:
+            arguments.save_total_limit += 1  # else the one before goes while the next is written
+        shown = "".join(f"{sample.id}{ids}" for sample, _, ids in self.asked)
+        return {"evaluated": len(self.asked), "evaluated_hash": hash_text(shown)}
+
+    def measure(self, trainer: Any) -> dict[str, float]:
+        """The rates by their names in the log; all processes call it and get the same."""
+        begun, state = time.monotonic(), PartialState()
+        own = self.asked[state.process_index :: state.num_processes]
+        tokenizer, named = trainer.processing_class, trainer.model.generation_config.eos_token_id
+        ends = stop_ids(named, tokenizer, Checkpoint(self.config.model.path))
+        at_once = self.config.evaluation.options.batch_size
+        with drawing_model(trainer) as model:
+            drawing = HFModel(model, tokenizer, ends)
+            answers = draw(drawing, [ids for *_, ids in own], Sampling(self.longest), at_once)
+        texts = [
+            tokenizer.decode(ids[:-1], skip_special_tokens=False) if ids[-1] in ends else None
+            for ids in answers
+        ]
+        values = gather_object(list(self.values(own, texts)))
+        names = dict.fromkeys(name for each in values for name in each)
+        rates = {name: fmean(each[name] for each in values if name in each) for name in names}
+        seconds = {"eval_seconds": round(time.monotonic() - begun, 2)}
+        return {f"eval_{name}": round(rate, 6) for name, rate in rates.items()} | seconds
+
+    def values(
+        self, asked: Sequence[Asked], texts: Sequence[str | None]
+    ) -> Iterator[dict[str, float]]:
+        """What each answer adds to each rate; ``None`` is one that was cut."""
+        task = TASKS[self.config.task](TaskOptions(self.config.format))
+        unscored = "cut at the token limit" if task.format is None else ""  # as in a comparison
+        answers = [
+            Submission(sample, view, text or "", unscored if text is None else "")
+            for (sample, view, _), text in zip(asked, texts, strict=True)
+        ]
+        with task.scorer() as scorer:
+            for text, judgement in zip(texts, scorer.score(answers), strict=True):
+                values = {"cut": float(text is None), "selection": 1.0}
+                for metric in task.metrics:
+                    if metric.kind == "distractor":
+                        continue
+                    value = metric.value(judgement)
+                    if value is None or (judgement.unscored and metric.kind != "unscored"):
+                        continue
+                    values[metric.name] = value
+                    if metric.name == self.evaluate.metric and not judgement.abstained:
+                        values["selection"] = 1 - value if metric.kind == "share" else value
+                yield values
+
+
+def read(config: Trained, tokenizer: Tokenizer) -> Rates | None:
+    """What ``train.evaluate`` asks for; ``None`` without that section.
+
+    Raises:
+        TablemendError: no prompt leaves room for an answer.
+    """
+    evaluate, source = config.train.evaluate, config.data.validation
+    if evaluate is None or source is None:
+        return None
+    task, longest = config.task_of(), evaluate.max_new_tokens or config.evaluation.max_new_tokens
+    room = config.model.context_length - longest
+    asked: list[Asked] = []
+    for sample, view in product(task.samples(source), config.shown):
+        chat = task.messages(sample, view, config.train.prompt)
+        ids = tuple(prompt_ids(tokenizer, chat, config.thinking != "off"))
+        if len(ids) <= room and len(asked) < evaluate.n:
+            asked.append((sample, view, ids))
+    if not asked:
+        raise TablemendError(
+            f"no prompt of data.validation fits {room} tokens: raise model.context_length, or "
+            "lower train.evaluate.max_new_tokens"
+        )
+    return Rates(config, evaluate, longest, asked)
+
+
+def best_of(log: Sequence[Mapping[str, Any]]) -> tuple[int, float, int]:
+    """The best evaluation: lowest :data:`CHOSEN_BY`, of equals lowest held-out loss, then latest.
+
+    Follows from the log alone, which checkpoints keep: after an interruption it is the same.
+
+    Returns:
+        its step (0: none; the start has no checkpoint), its value, and the number of evaluations
+        since the last that was better than all before it.
+    """
+    best, lowest, stale = 0, (float("inf"), float("inf")), 0
+    for entry in log:
+        if CHOSEN_BY in entry and entry["step"]:
+            found = entry[CHOSEN_BY], entry.get("eval_loss", 0.0)
+            stale = 0 if found < lowest else stale + 1
+            if found <= lowest:
+                best, lowest = entry["step"], found
+    return best, lowest[0], stale
+
+
+class Rated:
+    """The part of a trainer that evaluates, put before TRL's class."""
+
+    rates: Rates | None = None
+    recipe: Train
+    model: Any
+    state: Any
+    args: Any
+    control: Any
+    callback_handler: Any
+    eval_dataset: Any
+    log: Any
+
+    def evaluate(self, *args: Any, **options: Any) -> dict[str, float]:
+        """The held-out loss where there is one, then the rates beside it."""
+        metrics: dict[str, float] = {}
+        if self.eval_dataset is not None or self.rates is None:
+            metrics = super().evaluate(*args, **options)  # type: ignore[misc]
+        if self.rates is not None:
+            self.model.eval()  # by which TRL knows what it counted in training
+            loss = {name: metrics[name] for name in ("eval_loss",) if name in metrics}
+            metrics |= (found := self.rates.measure(self))
+            self.log(found | loss)
+            self.control = self.callback_handler.on_evaluate(
+                self.args, self.state, self.control, metrics
+            )
+        return metrics
+
+    def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
+        if self.rates is None:
+            return bool(super()._determine_best_metric(metrics, trial))  # type: ignore[misc]
+        self.state.best_global_step, self.state.best_metric, _ = best_of(self.state.log_history)
+        self.control.should_training_stop |= self.is_stale
+        return bool(self.state.best_global_step == self.state.global_step)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether ``train.evaluate.patience`` evaluations in a row brought no better model."""
+        patience = self.recipe.evaluate.patience if self.recipe.evaluate else None
+        return patience is not None and best_of(self.state.log_history)[2] >= patience
+
+
+def summary(trainer: Any) -> dict[str, Any]:
+    """What the manifest says of the evaluations of a finished training.
+
+    Raises:
+        TablemendError: the best checkpoint is gone, and the model is another.
+    """
+    log = [entry for entry in trainer.state.log_history if CHOSEN_BY in entry]
+    if trainer.rates is None:
+        return {}
+    best, *_ = best_of(log)
+    if trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint is None:
+        raise TablemendError(
+            f"checkpoint-{best} of {trainer.args.output_dir}, the best, is gone: give "
+            "overwrite=true to train anew"
+        )
+    seconds = sum(entry["eval_seconds"] for entry in log)
+    return {"evaluations": len(log), "evaluation_seconds": round(seconds, 1), "best_step": best}

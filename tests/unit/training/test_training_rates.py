@@ -1,0 +1,173 @@
+"""The task's rates during training: what is kept and when it stops, after an interruption too."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import TrainerCallback
+
+from tablemend.config import ConfigError
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.training import plan, rates
+from tests.support.short_trainings import (
+    ROOT,
+    injected_pairs,
+    logged,
+    same_weights,
+    short,
+    small_data,
+)
+from tests.support.trainings_in_process import begin, interrupt, pay_small_ids, train
+
+DATA = small_data(16).replace("null", "{source: small-world, n: 4, seed: 2}")
+STEPS = ("train.epochs=null", "train.max_steps=6", "train.save_every=1")
+Make = Callable[..., Trained]
+
+
+def _log(*found: tuple[float, ...]) -> list[dict[str, float]]:
+    """A log of evaluations: the value that is to be low, and the loss where there is one."""
+    return [
+        {rates.CHOSEN_BY: value, "step": step, **({"eval_loss": loss[0]} if loss else {})}
+        for step, (value, *loss) in enumerate(found, 1)
+    ]
+
+
+def test_the_best_has_the_lowest_rate_then_the_lowest_loss_then_is_the_last() -> None:
+    assert rates.best_of([{"loss": 1.0, "step": 1}])[0] == 0
+    assert rates.best_of(_log((0.5, 1), (0.2, 3), (0.3, 1))) == (2, 0.2, 1)
+    assert rates.best_of(_log((0.2, 3), (0.2, 2), (0.2, 4))) == (2, 0.2, 1)
+    assert rates.best_of(_log((0.2,), (0.2,), (0.2,))) == (3, 0.2, 2)  # equal, but not better
+    start = [{rates.CHOSEN_BY: 0.0, "step": 0}]  # no checkpoint is kept of it
+    assert rates.best_of(start)[0] == 0
+    assert rates.best_of(start + _log((0.5,))) == (1, 0.5, 0)
+
+
+@pytest.fixture
+def make(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    monkeypatch.chdir(ROOT)
+
+    def command(kind: type[Trained], name: str, *overrides: str) -> Trained:
+        return short(kind, tiny_model, tmp_path / name, DATA, *STEPS, *overrides)
+
+    return command
+
+
+def _rates_by_step(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
+    def measure(self: rates.Rates, trainer: Any) -> dict[str, float]:
+        value = values[trainer.state.global_step - 1]
+        return {rates.CHOSEN_BY: value, "eval_seconds": 1.0}
+
+    monkeypatch.setattr(rates.Rates, "measure", measure)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [(), ("train.method=lora", "train.lora={r: 4, alpha: 8}")])
+def test_a_training_stops_and_ends_with_its_best_also_when_it_was_killed(
+    method: tuple[str, ...], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _rates_by_step(monkeypatch, 0.5, 0.2, 0.3, 0.4, 0.1)
+    # the third evaluation is the first of two without a better one
+    options = ("train.evaluate={every: 1, patience: 2, max_new_tokens: 8}", *method)
+    run, facts = train(make(SftCommand, "whole", *options))
+    assert (facts["steps"], facts["best_step"], facts["evaluations"]) == (4, 2, 4)
+    assert facts["evaluation_seconds"] == 4
+    kept = sorted(path.name for path in (run.path / "sft").iterdir())
+    assert kept == ["checkpoint-2", "checkpoint-3", "checkpoint-4"]
+    if not method:  # adapters are merged
+        assert same_weights(run.model, run.path / "sft" / "checkpoint-2")
+        assert not same_weights(run.model, run.path / "sft" / "checkpoint-4")
+    shutil.rmtree(run.model)
+    _, again = train(make(SftCommand, "whole", *options))  # killed while it saved: no step more
+    assert (again["steps"], again["best_step"]) == (4, 2)
+    cut = interrupt(make(SftCommand, "cut", *options), step=4)
+    cut, resumed = train(make(SftCommand, "cut", *options))
+    assert resumed["resumed_from"].endswith("checkpoint-3")
+    assert logged(resumed, rates.CHOSEN_BY) == logged(facts, rates.CHOSEN_BY)
+    assert (resumed["steps"], resumed["best_step"]) == (4, 2)
+    assert same_weights(cut.model, run.model)
+
+
+class _Reported(TrainerCallback):  # type: ignore[misc]
+    """What a tracker (trackio, W&B) is given."""
+
+    def __init__(self) -> None:
+        self.logs: list[dict[str, float]] = []
+
+    def on_log(self, *_: Any, logs: dict[str, float], **__: Any) -> None:
+        self.logs.append(dict(logs))
+
+
+@pytest.mark.parametrize("kind", [SftCommand, DpoCommand, GrpoCommand])
+def test_every_training_logs_the_rates_of_its_own_answers(
+    kind: type[Trained], make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["train.max_steps=2", "train.evaluate={every: 1, n: 3, max_new_tokens: 8}"]
+    if kind is DpoCommand:
+        folder = injected_pairs(tmp_path / "pairs", small_data(16))
+        options.append(f"dpo.pairs.path={folder}")
+    if kind is GrpoCommand:
+        pay_small_ids(monkeypatch)
+        options += ["grpo.group=4", "grpo.max_new_tokens=8"]
+    _, trainer, _, _ = begin(make(kind, "run", *options))
+    reported = _Reported()
+    trainer.add_callback(reported)
+    trainer.train()
+    evaluated = [entry for entry in trainer.state.log_history if rates.CHOSEN_BY in entry]
+    assert [entry["step"] for entry in evaluated] == [1, 2]
+    assert all(rates.CHOSEN_BY not in entry for entry in trainer.state.log_history[:1])
+    for entry in evaluated:  # a random model never ends its answer
+        names = ("eval_cut", "eval_total_hallu", "eval_format_error", rates.CHOSEN_BY)
+        assert [entry[name] for name in names] == [1, 1, 1, 1]
+        assert entry["eval_row_recall"] == 0 and entry["eval_unscored"] == 0
+        assert ("eval_loss" in entry) == (kind is SftCommand)  # DPO has no held-out pairs here
+    assert sum(rates.CHOSEN_BY in logs for logs in reported.logs) == 2
+    if kind is GrpoCommand:  # what was counted in training is not lost to an evaluation
+        assert len([entry for entry in trainer.state.log_history if "reward" in entry]) == 2
+
+
+def test_right_and_silent_answers_are_told_apart(make: Make) -> None:
+    """Gold, a table of its header alone, and one that was cut."""
+    config = make(SftCommand, "run", "train.evaluate={every: 1, n: 3}")
+    rated = rates.read(config, begin(config)[2])
+    assert rated is not None and len(rated.asked) == 3
+    task, (sample, view, _) = config.task_of(), rated.asked[0]
+    gold = task.target(sample, view, config.thinking)
+    lines = gold.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    head = "\n".join(lines[: first + 2])
+    right, silent, cut = rated.values([rated.asked[0]] * 3, [gold, head, None])
+    assert (right["total_hallu"], right["row_recall"], right["selection"]) == (0, 1, 0)
+    assert (silent["total_hallu"], silent["abstention"], silent["selection"]) == (0, 1, 1)
+    assert (cut["total_hallu"], cut["cut"], cut["selection"]) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "words"),
+    [
+        (["train.evaluate={every: 3}", "train.save_every=2"], "every", "no multiple of save_every"),
+        (["train.evaluate={every: 1, metric: staf}"], "metric", "has no metric 'staf'"),
+        (["train.evaluate={every: 1}", "data.validation=null"], "data.validation", "missing"),
+        (
+            ["train.evaluate={every: 1}", "train.trl.greater_is_better=true"],
+            "trl.greater_is_better",
+            "is set by train.evaluate",
+        ),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(
+    overrides: list[str], key: str, words: str, make: Make
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make(SftCommand, "run", *overrides)
+    assert key in str(caught.value) and words in str(caught.value)
+
+
+def test_a_plan_says_what_is_evaluated(make: Make) -> None:
+    config = make(SftCommand, "run", "train.evaluate={every: 2, n: 3, patience: 4}")
+    line = next(line for line in plan.lines(config) if line.startswith("evaluation:"))
+    assert "3 prompts of data.validation every 2 steps" in line
+    assert "at most 512 tokens; best by total_hallu, stops after 4" in line
