@@ -72,9 +72,8 @@ class TableGeneration(Task[Example]):
         return tablehallu.messages(sample, view, prompt, self.format)
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        """The user turn with ``{context}`` and ``{query}``."""
-        words = tablehallu.prompt("{context}", "{query}", prompt, self.format)
-        return [{"role": "user", "content": words}]
+        """The chat with ``{context}`` and ``{query}``."""
+        return tablehallu.chat("{context}", "{query}", prompt, self.format)
 
     def target(self, sample: Example, view: str, thinking: str) -> str:
         """The gold table, behind the thinking that is asked for."""

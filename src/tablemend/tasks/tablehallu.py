@@ -1,8 +1,8 @@
 """TableHallu: query-driven table generation (prompts and targets).
 
-The four prompt strategies and three output formats follow the rules of the paper's prompts
-(TableHallu, Appendix E) in words of our own; the context stands first, so that prompts over
-the same context share a prefix.
+Four of the prompt strategies and the three output formats follow the rules of the paper's prompts
+(TableHallu, Appendix E) in words of our own; few-shot is ours. The context stands first, so that
+prompts over the same context share a prefix.
 """
 
 from __future__ import annotations
@@ -10,7 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Literal, get_args
+
+import yaml
 
 from tablemend.datasets.tablehallu.rationale import rationale
 from tablemend.errors import TablemendError
@@ -20,7 +24,7 @@ from tablemend.tables.write import write_table
 
 PROMPT_VERSION = "1"
 
-Strategy = Literal["base", "careful", "follow", "cot"]
+Strategy = Literal["base", "careful", "follow", "cot", "few-shot"]
 OutputFormat = Literal["markdown", "json", "latex"]
 Thinking = Literal["off", "empty", "on", "quote", "rationale"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -29,6 +33,7 @@ MARKER = "####"
 BLANK = "-"
 NAME = "table"
 """Of a table that has none, where the format asks for one (JSON)."""
+DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
 
 FORMATS: dict[OutputFormat, str] = {
     "markdown": (
@@ -58,6 +63,7 @@ EMPHASES: dict[str, str] = {
         "use only what the context states explicitly."
     ),
     "cot": " Let us think step by step.",
+    "few-shot": "",
 }
 
 
@@ -74,14 +80,34 @@ def messages(
     strategy: str = "base",
     output: OutputFormat = "markdown",
 ) -> list[dict[str, str]]:
-    """The chat that is shown to the model: one user turn."""
-    text = prompt(example.context(context), example.query, strategy, output)
-    return [{"role": "user", "content": text}]
+    """The chat that is shown to the model: one user turn, behind solved exercises in few-shot."""
+    return chat(example.context(context), example.query, strategy, output)
+
+
+def chat(
+    context: str, query: str, strategy: str = "base", output: OutputFormat = "markdown"
+) -> list[dict[str, str]]:
+    """The chat over a context and a query; see :func:`messages`."""
+    shown = demonstrations(output) if strategy == "few-shot" else ()
+    asked = {"role": "user", "content": prompt(context, query, strategy, output)}
+    return [*map(dict, shown), asked]
+
+
+@cache
+def demonstrations(output: OutputFormat) -> tuple[dict[str, str], ...]:
+    """Two solved exercises as turns, their answers in the format that is asked for."""
+    turns = []
+    for one in yaml.safe_load(DEMONSTRATIONS.read_text("utf-8")):
+        asked = prompt(one["context"], one["query"], output=output)
+        solved = answer(Table.of(one["columns"], one["rows"]), output)
+        turns += [{"role": "user", "content": asked}, {"role": "assistant", "content": solved}]
+    return tuple(turns)
 
 
 def prompt_hash() -> str:
     """Hash of everything in this module that a generation depends on."""
-    content = json.dumps([PROMPT_VERSION, FORMATS, EMPHASES, prompt("{context}", "{query}")])
+    shown = [chat("{context}", "{query}", strategy) for strategy in ("base", "few-shot")]
+    content = json.dumps([PROMPT_VERSION, FORMATS, EMPHASES, shown])
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
