@@ -12,13 +12,16 @@ from typing import Any
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.detector.keys import filled_rows
-from tablemend.detector.query import columns_from_query
+from tablemend.detector.query import columns_from_query, sort_rule_from_query
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import extract_table
-from tablemend.tasks.task import Submission, Task
+from tablemend.tables.table import Table
+from tablemend.tasks.table_reward import Quote, TableReward, score_answer
+from tablemend.tasks.task import Reward, Score, Submission, Task
 from tablemend.values.text import header_key
 
 
@@ -94,6 +97,44 @@ class RepairScorer:
             if before.wrong:
                 return Judgement(unscored="something is wrong that the repair does not edit")
         return Judgement(findings, {}, abstained)
+
+
+class RepairReward:
+    """What an answer earns beside itself as the rule repair mends it, as beside gold.
+
+    Columns that the query lists and the answer lacks count as left blank.
+
+    Args:
+        task: whose answers these are.
+        reward: against gold; its rules are kept, but for the sentences to quote: any of the
+            context's may be quoted.
+    """
+
+    def __init__(self, task: Task[Any], reward: Reward[Any]) -> None:
+        if not isinstance(reward, TableReward):
+            raise TablemendError(f"grpo.scorer: repair: the reward of {task.name} is its own")
+        self._scorer, self._task, self._rules = RepairScorer(task), task, reward.rules
+        self.name = f"{reward.name}, against {self._scorer.name}"
+
+    def gold(self, sample: Any, view: str) -> str:
+        """Not read."""
+        raise NoTarget("gold is not read with grpo.scorer: repair")
+
+    def score(self, sample: Any, view: str, text: str) -> Score:
+        """What an answer earns; nothing where no table is left of it."""
+        evidence = self._task.evidence(sample, view)
+        (mended,) = self._scorer.mend([Submission(sample, view, text)])
+        asked = columns_from_query(evidence.query) or ()
+        table = extract_table(mended.text, self._rules.format, asked).table
+        if table is None or table.duplicate_columns() or not filled_rows(table):
+            return Score({}, 0.0)
+        named = set(map(header_key, table.columns))
+        lacking = [name for name in asked if header_key(name) not in named]
+        rows = [[*row, *[None] * len(lacking)] for row in table.rows]
+        gold = Table.of([*table.columns, *lacking], rows, table.title)
+        order = sort_rule_from_query(evidence.query, gold.columns)
+        quote = Quote(evidence.text, ()) if self._rules.quotes else None
+        return score_answer(text, gold, order, self._rules, quote)
 
 
 def _format(reason: str) -> Finding:

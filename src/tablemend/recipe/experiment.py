@@ -141,6 +141,8 @@ class Comparison(Recipe):
                 yield "dpo.pairs.errors", _not_of(task, "error type", error, errors)
         if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
             yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
+        if self.grpo is not None and task.format is None and self.grpo.scorer == "repair":
+            yield "grpo.scorer", f"repair is for answers that are tables, not for {task.name}"
         for name, system in self.evaluation.systems.items():
             if system.prompt not in task.prompts:
                 path = f"evaluation.systems.{name}.prompt"

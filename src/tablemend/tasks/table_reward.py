@@ -135,21 +135,21 @@ class TableReward:
     name = f"tablemend reward {REWARD_VERSION}"
 
     def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+        self.rules = rules
 
     def score(self, sample: Example, view: str, text: str) -> Score:
         """What an answer earns (:func:`score_answer`)."""
         quote = None
-        if self._rules.quotes:
+        if self.rules.quotes:
             quote = Quote(sample.context(view), _quoted(tablehallu.quotation(sample, view)))
         order = SortRule.of(sample.constraints)
         decimals = sample.constraints.decimals
-        return score_answer(text, sample.gold_table, order, self._rules, quote, decimals)
+        return score_answer(text, sample.gold_table, order, self.rules, quote, decimals)
 
     def gold(self, sample: Example, view: str) -> str:
         """What earns the whole reward; a thought that is the model's own is left empty."""
-        thinking = "quote" if self._rules.quotes else "empty" if self._rules.thinks else "off"
-        return tablehallu.target(sample, view, thinking, self._rules.format)
+        thinking = "quote" if self.rules.quotes else "empty" if self.rules.thinks else "off"
+        return tablehallu.target(sample, view, thinking, self.rules.format)
 
 
 def _grade(

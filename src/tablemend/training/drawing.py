@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -24,12 +24,15 @@ from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DrawingExperiment
+from tablemend.records import Finding, Judgement
 from tablemend.renderer import prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
-from tablemend.tasks.task import Sample, Submission, TaskOptions
+from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder
+
+CUT = Judgement((Finding("format_error", None, None, None, None, "cut"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,12 @@ def draw(
     return [answers[prompt.id] for prompt in asked]
 
 
+def share_hallucinated(judged: Iterable[Judgement]) -> float:
+    """The share of answers with a finding, of those scored."""
+    scored = [one.hallucinated for one in judged if not one.unscored]
+    return sum(scored) / max(1, len(scored))
+
+
 @contextmanager
 def drawing_model(trainer: Any) -> Iterator[Any]:
     """The trainer's model with all its weights in place, so that processes need not wait.
@@ -225,14 +234,21 @@ class Draws:
             return None
         return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
 
-    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
-        """The scorer's rate: answers with a finding, and those that were cut, of those scored."""
+    def open_scorer(self) -> AbstractContextManager[Scorer[Any]]:
+        """What judges the answers."""
+        return self.task.scorer()
+
+    def judge(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> list[Judgement]:
+        """What the scorer says of each answer; one that was cut has a finding."""
         whole = [
             Submission(one.sample, one.view, text)
             for text, one in zip(texts, asked, strict=True)
             if text is not None
         ]
-        with self.task.scorer() as scorer:
-            scored = [one for one in scorer.score(whole) if not one.unscored]
-        cut = len(texts) - len(whole)
-        return (sum(one.hallucinated for one in scored) + cut) / max(1, len(scored) + cut)
+        with self.open_scorer() as scorer:
+            found = iter(list(scorer.score(whole)))
+        return [CUT if text is None else next(found) for text in texts]
+
+    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
+        """The share of answers with a finding."""
+        return share_hallucinated(self.judge(texts, asked))

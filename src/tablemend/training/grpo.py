@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from statistics import fmean
 from typing import Any
 
+import torch
 from datasets import Dataset
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
@@ -15,13 +17,16 @@ from trl import GRPOConfig, GRPOTrainer
 
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
+from tablemend.recipe.reward import Grpo
+from tablemend.records import Judgement
 from tablemend.runs import Run, say
-from tablemend.tasks.task import Reward, Sample, Score
+from tablemend.tasks.task import Reward, Sample, Score, Scorer
 from tablemend.training import engine
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config, options_of
+from tablemend.training.credit import fault_spans, fault_tokens, spread
 from tablemend.training.data import check_end_of_turn, read_validation
-from tablemend.training.drawing import Asked, Draws, ask
+from tablemend.training.drawing import Asked, Draws, ask, share_hallucinated
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
 from tablemend.training.run_folder import checkpoints_of
@@ -54,7 +59,8 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     examples = task.samples(config.data.train)
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     read_validation(config, examples)  # has none; refuses tables of the test
-    payable, dropped = _payable(examples, config)
+    reads_gold = config.grpo.scorer == "detector"
+    payable, dropped = _payable(examples, config) if reads_gold else (examples, Counter())
     asked, facts = ask(tokenizer, config, payable, dropped)
     facts |= {"examples": len(examples), "reward": reward_of(config).name}
     return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
@@ -62,8 +68,13 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
-    weights = config.grpo.reward.model_dump()
-    return config.task_of().reward(weights, config.thinking, config.train.prompt)
+    weights, task = config.grpo.reward.model_dump(), config.task_of()
+    reward = task.reward(weights, config.thinking, config.train.prompt)
+    if config.grpo.scorer == "repair":
+        from tablemend.mitigations.repair_scorer import RepairReward  # only who verifies pays
+
+        return RepairReward(task, reward)
+    return reward
 
 
 def _payable(
@@ -102,7 +113,9 @@ def _payable(
 
 
 def show(asked: Asked, config: GrpoExperiment) -> str:
-    """A prompt, its gold answer, and what that earns."""
+    """A prompt, its gold answer, and what that earns; without the latter where it is not read."""
+    if config.grpo.scorer == "repair":
+        return f"{asked.prompt}\n{len(asked.ids)} tokens"
     reward = reward_of(config)
     gold = reward.gold(asked.sample, asked.view)
     score = reward.score(asked.sample, asked.view, gold)
@@ -162,6 +175,8 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
 
     def __init__(self, *, asked: Sequence[Asked], reward: Reward[Any], **options: Any) -> None:
         self.reward = reward
+        self.grpo: Grpo = options["config"].grpo
+        self.faults: list[list[bool]] = []
         columns = {"prompt": [one.prompt for one in asked], "number": list(range(len(asked)))}
         self._ids = {one.prompt: list(one.ids) for one in asked}
         super().__init__(
@@ -186,6 +201,24 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
             return answers
         return self.draw(prompt_ids, self.max_completion_length), None
 
+    def open_scorer(self) -> AbstractContextManager[Scorer[Any]]:
+        """The task's scorer, or the rule repair."""
+        if self.grpo.scorer == "detector":
+            return super().open_scorer()
+        from tablemend.mitigations.repair_scorer import RepairScorer
+
+        return nullcontext(RepairScorer(self.task))
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """TRL's batch; advantages of shape (answers, tokens) where spans bear them."""
+        batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self.grpo.credit == "spans":
+            faults = torch.zeros_like(batch["completion_mask"], dtype=torch.bool)
+            for row, found in enumerate(self.faults):
+                faults[row, : len(found)] = torch.tensor(found)
+            batch["advantages"] = spread(batch["advantages"], faults)
+        return batch
+
     def detector(
         self,
         *,
@@ -208,8 +241,28 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
                 parts[name].append(part)
         for name, found in parts.items():
             log_metric(f"parts/{name}", fmean(found))
-        log_metric("hallucinated", self.hallucinated(texts, asked))
+        judged = self.judge(texts, asked)
+        log_metric("hallucinated", share_hallucinated(judged))
+        if self.grpo.credit == "spans":
+            placed = [
+                fault_spans(text or "", one.findings, self.task.format)
+                for text, one in zip(texts, judged, strict=True)
+            ]
+            self.faults = [
+                fault_tokens(self.processing_class, ids, spans)
+                for ids, spans in zip(completion_ids, placed, strict=True)
+            ]
+            wrong = sum(one.hallucinated for one in judged)
+            log_metric("placed", sum(map(bool, placed)) / max(1, wrong))
+        if self.grpo.pays == "ternary":
+            return [self._ternary(one) for one in judged]
         return [score.reward for score in scores]
+
+    def _ternary(self, found: Judgement) -> float:
+        """Right 1, abstained or open 0, wrong -1."""
+        if self.task.is_flawless(found):
+            return 1.0
+        return 0.0 if found.abstained or found.unscored else -1.0
 
     def _score(self, text: str | None, asked: Asked) -> Score:
         try:
