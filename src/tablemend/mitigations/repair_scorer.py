@@ -142,14 +142,15 @@ def _format(reason: str) -> Finding:
 
 
 def _finding(edit: Edit, skipped: int) -> Finding:
-    """An edit by the name of the error that it mends; its place counts from the raw answer."""
+    """An edit by the claim that was wrong; of the order of rows or columns, by the table's error.
+
+    A place in a text counts from the raw answer.
+    """
+    type: str = edit.error_type or "ATT"  # a blank is filled
+    start = end = None
     if edit.start is not None and edit.end is not None:
-        places = edit.start + skipped, edit.end + skipped
-        return Finding(edit.error_type or "", None, None, edit.new, edit.old, edit.reason, *places)
-    type = {
-        (True, True): "order_mismatch",
-        (True, False): "format_error",
-        (False, True): "out_of_range",
-        (False, False): "attribute" if edit.new else "blank_filling",
-    }[edit.row is None, edit.column is None]
-    return Finding(type, edit.row, edit.column, edit.new, edit.old, edit.reason)
+        start, end = edit.start + skipped, edit.end + skipped
+    elif edit.row is None:
+        type = "format_error" if edit.column else "order_mismatch"
+    found = edit.new, edit.old, edit.reason, start, end
+    return Finding(type, edit.row, edit.column, *found)
