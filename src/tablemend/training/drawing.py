@@ -234,21 +234,22 @@ class Draws:
             return None
         return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
 
-    def open_scorer(self) -> AbstractContextManager[Scorer[Any]]:
-        """What judges the answers."""
-        return self.task.scorer()
-
-    def judge(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> list[Judgement]:
-        """What the scorer says of each answer; one that was cut has a finding."""
+    def judge(
+        self,
+        texts: Sequence[str | None],
+        asked: Sequence[Asked],
+        opened: AbstractContextManager[Scorer[Any]],
+    ) -> list[Judgement]:
+        """What a scorer says of each answer; one that was cut has a finding."""
         whole = [
             Submission(one.sample, one.view, text)
             for text, one in zip(texts, asked, strict=True)
             if text is not None
         ]
-        with self.open_scorer() as scorer:
+        with opened as scorer:
             found = iter(list(scorer.score(whole)))
         return [CUT if text is None else next(found) for text in texts]
 
     def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
         """The share of answers with a finding."""
-        return share_hallucinated(self.judge(texts, asked))
+        return share_hallucinated(self.judge(texts, asked, self.task.scorer()))

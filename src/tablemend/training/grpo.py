@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from statistics import fmean
 from typing import Any
 
@@ -16,11 +16,12 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from trl import GRPOConfig, GRPOTrainer
 
 from tablemend.errors import NoTarget, TablemendError
+from tablemend.mitigations.repair_scorer import RepairReward
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
 from tablemend.recipe.reward import Grpo
 from tablemend.records import Judgement
 from tablemend.runs import Run, say
-from tablemend.tasks.task import Reward, Sample, Score, Scorer
+from tablemend.tasks.task import Reward, Sample, Score
 from tablemend.training import engine
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config, options_of
@@ -71,8 +72,6 @@ def reward_of(config: GrpoExperiment) -> Reward[Any]:
     weights, task = config.grpo.reward.model_dump(), config.task_of()
     reward = task.reward(weights, config.thinking, config.train.prompt)
     if config.grpo.scorer == "repair":
-        from tablemend.mitigations.repair_scorer import RepairReward  # only who verifies pays
-
         return RepairReward(task, reward)
     return reward
 
@@ -201,14 +200,6 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
             return answers
         return self.draw(prompt_ids, self.max_completion_length), None
 
-    def open_scorer(self) -> AbstractContextManager[Scorer[Any]]:
-        """The task's scorer, or the rule repair."""
-        if self.grpo.scorer == "detector":
-            return super().open_scorer()
-        from tablemend.mitigations.repair_scorer import RepairScorer
-
-        return nullcontext(RepairScorer(self.task))
-
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """TRL's batch; advantages of shape (answers, tokens) where spans bear them."""
         batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
@@ -241,7 +232,8 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
                 parts[name].append(part)
         for name, found in parts.items():
             log_metric(f"parts/{name}", fmean(found))
-        judged = self.judge(texts, asked)
+        own = nullcontext(self.reward.scorer) if isinstance(self.reward, RepairReward) else None
+        judged = self.judge(texts, asked, own or self.task.scorer())
         log_metric("hallucinated", share_hallucinated(judged))
         if self.grpo.credit == "spans":
             placed = [

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import NoTarget, TablemendError
@@ -18,17 +18,15 @@ from tablemend.evaluation.generating import generate
 from tablemend.evaluation.scoring import score
 from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, plan_systems
 from tablemend.generations import Scored, ScoredSystems
+from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.recipe.evaluation import System
 from tablemend.recipe.experiment import DpoExperiment, PairsCommand
 from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks.chats import Chat
-from tablemend.tasks.task import Sample, Scorer, Submission, Task
+from tablemend.tasks.task import Sample, Scorer, Submission
 from tablemend.training.data import read_validation
 from tablemend.training.pairs import FILE, TARGETS, Pair, Split
-
-if TYPE_CHECKING:
-    from tablemend.mitigations.repair_scorer import RepairScorer
 
 STAGE = "preference"
 FIXED = (
@@ -67,15 +65,15 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         inputs = _inputs(examples, task.versions(), start)
         run.refuse_changes(STAGE, inputs, MEND)
         noted = run.recorded(STAGE)
-        files = {name: run.path / name for name in (FILE, TARGETS)}
-        if noted.get("files") == _hashes(files):
+        path = run.path / FILE
+        if path.is_file() and noted.get("pairs_hash") == hash_file(path):
             return noted
         run.record(STAGE, inputs)
         asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
         sampling = sampling_config(config)
         systems = plan_systems(sampling, run) if asked else []
         reads_gold = config.dpo.pairs.scorer == "detector"
-        with task.scorer() if reads_gold else nullcontext(_repair_scorer(task)) as scorer:
+        with task.scorer() if reads_gold else nullcontext(RepairScorer(task)) as scorer:
             answers: ScoredSystems = {}
             if asked:
                 generate(systems, asked, sampling, run)
@@ -86,8 +84,8 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         if not (pairs or generator.targets):
             reasons = ", ".join(f"{n} x {reason}" for reason, n in generator.dropped.most_common())
             raise TablemendError(f"no pair came of {inputs['examples']} examples: {reasons}")
-        write_jsonl(files[FILE], [pair.to_json() for pair in pairs])
-        write_jsonl(files[TARGETS], generator.targets)
+        write_jsonl(run.path / TARGETS, generator.targets)
+        write_jsonl(path, [pair.to_json() for pair in pairs])
         facts = {
             **inputs,
             **_counts(pairs),
@@ -96,8 +94,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             "passed_over": dict(generator.passed_over),
             "scorer": scorer.name,
             "targets": len(generator.targets),
-            "without_target": generator.without_target,
-            "files": _hashes(files),
+            "pairs_hash": hash_file(path),
         }
         run.record(STAGE, facts)
         return facts
@@ -114,16 +111,6 @@ def _refuse_others(run: Run) -> None:
         raise TablemendError(
             f"{run.path} holds other files than pairs: give dpo.pairs.path=FOLDER, a new one"
         )
-
-
-def _repair_scorer(task: Task[Any]) -> RepairScorer:
-    from tablemend.mitigations.repair_scorer import RepairScorer  # not for train/dpo.py
-
-    return RepairScorer(task)
-
-
-def _hashes(files: Mapping[str, Path]) -> dict[str, str]:
-    return {name: hash_file(path) for name, path in files.items() if path.is_file()}
 
 
 def _clear(run: Run) -> None:
@@ -217,10 +204,7 @@ def describe(facts: dict[str, Any], config: DpoExperiment) -> Iterator[str]:
     splits = ", ".join(f"{n} {split}" for split, n in facts["splits"].items())
     yield f"{facts['pairs']} pairs in {path} ({splits})"
     if facts["asked"]:
-        yield (
-            f"{facts['targets']} of the model's own answers to fine-tune on in "
-            f"{path.with_name(TARGETS)}; {facts['without_target']} prompts have none"
-        )
+        yield f"{facts['targets']} own answers to fine-tune on in {path.with_name(TARGETS)}"
     for title in ("rejected", "findings"):
         said = ", ".join(f"{name} {n}" for name, n in facts[title].items())
         yield f"{title}: {said}"
@@ -254,7 +238,6 @@ class PairGenerator:
         dropped: prompts without a pair, by reason.
         passed_over: answers and edits that make no pair, by reason; the prompt may have another.
         targets: records of a chat for each prompt with an answer to train on (:class:`Chat`).
-        without_target: how many prompts have none.
     """
 
     config: DpoExperiment
@@ -262,11 +245,10 @@ class PairGenerator:
     dropped: Counter[str] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
     targets: list[dict[str, Any]] = field(default_factory=list)
-    without_target: int = 0
 
     def __post_init__(self) -> None:
         self._task = self.config.task_of()
-        self._repair = _repair_scorer(self._task)
+        self._repair = RepairScorer(self._task)
 
     def pairs_of(self, prompts: Iterable[Prompt]) -> list[Pair]:
         """The pairs, in the order of the prompts."""
@@ -337,7 +319,7 @@ class PairGenerator:
         """Of some answers those that the rule repair makes flawless, and what it makes of them."""
         for one in answers:
             answer = Submission(prompt.example, prompt.context, one.stored.answer.text)
-            (mended,) = self._repair.mend([answer])
+            mended = self._repair.mend(answer)
             if mended.edits and self._task.is_flawless(self._score(mended.text, prompt)):
                 yield one, mended.text, "mended"
             else:
@@ -354,7 +336,7 @@ class PairGenerator:
                 about = {"example_id": prompt.example.id, "context": prompt.context}
                 self.targets.append({"messages": chat, **about})
                 return
-        self.without_target += 1
+        self.passed_over["sampled: no answer to fine-tune on"] += 1
 
     def _injected(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
         """Gold beside itself with one error, which the scorer finds and calls by its type."""

@@ -173,7 +173,7 @@ def test_a_repaired_answer_differs_from_its_own_where_it_was_edited(
     made = generator("dpo.pairs.chosen=repair", *unlabelled)
     (pair,) = made.pairs_of([Prompt(example, "adversarial", "train", answers)])
     assert (pair.rejected, pair.chosen, pair.chosen_source) == (text, gold(example), "mended")
-    assert [finding.type for finding in pair.findings] == ["REL" if unlabelled else "out_of_range"]
+    assert [finding.type for finding in pair.findings] == ["TMP" if unlabelled else "out_of_range"]
     assert len(set(text.splitlines()) - set(pair.chosen.splitlines())) == 1
     (target,) = made.targets
     assert target["messages"][-1] == {"role": "assistant", "content": gold(example)}
@@ -187,9 +187,12 @@ def test_what_repair_cannot_make_right_is_no_pair_and_no_target() -> None:
     answers = judged([unread, short], example)
     assert [one.judgement.findings[0].type for one in answers] == ["format_error"] * 2
     assert made.pairs_of([Prompt(example, "adversarial", "train", answers)]) == []
-    assert made.targets == [] and made.without_target == 1
+    assert made.targets == []
     assert made.dropped == {"no answer of the model with one to choose beside it": 1}
-    assert made.passed_over == {"sampled: repair leaves something wrong": 2}
+    assert made.passed_over == {
+        "sampled: repair leaves something wrong": 2,
+        "sampled: no answer to fine-tune on": 1,
+    }
 
 
 def test_the_repair_as_scorer_reads_no_gold() -> None:
@@ -228,7 +231,7 @@ def test_a_target_is_trained_on_as_the_sample_with_this_answer_is(
         assert render_chat(tokenizer, Chat.of(target)) == row
         made.pairs_of([Prompt(example, "adversarial", "validation", own)])
         made.pairs_of([Prompt(example, "adversarial", "train", own[:1])])
-        assert len(made.targets) == made.without_target == 1
+        assert len(made.targets) == made.passed_over["sampled: no answer to fine-tune on"] == 1
 
 
 def test_targets_alone_are_trained_on(tmp_path: Path, tiny_model: Path) -> None:
@@ -245,7 +248,7 @@ def test_targets_alone_are_trained_on(tmp_path: Path, tiny_model: Path) -> None:
             *UNLABELLED,
         )
     )
-    assert (facts["targets"], facts["without_target"], facts["pairs"]) == (1, 59, 0)
+    assert (facts["targets"], facts["pairs"]) == (1, 0)
     targets = {"source": str(tmp_path / "own" / TARGETS), "content": "messages", "share": 1}
     data = yaml.safe_load((ROOT / "recipes" / "tiny.yaml").read_text())
     data["data"]["train"] = {"own": targets}
@@ -299,7 +302,7 @@ def test_the_pairs_have_the_same_bytes_and_continue(tmp_path: Path) -> None:
         again["time"]
         == yaml.safe_load((tmp_path / "two" / "manifest.json").read_text())["preference"]["time"]
     )
-    assert spent["files"] == again["files"]
+    assert spent["pairs_hash"] == again["pairs_hash"]
 
 
 def test_other_settings_or_examples_are_refused(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_spans_bear_what_their_answers_earn(
     says = [Judgement((words,)), Judgement((words,)), Judgement(abstained=True), Judgement()]
     shares = {name: Share(1, 1) for name in ("row_recall", "cell_recall")}
     says[3] = Judgement(shares=shares)
-    monkeypatch.setattr(trainer, "judge", lambda texts, asked: says * (len(texts) // 4))
+    monkeypatch.setattr(trainer, "judge", lambda texts, *_: says * (len(texts) // 4))
     found: list[dict[str, Any]] = []
     take = type(trainer)._generate_and_score_completions
 
