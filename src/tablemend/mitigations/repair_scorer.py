@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.detector.keys import filled_rows
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
-from tablemend.errors import NoTarget, TablemendError
+from tablemend.errors import TablemendError
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import Extraction, extract_table
@@ -61,8 +61,7 @@ class RepairScorer:
         from tablemend.mitigations.edits import Tools
 
         tools = Tools(ProgramVerifier(), ProgramExtractor())
-        (mended,) = mend_answers([answer], self.task, REPAIR, tools)
-        return mended
+        return mend_answers([answer], self.task, REPAIR, tools)[0]
 
     def read(self, answer: Submission[Any], text: str) -> Extraction:
         """The answer's table, where it has all columns that the query lists."""
@@ -95,7 +94,7 @@ class RepairScorer:
         return Judgement()
 
 
-class RepairReward:
+class RepairReward(TableReward):
     """What an answer earns beside itself as the rule repair mends it, as beside gold.
 
     Args:
@@ -106,12 +105,9 @@ class RepairReward:
     def __init__(self, task: Task[Any], reward: Reward[Any]) -> None:
         if not isinstance(reward, TableReward):
             raise TablemendError(f"grpo.scorer: repair: {task.name} has a reward of its own")
-        self.scorer, self._rules = RepairScorer(task), reward.rules
+        super().__init__(reward.rules)
+        self.scorer = RepairScorer(task)
         self.name = f"{reward.name}, against {self.scorer.name}"
-
-    def gold(self, sample: Any, view: str) -> str:
-        """Not read."""
-        raise NoTarget("gold is not read with grpo.scorer: repair")
 
     def score(self, sample: Any, view: str, text: str) -> Score:
         """What an answer earns; nothing where no table is left of it."""
@@ -121,15 +117,12 @@ class RepairReward:
             return Score({}, 0.0)
         evidence = self.scorer.task.evidence(sample, view)
         order = sort_rule_from_query(evidence.query, table.columns)
-        quote = Quote(evidence.text, ()) if self._rules.quotes else None
-        return score_answer(text, table, order, self._rules, quote)
+        quote = Quote(evidence.text, ()) if self.rules.quotes else None
+        return score_answer(text, table, order, self.rules, quote)
 
 
 def _finding(edit: Edit, skipped: int) -> Finding:
-    """An edit by the claim that was wrong; of the order of rows or columns, by the table's error.
-
-    A place in a text counts from the raw answer.
-    """
+    """An edit by the claim that was wrong, or by the table's error; places are the raw answer's."""
     type: str = edit.error_type or "ATT"  # a blank is filled
     start = end = None
     if edit.start is not None and edit.end is not None:

@@ -232,10 +232,9 @@ class Task(ABC, Generic[S]):
 
     def is_flawless(self, judgement: Judgement) -> bool:
         """Whether an answer states all that it should, and nothing else."""
-        shares = [one.name for one in self.metrics if one.kind == "share"]
-        says = not (judgement.unscored or judgement.abstained)
-        whole = all(judgement.share(name) in (None, 1.0) for name in shares)
-        return says and whole and not judgement.findings
+        shares = (judgement.share(one.name) for one in self.metrics if one.kind == "share")
+        says = not (judgement.findings or judgement.unscored or judgement.abstained)
+        return says and all(share in (None, 1.0) for share in shares)
 
     def second_opinion(self, answer: Submission[S]) -> Judgement:
         """What the second scorer says of an answer that there is."""

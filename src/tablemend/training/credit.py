@@ -1,8 +1,7 @@
 """Credit on tokens: where in an answer stands what is wrong with it, and what it is to bear.
 
 Fine-grained rewards (Wu et al. 2023, section 3) put each error's on the span that has it; here
-the advantage of GRPO is laid there. An answer's choices that do not change its reward get an
-advantage of mean 0, so that leaving them out adds no bias for the others and takes noise away.
+the advantage of GRPO is laid there.
 """
 
 from __future__ import annotations
@@ -26,40 +25,38 @@ def fault_spans(text: str, findings: Iterable[Finding], format: Format | None) -
     Empty where one of them has no place: a wrong header, no table, or a text that was not found.
     """
     spans: list[Span] = []
-    columns, rows = _cells(text, format) if format is not None else ((), [])
+    rows = [] if format is None else _cells(text, format)
     for one in findings:
-        found = []
         if one.start is not None and one.end is not None:
-            found = [Span(one.start, one.end)]
-        elif one.row is not None and one.row < len(rows):
-            cells = dict(zip(columns, rows[one.row], strict=True))
-            found = [own for own in cells.values() if own]
-            if one.type != "order_mismatch" and (cell := cells.get(one.column or "")):
-                found = [cell]
-        if not found:
+            spans.append(Span(one.start, one.end))
+            continue
+        cells = rows[one.row] if one.row is not None and one.row < len(rows) else {}
+        if not cells:
             return []
-        spans.append(Span(found[0].start, found[-1].end))
+        if one.type != "order_mismatch" and one.column in cells:
+            spans.append(cells[one.column])
+        else:
+            first, *_, last = [*cells.values()] * 2
+            spans.append(Span(first.start, last.end))
     return spans
 
 
-def _cells(text: str, format: Format) -> tuple[Sequence[str], list[list[Span | None]]]:
-    """Names of an answer table's columns, and the places of its cells, row by row."""
-    found = extract_table(text, format)
-    if found.table is None:
-        return (), []
-    columns, rows, at = found.table.columns, [], found.start
+def _cells(text: str, format: Format) -> list[dict[str, Span]]:
+    """The places of an answer table's cells by column, row by row; without those not found."""
+    found, rows = extract_table(text, format), []
+    at = found.start
     if found.format == "markdown":  # behind the line of dashes
         at = text.find("\n", text.find("\n", at) + 1)
-    for row in found.table.rows:
-        places: list[Span | None] = []
-        for column, cell in zip(columns, row, strict=True):
+    for row in found.table.rows if found.table else ():
+        rows.append(cells := dict[str, Span]())
+        for column, cell in zip(found.table.columns, row, strict=True) if found.table else ():
             if found.format == "json":
                 at = max(at, text.find(f'"{column}"', at) + len(column) + 2)
             start = text.find(cell, at, found.end) if cell else -1
-            places.append(None if start < 0 else Span(start, start + len(cell or "")))
-            at = max(at, start + len(cell or ""))
-        rows.append(places)
-    return columns, rows
+            if start >= 0:
+                at = start + len(cell or "")
+                cells[column] = Span(start, at)
+    return rows
 
 
 def fault_tokens(tokenizer: Tokenizer, ids: Sequence[int], spans: Sequence[Span]) -> list[bool]:
@@ -75,17 +72,10 @@ def fault_tokens(tokenizer: Tokenizer, ids: Sequence[int], spans: Sequence[Span]
 
 
 def spread(advantages: Tensor, faults: Tensor) -> Tensor:
-    """Advantages of tokens: what is wrong gets no reward, and what is right no blame.
+    """Advantages of answers (answers,) on tokens: what is wrong gets no reward, the rest no blame.
 
-    Args:
-        advantages: one an answer, shape (answers,).
-        faults: tokens at fault, shape (answers, tokens); none in an answer without any, or whose
-            fault has no place, which keeps its advantage on every token.
-
-    Returns:
-        Shape (answers, tokens): a negative advantage on the tokens at fault alone, another on all
-        but these.
+    ``faults``, and what is returned, is (answers, tokens); where nothing is at fault all tokens
+    have their answer's advantage.
     """
-    whole = advantages.unsqueeze(1).expand(faults.shape)
-    bears = torch.where(whole < 0, faults | ~faults.any(dim=1, keepdim=True), ~faults)
-    return whole * bears
+    bears = faults | ~faults.any(dim=1, keepdim=True)
+    return advantages.unsqueeze(1) * torch.where(advantages.unsqueeze(1) < 0, bears, ~faults)

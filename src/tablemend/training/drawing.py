@@ -32,6 +32,7 @@ from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder
 
+Opened = AbstractContextManager[Scorer[Any]]
 CUT = Judgement((Finding("format_error", None, None, None, None, "cut"),))
 
 
@@ -235,10 +236,7 @@ class Draws:
         return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
 
     def judge(
-        self,
-        texts: Sequence[str | None],
-        asked: Sequence[Asked],
-        opened: AbstractContextManager[Scorer[Any]],
+        self, texts: Sequence[str | None], asked: Sequence[Asked], opened: Opened
     ) -> list[Judgement]:
         """What a scorer says of each answer; one that was cut has a finding."""
         whole = [

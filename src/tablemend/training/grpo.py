@@ -19,7 +19,6 @@ from tablemend.errors import NoTarget, TablemendError
 from tablemend.mitigations.repair_scorer import RepairReward
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
 from tablemend.recipe.reward import Grpo
-from tablemend.records import Judgement
 from tablemend.runs import Run, say
 from tablemend.tasks.task import Reward, Sample, Score
 from tablemend.training import engine
@@ -71,9 +70,7 @@ def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
     weights, task = config.grpo.reward.model_dump(), config.task_of()
     reward = task.reward(weights, config.thinking, config.train.prompt)
-    if config.grpo.scorer == "repair":
-        return RepairReward(task, reward)
-    return reward
+    return RepairReward(task, reward) if config.grpo.scorer == "repair" else reward
 
 
 def _payable(
@@ -236,25 +233,16 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
         judged = self.judge(texts, asked, own or self.task.scorer())
         log_metric("hallucinated", share_hallucinated(judged))
         if self.grpo.credit == "spans":
-            placed = [
-                fault_spans(text or "", one.findings, self.task.format)
-                for text, one in zip(texts, judged, strict=True)
-            ]
-            self.faults = [
-                fault_tokens(self.processing_class, ids, spans)
-                for ids, spans in zip(completion_ids, placed, strict=True)
-            ]
-            wrong = sum(one.hallucinated for one in judged)
-            log_metric("placed", sum(map(bool, placed)) / max(1, wrong))
+            self.faults = []
+            for ids, text, one in zip(completion_ids, texts, judged, strict=True):
+                spans = fault_spans(text or "", one.findings, self.task.format)
+                self.faults.append(fault_tokens(self.processing_class, ids, spans))
         if self.grpo.pays == "ternary":
-            return [self._ternary(one) for one in judged]
+            return [
+                float(self.task.is_flawless(one) or -(not (one.abstained or one.unscored)))
+                for one in judged
+            ]
         return [score.reward for score in scores]
-
-    def _ternary(self, found: Judgement) -> float:
-        """Right 1, abstained or open 0, wrong -1."""
-        if self.task.is_flawless(found):
-            return 1.0
-        return 0.0 if found.abstained or found.unscored else -1.0
 
     def _score(self, text: str | None, asked: Asked) -> Score:
         try:

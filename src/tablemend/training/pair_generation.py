@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -248,7 +247,6 @@ class PairGenerator:
 
     def __post_init__(self) -> None:
         self._task = self.config.task_of()
-        self._repair = RepairScorer(self._task)
 
     def pairs_of(self, prompts: Iterable[Prompt]) -> list[Pair]:
         """The pairs, in the order of the prompts."""
@@ -256,14 +254,10 @@ class PairGenerator:
 
     def _pair_of(self, prompt: Prompt) -> Pair | None:
         gold = self._gold(prompt) if self.config.dpo.pairs.scorer == "detector" else ""
-        if gold is None:
-            return None
-        sides = (
-            self._injected(gold, prompt) if prompt.answers is None else self._sampled(gold, prompt)
-        )
-        if sides is None:
-            return None
-        return Pair(prompt.example.id, prompt.context, prompt.split, **sides)
+        make = self._injected if prompt.answers is None else self._sampled
+        sides = None if gold is None else make(gold, prompt)
+        about = prompt.example.id, prompt.context, prompt.split
+        return None if sides is None else Pair(*about, *sides)
 
     def _gold(self, prompt: Prompt) -> str | None:
         """The target of gold, where the scorer finds nothing in it."""
@@ -272,16 +266,13 @@ class PairGenerator:
         except NoTarget as error:
             self.dropped[f"{error.kind}: {error}"] += 1
             return None
-        judgement = self._score(gold, prompt)
-        if judgement.unscored:
-            self.dropped[f"the gold answer cannot be scored: {judgement.unscored}"] += 1
-        elif judgement.findings:
-            self.dropped[f"the gold answer has a finding: {judgement.findings[0].type}"] += 1
-        else:
-            return gold
-        return None
+        found = self._score(gold, prompt)
+        if reason := found.unscored or ", ".join(one.type for one in found.findings):
+            self.dropped[f"the gold answer is not to be chosen: {reason}"] += 1
+            return None
+        return gold
 
-    def _sampled(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
+    def _sampled(self, gold: str, prompt: Prompt) -> tuple[Any, ...] | None:
         """Of the model's answers the first with a finding, beside gold, its best or its repair."""
         rejected: list[Scored] = []
         flawless: list[str] = []
@@ -296,49 +287,38 @@ class PairGenerator:
         if self.config.dpo.pairs.chosen == "best" and flawless:
             sides = [(one, flawless[0], "sampled") for one in rejected]
         elif self.config.dpo.pairs.chosen == "repair":
-            sides = list(islice(self._mended(rejected, prompt), 1))
-        mended = [chosen for _, chosen, source in sides if source == "mended"]
-        self._keep_target([*flawless, *mended], prompt)
+            sides = self._mended(rejected, prompt)
+        self._keep_target([*flawless, *(own for _, own, how in sides if how == "mended")], prompt)
         if not sides:
             lacking = "with one to choose beside it" if rejected else "with a finding"
             self.dropped[f"no answer of the model {lacking}"] += 1
             return None
         (one, chosen, source), *_ = sides
-        return {
-            "chosen": chosen,
-            "chosen_source": source,
-            "rejected": one.stored.answer.text,
-            "rejected_source": "sampled",
-            "edit": None,
-            "findings": one.judgement.findings,
-        }
+        return chosen, one.stored.answer.text, source, "sampled", None, one.judgement.findings
 
-    def _mended(
-        self, answers: Sequence[Scored], prompt: Prompt
-    ) -> Iterator[tuple[Scored, str, str]]:
-        """Of some answers those that the rule repair makes flawless, and what it makes of them."""
+    def _mended(self, answers: Sequence[Scored], prompt: Prompt) -> list[tuple[Scored, str, str]]:
+        """The first answer that the rule repair makes flawless, and what it makes of it."""
         for one in answers:
             answer = Submission(prompt.example, prompt.context, one.stored.answer.text)
-            mended = self._repair.mend(answer)
+            mended = RepairScorer(self._task).mend(answer)
             if mended.edits and self._task.is_flawless(self._score(mended.text, prompt)):
-                yield one, mended.text, "mended"
-            else:
-                self.passed_over["sampled: repair leaves something wrong"] += 1
+                return [(one, mended.text, "mended")]
+            self.passed_over["sampled: repair leaves something wrong"] += 1
+        return []
 
     def _keep_target(self, answers: Iterable[str], prompt: Prompt) -> None:
         """The first answer that is rendered as the recipe's targets are, for fine-tuning."""
         if prompt.split != "train":
             return
-        messages = self._task.messages(prompt.example, prompt.context, self.config.train.prompt)
-        for answer in answers:
-            if Chat((), answer).thinks == (self.config.thinking != "off"):
-                chat = [*messages, {"role": "assistant", "content": answer}]
-                about = {"example_id": prompt.example.id, "context": prompt.context}
-                self.targets.append({"messages": chat, **about})
-                return
-        self.passed_over["sampled: no answer to fine-tune on"] += 1
+        thinks = self.config.thinking != "off"
+        answer = next((one for one in answers if Chat((), one).thinks == thinks), None)
+        if answer is None:
+            self.passed_over["sampled: no answer to fine-tune on"] += 1
+            return
+        chat = self._task.messages(prompt.example, prompt.context, self.config.train.prompt)
+        self.targets.append({"messages": [*chat, {"role": "assistant", "content": answer}]})
 
-    def _injected(self, gold: str, prompt: Prompt) -> dict[str, Any] | None:
+    def _injected(self, gold: str, prompt: Prompt) -> tuple[Any, ...] | None:
         """Gold beside itself with one error, which the scorer finds and calls by its type."""
         sample, view, task = prompt.example, prompt.context, self._task
         rng = random.Random(f"{self.config.seed}/plant/{sample.id}/{view}")
@@ -348,14 +328,7 @@ class PairGenerator:
         for one in task.corruptions(sample, view, gold, types, rng):
             findings = self._score(one.text, prompt).findings
             if one.type in {finding.type for finding in findings}:
-                return {
-                    "chosen": gold,
-                    "chosen_source": "gold",
-                    "rejected": one.text,
-                    "rejected_source": "injected",
-                    "edit": one.name,
-                    "findings": findings,
-                }
+                return gold, one.text, "gold", "injected", one.name, findings
             self.passed_over[f"injected: {one.name} is no finding"] += 1
         self.dropped["no edit with a finding"] += 1
         return None
