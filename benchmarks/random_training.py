@@ -29,8 +29,15 @@ from transformers import (
 )
 from trl import SFTTrainer
 
-from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
-from tablemend.training import architectures, grpo, memory, models, preference, sft
+from tablemend.recipe.experiment import (
+    DistilExperiment,
+    DpoExperiment,
+    DrawingExperiment,
+    Experiment,
+    GrpoExperiment,
+    Trained,
+)
+from tablemend.training import architectures, distillation, grpo, memory, models, preference, sft
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.data import Row
 from tablemend.training.drawing import Asked
@@ -109,6 +116,14 @@ def random_preference_trainer(
     return trainer
 
 
+class _Distilled(distillation.Trainer):
+    """No example is behind a prompt."""
+
+    def hallucinated(self, *_: Any) -> float:
+        """None is looked at."""
+        return 0.0
+
+
 class _Drawn(grpo.Trainer):
     """Rewards at random: what a step holds does not depend on them."""
 
@@ -119,12 +134,12 @@ class _Drawn(grpo.Trainer):
 
 
 def random_reward_trainer(
-    config: GrpoExperiment,
+    config: DrawingExperiment,
     tokenizer: PreTrainedTokenizerBase,
     prompts: Sequence[int],
     folder: str,
-) -> grpo.Trainer:
-    """The same for rewards, which are drawn too.
+) -> Any:
+    """The same for rewards, which are drawn too, and for self-distillation.
 
     Args:
         config: the recipe; of its data nothing is read.
@@ -136,16 +151,17 @@ def random_reward_trainer(
     ids = _drawing(model, tokenizer, config.seed)
     nothing = cast(Any, None)  # the example: no reward reads it
     tasks = [
-        Asked(nothing, "adversarial", str(number), ids(length))
+        Asked(nothing, "adversarial", str(number), ids(length), ids(length))
         for number, length in enumerate(prompts)
     ]
-    trainer = _Drawn(
-        config=config,
-        asked=tasks,
-        reward=grpo.reward_of(config),
-        args=_quiet(grpo.grpo_arguments(config, folder)),
-        **_common(config, model, tokenizer),
-    )
+    common = {"config": config, "asked": tasks, **_common(config, model, tokenizer)}
+    trainer: Any
+    if isinstance(config, GrpoExperiment):
+        arguments = _quiet(grpo.grpo_arguments(config, folder))
+        trainer = _Drawn(reward=grpo.reward_of(config), args=arguments, **common)
+    else:
+        assert isinstance(config, DistilExperiment)
+        trainer = _Distilled(args=_quiet(distillation.distil_arguments(config, folder)), **common)
     trainer.remove_callback(PrinterCallback)
     return trainer
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tablemend.config import parse
-from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand
+from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand
 from tablemend.training import memory, plan
 from tablemend.training.activations import layer_kinds
 from tablemend.training.architectures import config_of, start_of
@@ -22,7 +22,12 @@ from tests.unit.config.test_config import KINDS
 
 ROOT = Path(__file__).parents[2]
 LAUNCHES = {each.config: each for each in STRATEGIES}
-COMMANDS = {"experiment": SftCommand, "dpo": DpoCommand, "grpo": GrpoCommand}
+COMMANDS = {
+    "experiment": SftCommand,
+    "dpo": DpoCommand,
+    "grpo": GrpoCommand,
+    "distil": DistilCommand,
+}
 TRAINED = {name: COMMANDS[kind] for name, kind in KINDS.items() if kind in COMMANDS}
 
 

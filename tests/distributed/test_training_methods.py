@@ -1,4 +1,4 @@
-"""What holds for fine-tuning, preferences and rewards alike: resuming, batches, held-out tables."""
+"""What holds for every training alike: resuming, batches, held-out tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 import random_training
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.runs import Run, write_jsonl
 from tablemend.training import checkpoints, run_folder
 from tests.support.short_trainings import (
@@ -34,6 +34,8 @@ OPTIONS: dict[str, tuple[type[Trained], tuple[str, ...]]] = {
     "sft-lora": (SftCommand, LORA),
     "dpo": (DpoCommand, ("dpo.pairs.sampled=0", "dpo.sft_weight=0")),
     "grpo": (GrpoCommand, ("thinking=off", "grpo.group=4", "grpo.max_new_tokens=8")),
+    "distil": (DistilCommand, ("distil.max_new_tokens=8",)),
+    "distil-ema": (DistilCommand, ("distil.max_new_tokens=8", "distil.teacher=ema")),
 }
 Make = Callable[..., Trained]
 
@@ -78,7 +80,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     said = capsys.readouterr().out
     assert f"{half} is half-written" in said and f"resuming from {folder}/checkpoint-2" in said
     assert [path.stat().st_mtime_ns for path in reference] == written
-    for name in ("loss", "reward", "rewards/margins"):
+    for name in ("loss", "reward", "rewards/margins", "hallucinated"):
         assert logged(resumed, name) == logged(facts, name)
     assert resumed["tokens"] == facts["tokens"]
     assert same_weights(run.model, whole.model)
@@ -92,7 +94,7 @@ def test_the_micro_batch_does_not_change_the_result(method: str, micro: int, mak
     assert logged(other, "loss") == pytest.approx(logged(four, "loss"), rel=1e-3)
 
 
-@pytest.mark.parametrize("method", ["sft", "dpo", "grpo"])
+@pytest.mark.parametrize("method", ["sft", "dpo", "grpo", "distil"])
 def test_tables_of_the_test_are_not_trained_on(method: str, make: Make, tmp_path: Path) -> None:
     path = tmp_path / "test.jsonl"
     write_jsonl(path, [example.to_json() for example in small_world.examples(seed=1, n=2)])
@@ -107,7 +109,7 @@ def _trainer(config: Any, model: Path, folder: Path) -> Any:
     if isinstance(config, DpoCommand):
         pairs = [(20, 10, 12)] * 8
         return random_training.random_preference_trainer(config, tokenizer, pairs, str(folder))
-    if isinstance(config, GrpoCommand):
+    if isinstance(config, GrpoCommand | DistilCommand):
         return random_training.random_reward_trainer(config, tokenizer, [20] * 8, str(folder))
     return random_training.random_trainer(config, tokenizer, [30] * 8, [10] * 8, str(folder))
 

@@ -230,8 +230,8 @@ VERIFIER = {"claims", "evidence", "verifier", "faithfulness"}
 
 @pytest.mark.parametrize(
     "script",
-    "eval/report.py train/sft.py train/dpo.py train/grpo.py train/merge.py train/publish.py "
-    "data_gen/tablehallu.py".split(),
+    "eval/report.py train/sft.py train/dpo.py train/grpo.py train/distil.py train/merge.py "
+    "train/publish.py data_gen/tablehallu.py".split(),
 )
 def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None:
     """At import; what a task verifies with is loaded when it scores or mends."""
@@ -283,6 +283,7 @@ def test_the_readme_names_commands() -> None:
         "train/sft.py",
         "train/dpo.py",
         "train/grpo.py",
+        "train/distil.py",
         "eval/compare.py",
         "eval/validate.py",
     }

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 
 from tablemend.config import parse, to_yaml
 from tablemend.recipe.experiment import (
+    DistilCommand,
     DpoCommand,
     GrpoCommand,
     PairsCommand,
@@ -28,6 +29,7 @@ RECIPES: dict[type[Trained], str] = {
     SftCommand: "tiny",
     DpoCommand: "tiny-dpo",
     GrpoCommand: "tiny-grpo",
+    DistilCommand: "tiny-distil",
 }
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 Kind = TypeVar("Kind", bound=Trained)

@@ -11,10 +11,25 @@ from tablemend.recipe.reward import Reward
 from tablemend.runs import Run
 from tablemend.tasks.table_reward import TableReward
 from tablemend.tasks.task import Score
-from tablemend.training import checkpoints, grpo, preference, rates, run_folder, saving, sft, stage
+from tablemend.training import (
+    checkpoints,
+    distillation,
+    grpo,
+    preference,
+    rates,
+    run_folder,
+    saving,
+    sft,
+    stage,
+)
 from tests.support.interruption import Interrupt, Stop
 
-METHODS = {"sft": sft.METHOD, "dpo": preference.METHOD, "grpo": grpo.METHOD}
+METHODS = {
+    "sft": sft.METHOD,
+    "dpo": preference.METHOD,
+    "grpo": grpo.METHOD,
+    "distil": distillation.METHOD,
+}
 
 
 def pay_small_ids(monkeypatch: pytest.MonkeyPatch) -> None:

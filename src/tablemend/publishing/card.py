@@ -79,6 +79,7 @@ TRAININGS = {
     "sft": "supervised fine-tuning",
     "dpo": "preference training (DPO)",
     "grpo": "training on rewards (GRPO)",
+    "distil": "on-policy self-distillation",
 }
 
 
@@ -190,7 +191,7 @@ def _training_data(recorded: Recorded) -> str:
 def _training_settings(recorded: Recorded) -> str:
     """The sections of the recipe that the method reads, as YAML."""
     config = recorded.config
-    sections = {"train": config.train, "dpo": config.dpo, "grpo": config.grpo}
+    sections = {name: getattr(config, name) for name in ("train", "dpo", "grpo", "distil")}
     settings = {name: one.model_dump(mode="json") for name, one in sections.items() if one}
     return str(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).strip()
 

@@ -11,13 +11,20 @@ from pydantic import ValidationError
 
 from tablemend.backends.checkpoints import ADAPTER, local_folder
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import (
+    DistilExperiment,
+    DpoExperiment,
+    Experiment,
+    GrpoExperiment,
+    Trained,
+)
 from tablemend.runs import Run
 
 KINDS: dict[str, type[Trained]] = {
     "sft": Experiment,
     "dpo": DpoExperiment,
     "grpo": GrpoExperiment,
+    "distil": DistilExperiment,
 }
 MERGED = "merged"
 """Folder of a run with the whole weights of its adapter."""
@@ -39,7 +46,7 @@ class Recorded:
 
     @property
     def stage(self) -> str:
-        """``sft``, ``dpo`` or ``grpo``."""
+        """Name of the training: ``sft``, ``dpo``."""
         return self.config.stage
 
     @property

@@ -29,8 +29,8 @@ class System(Section):
     """One way of answering: a model and a mitigation."""
 
     model: str = "base"
-    """`base` (model.path), this run's checkpoint (`sft`, or `dpo`, `grpo`), a folder, a Hub name,
-    or a whole model string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL`."""
+    """`base` (model.path), this run's checkpoint (`sft`, `dpo`, `grpo`, `distil`), a folder, a Hub
+    name, or a whole model string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL`."""
     prompt: Prompt = "base"
     """Instruction: the plain one, or one of the prompting strategies."""
     thinking: Thinking | None = None

@@ -17,15 +17,16 @@ from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section
 from tablemend.errors import TablemendError
+from tablemend.recipe.distil import Distil
 from tablemend.recipe.drawing import Drawing
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
 from tablemend.recipe.reward import Grpo, Reward
-from tablemend.recipe.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
+from tablemend.recipe.training import DistilTrain, DpoTrain, GrpoTrain, Planned, SftTrain, Train
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Task, TaskOptions
 
-STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo"}
+STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo", "distil": "distil"}
 """Kinds of recipe that train, and the name of the training."""
 ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
 
@@ -66,9 +67,9 @@ class TrainedModel(Model):
 class Comparison(Recipe):
     """What compare.py needs: an experiment, or an evaluation alone."""
 
-    kind: Literal["experiment", "dpo", "grpo", "evaluation"]
-    """What the recipe is for: supervised fine-tuning, training on preferences or on rewards, or
-    a comparison that trains nothing."""
+    kind: Literal["experiment", "dpo", "grpo", "distil", "evaluation"]
+    """What the recipe is for: supervised fine-tuning, training on preferences or on rewards,
+    self-distillation, or a comparison that trains nothing."""
     task: str = "table_generation"
     """What is trained and compared: `table_generation` (TableHallu), `table_summary` (TabFaith) or
     `claim_verification`."""
@@ -88,6 +89,8 @@ class Comparison(Recipe):
     """Preferences; needed by kind: dpo and by nothing else."""
     grpo: Grpo | None = None
     """Rewards; needed by kind: grpo and by nothing else."""
+    distil: Distil | None = None
+    """Teacher and student; needed by kind: distil and by nothing else."""
     evaluation: Evaluation
     """The comparison of the systems."""
 
@@ -100,7 +103,7 @@ class Comparison(Recipe):
             )
         else:
             yield from self._conflicts_with_task(self.task_of())
-        for name in ("dpo", "grpo"):
+        for name in ("dpo", "grpo", "distil"):
             if (self.kind == name) != (getattr(self, name) is not None):
                 yield name, f"belongs to a recipe of kind: {name}, and to no other"
         if self.train is None:
@@ -177,7 +180,7 @@ class Comparison(Recipe):
                 "training takes a folder or a name on the Hub; another engine is named by "
                 "evaluation.backend or by a system's model",
             )
-        if self.thinking == "on" and self.kind != "grpo":
+        if self.thinking == "on" and self.kind not in ("grpo", "distil"):
             yield (
                 "thinking",
                 "a training target has no thinking of its own: set off, empty, quote or rationale",
@@ -339,7 +342,7 @@ class DrawingExperiment(Trained):
     @property
     def group(self) -> int:
         """Answers drawn for each prompt."""
-        return 1
+        return getattr(self.drawing, "group", 1)
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings of one section that contradict another."""
@@ -364,10 +367,27 @@ class GrpoExperiment(DrawingExperiment):
     grpo: Grpo
     """The sampling and the reward."""
 
+
+class DistilExperiment(DrawingExperiment):
+    """Self-distillation: everything that distil.py and compare.py need."""
+
+    kind: Literal["distil"]
+    """What the recipe is for; a script reads only its own kind."""
+    train: DistilTrain
+    """The training on the teacher's scores."""
+    distil: Distil
+    """The sampling, the teacher and the loss."""
+
     @property
-    def group(self) -> int:
-        """Answers drawn for each prompt."""
-        return self.grpo.group
+    def teacher_view(self) -> str:
+        """How the teacher reads every sample."""
+        return next(iter(self.task_of().views))
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Settings of one section that contradict another."""
+        yield from super().conflicts()
+        if self.task in TASKS and set(self.shown) == {self.teacher_view}:
+            yield "train.context", f"shows what the teacher reads: {self.teacher_view}"
 
 
 class SftCommand(Planned, Experiment):
@@ -394,6 +414,10 @@ class DpoCommand(Planned, DpoExperiment):
 
 class GrpoCommand(Planned, GrpoExperiment):
     """What train/grpo.py takes beside the recipe."""
+
+
+class DistilCommand(Planned, DistilExperiment):
+    """What train/distil.py takes beside the recipe."""
 
 
 class PairsCommand(DpoExperiment):

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Precision, Prompt, Section, UnknownNames
-from tablemend.recipe.trl_names import OWNED, trl_fields
+from tablemend.recipe.trl_names import owned_fields, trl_fields
 
 
 class Lora(Section):
@@ -96,7 +96,8 @@ class Train(Section):
     evaluate: Evaluate | None = None
     """Rates of the task during training, early stopping and the best checkpoint by them."""
     trl: dict[str, Any] = Field(default_factory=dict)
-    """Any other field of the stage's TRL configuration (SFTConfig, DPOConfig, GRPOConfig)."""
+    """Any other field of the stage's TRL configuration (SFTConfig, DPOConfig, GRPOConfig,
+    SDFTConfig)."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Options that contradict or repeat one another."""
@@ -123,7 +124,7 @@ class Train(Section):
     def _known_to_trl(cls, trl: dict[str, Any]) -> dict[str, Any]:
         if cls.trl_config is None:  # read for a comparison alone
             return trl
-        owned = OWNED | ({"loss_type": "dpo.loss"} if cls.trl_config == "DPOConfig" else {})
+        owned = owned_fields(cls.trl_config)
         names = trl_fields(cls.trl_config) if trl else frozenset()
         free = names - set(owned)
         wrong = []
@@ -167,3 +168,9 @@ class GrpoTrain(Train):
     """Training on the rewards of sampled answers."""
 
     trl_config = "GRPOConfig"
+
+
+class DistilTrain(Train):
+    """Self-distillation on sampled answers."""
+
+    trl_config = "SDFTConfig"

@@ -11,6 +11,7 @@ FILES = {
     "SFTConfig": "sft_config.py",
     "DPOConfig": "dpo_config.py",
     "GRPOConfig": "grpo_config.py",
+    "SDFTConfig": "../experimental/sdft/sdft_config.py",
 }
 
 
@@ -78,3 +79,18 @@ _DECIDES = {
 }
 OWNED = {name: key for key, names in _DECIDES.items() for name in names.split()}
 """Fields of TRL's configurations that a key of the recipe decides, and which."""
+
+
+def owned_fields(config: str) -> dict[str, str]:
+    """:data:`OWNED`, and what else a key decides in one of the configurations."""
+    if config == "DPOConfig":
+        return OWNED | {"loss_type": "dpo.loss"}
+    if config != "SDFTConfig":
+        return OWNED
+    more = {
+        **dict.fromkeys(("max_prompt_length", "teacher_prompt_template"), "the renderer"),
+        **dict.fromkeys(("teacher_model_kind", "use_teacher_server"), "distil.teacher"),
+        **dict.fromkeys(("distillation_alpha", "distillation_mode"), "distil.beta"),
+        **dict.fromkeys(("num_generations", "num_iterations"), "train.global_batch (one answer)"),
+    }
+    return {name: key.replace("grpo.", "distil.") for name, key in OWNED.items()} | more

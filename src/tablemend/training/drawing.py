@@ -29,6 +29,7 @@ from tablemend.renderer import prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
+from tablemend.training.arguments import options_of
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder
 
@@ -145,6 +146,24 @@ def share_hallucinated(judged: Iterable[Judgement]) -> float:
     return sum(scored) / max(1, len(scored))
 
 
+def drawing_options(config: DrawingExperiment, folder: str) -> dict[str, Any]:
+    """What every trainer that draws answers is told beside :func:`.arguments.options_of`."""
+    drawing = config.drawing
+    options = options_of(config, folder, validate=False)
+    if drawing.engine != "transformers":
+        options.setdefault("vllm_max_model_length", config.longest_row)
+    return options | {
+        "include_num_input_tokens_seen": "no",  # TRL, or our trainer, counts prompts and answers
+        "remove_unused_columns": False,
+        "num_generations": config.group,
+        "max_completion_length": drawing.max_new_tokens,
+        "temperature": drawing.temperature,
+        "use_vllm": drawing.engine != "transformers",
+        "vllm_mode": "server" if drawing.engine == "vllm-server" else "colocate",
+        "vllm_server_base_url": drawing.server,
+    }
+
+
 @contextmanager
 def drawing_model(trainer: Any) -> Iterator[Any]:
     """The trainer's model with all its weights in place, so that processes need not wait.
@@ -201,15 +220,9 @@ class Draws:
             vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
 
     def _get_train_sampler(self, *_: Any) -> PromptOrder:
-        theirs = super()._get_train_sampler()  # type: ignore[misc]
-        return PromptOrder(
-            theirs.data_source,
-            theirs.mini_repeat_count,
-            theirs.batch_size,
-            theirs.repeat_count,
-            theirs.shuffle,
-            theirs.seed,
-        )
+        sampler: PromptOrder = super()._get_train_sampler()  # type: ignore[misc]
+        sampler.__class__ = PromptOrder  # TRL's, but for what a pass begins with
+        return sampler
 
     def draw(self, prompt_ids: Sequence[Sequence[int]], most: int) -> list[list[int]]:
         """The ids of an answer of at most so many tokens to each prompt, by transformers.

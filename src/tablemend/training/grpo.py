@@ -23,10 +23,10 @@ from tablemend.runs import Run, say
 from tablemend.tasks.task import Reward, Sample, Score
 from tablemend.training import engine
 from tablemend.training.adapters import PROMPTS
-from tablemend.training.arguments import make_config, options_of
+from tablemend.training.arguments import make_config
 from tablemend.training.credit import fault_spans, fault_tokens, spread
 from tablemend.training.data import check_end_of_turn, read_validation
-from tablemend.training.drawing import Asked, Draws, ask, share_hallucinated
+from tablemend.training.drawing import Asked, Draws, ask, drawing_options, share_hallucinated
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
 from tablemend.training.run_folder import checkpoints_of
@@ -125,25 +125,11 @@ def grpo_arguments(config: GrpoExperiment, folder: str) -> GRPOConfig:
     Raises:
         TablemendError: the batch does not divide over the devices, or TRL refuses a value.
     """
-    grpo = config.grpo
-    options = options_of(config, folder, validate=False)
-    if grpo.engine != "transformers":
-        options.setdefault("vllm_max_model_length", config.longest_row)
-    if grpo.beta and config.train.lora is None:
+    options = drawing_options(config, folder)
+    options |= {"beta": config.grpo.beta, "num_iterations": config.grpo.iterations}
+    if config.grpo.beta and config.train.lora is None:
         # TRL loads the reference by the model's name alone
         options["model_init_kwargs"] = {"revision": config.model.revision}
-    options |= {
-        "include_num_input_tokens_seen": "no",  # TRL counts prompts and answers itself
-        "remove_unused_columns": False,
-        "num_generations": grpo.group,
-        "max_completion_length": grpo.max_new_tokens,
-        "temperature": grpo.temperature,
-        "beta": grpo.beta,
-        "num_iterations": grpo.iterations,
-        "use_vllm": grpo.engine != "transformers",
-        "vllm_mode": "server" if grpo.engine == "vllm-server" else "colocate",
-        "vllm_server_base_url": grpo.server,
-    }
     return make_config(GRPOConfig, options)
 
 

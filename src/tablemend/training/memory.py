@@ -18,6 +18,7 @@ T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a traine
 - DPO: both answers of a pair in one pass. The reference is a second model where all weights train
   and it scores in every pass, or FSDP2 is at work (``preference.build_trainer``): under DeepSpeed
   in the type computed in, divided under ZeRO-3 and FSDP2.
+- Self-distillation: GRPO's drawing; the teacher is a second model where all weights train.
 - GRPO: all answers of a step are drawn at once, each process its part. Gradients are not there yet
   when answers are drawn, except what ZeRO and FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are
   gathered for it (``drawing.drawing_model``). vLLM in the same process takes its share of the card,
@@ -37,7 +38,12 @@ import torch
 from transformers import PretrainedConfig
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
-from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import (
+    DistilExperiment,
+    DpoExperiment,
+    DrawingExperiment,
+    Trained,
+)
 from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
 from tablemend.training.packing import MASKED
 
@@ -63,6 +69,9 @@ HEAD_COLUMNS = 32768
 """Columns of a tile of TRL's fused head (1.16, ``_CHUNKED_LOGPROB_CHUNK_SIZE``)."""
 COPYING = 5
 """Tensors that TRL's offloading (1.16, ``OffloadActivations``) copies at a time."""
+SCORES = 56
+"""Bytes a token and word of the vocabulary where student and teacher are compared (JSD; KL: 32),
+measured on a CPU."""
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -289,11 +298,14 @@ class Planner:
         tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
         if supervised is None or not (self.on_gpu or tuning):
             supervised = step.length
-            if isinstance(config, DrawingExperiment) and self.on_gpu:
+            whole = not self.on_gpu and not isinstance(config, DistilExperiment)
+            if isinstance(config, DrawingExperiment) and not whole:
                 supervised = config.drawing.max_new_tokens
         tokens, size = step.rows * supervised, _size(config)
         vocabulary, width = int(self.text.vocab_size), int(self.text.hidden_size)
         weights = vocabulary * width if config.train.method == "full" else 0
+        if isinstance(config, DistilExperiment):
+            return SCORES * tokens * vocabulary + 4 * weights
         if not self.on_gpu and tuning:  # scores where a target is, their gradient, and softmax's
             return 12 * tokens * vocabulary + 4 * weights
         tile: int = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
@@ -388,8 +400,10 @@ def has_copy(config: Trained, strategy: Strategy) -> bool:
     """Whether the reference is a second model."""
     if config.train.lora is not None:
         return False
-    if isinstance(config, GrpoExperiment):
+    if config.grpo is not None:
         return config.grpo.beta > 0
+    if isinstance(config, DistilExperiment):
+        return True
     on_fsdp = bool(strategy.shards) and not strategy.deepspeed
     return isinstance(config, DpoExperiment) and (not config.dpo.precompute_reference or on_fsdp)
 

@@ -1,7 +1,7 @@
 """The phases of a training, from a valid recipe to a verified checkpoint; read this first.
 
-What differs between methods is a :class:`Method`: :mod:`.sft`, :mod:`.preference` and :mod:`.grpo`
-have one each.
+What differs between methods is a :class:`Method`: :mod:`.sft`, :mod:`.preference`, :mod:`.grpo`
+and :mod:`.distillation` have one each.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def train(config: Any, method: Method) -> None:
 
     Args:
         config: a command that trains: a recipe with ``show`` and ``overwrite``.
-        method: SFT, DPO or GRPO.
+        method: SFT, DPO, GRPO or self-distillation.
 
     Raises:
         TablemendError: see each phase.

@@ -33,7 +33,8 @@ COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations")
 """Of the table, in order."""
 SOMETIMES = ("reference", "generation")
 """Those that stand behind them where there is one."""
-UNITS = {"experiment": ("rows", "rows"), "dpo": ("pairs", "pairs"), "grpo": ("prompts", "answers")}
+UNITS = {"experiment": ("rows", "rows"), "dpo": ("pairs", "pairs")}
+UNITS |= dict.fromkeys(("grpo", "distil"), ("prompts", "answers"))
 """What the data holds, and what a step takes, by kind of recipe."""
 
 
@@ -142,8 +143,7 @@ def steps_line(config: Trained, amount: Amount) -> str:
     if isinstance(config, DrawingExperiment):
         # TRL leaves out of a pass the prompts that fill no step, and learns from each draw anew
         at_once = batch // config.group
-        again = config.grpo.iterations if config.grpo is not None else 1
-        pass_steps = amount.rows // at_once * again
+        pass_steps = amount.rows // at_once * getattr(config.drawing, "iterations", 1)
         if not pass_steps:
             return f"none: {amount.rows} prompts, and one step takes {at_once}: refused"
         steps = train.max_steps or math.ceil(pass_steps * (train.epochs or 0))

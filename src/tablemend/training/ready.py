@@ -24,6 +24,7 @@ def ready(config: Trained) -> None:
 
         check_pairs(config)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # our constraints pin TRL
     say("starting torch, transformers and TRL")
 
 

@@ -18,7 +18,10 @@ from tablemend.training import checkpoints, launch
 from tablemend.training.requirements import refuse_kernel, refuse_start
 
 C = TypeVar("C", bound=Trained)
-FIXED = ("seed", "task", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
+FIXED = (
+    *("seed", "task", "model", "data.train", "format", "thinking"),
+    *("train", "dpo", "grpo", "distil"),
+)
 """What must not change between an interruption and the resumption."""
 REPLACED = ".replaced"
 """Folder of the run folder for what ``overwrite=true`` replaces, until the new training begins."""

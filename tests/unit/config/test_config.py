@@ -22,6 +22,7 @@ from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
     STAGES,
+    DistilCommand,
     DpoCommand,
     Experiment,
     GrpoCommand,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, tuple[type[Section], str]] = {
     "experiment": (SftCommand, "train/sft.py"),
     "dpo": (DpoCommand, "train/dpo.py"),
     "grpo": (GrpoCommand, "train/grpo.py"),
+    "distil": (DistilCommand, "train/distil.py"),
     "evaluation": (CompareCommand, "eval/compare.py"),
 }
 
@@ -119,7 +121,7 @@ TRAINED = [name for name, kind in KINDS.items() if kind in STAGES and "tiny" not
 def test_recipes_for_gpus_answer_through_vllm_and_have_held_out_data(name: str) -> None:
     config = parse(CompareCommand, [f"recipe={name}"])
     assert config.default_engine == "vllm"
-    assert config.kind == "grpo" or config.data.validation is not None  # GRPO has no loss there
+    assert config.kind in ("grpo", "distil") or config.data.validation is not None  # no loss there
     assert config.train is not None
     assert config.train.lora is None or config.train.lora.dropout == 0
 
@@ -263,10 +265,12 @@ def test_a_refusal_is_short_has_no_traceback_and_loads_no_torch() -> None:
 
 def test_the_fields_of_the_installed_trl_are_read_from_its_source() -> None:
     import trl
+    from trl.experimental import sdft
 
     known: set[str] = set()
     for name in FILES:
-        fields = {field.name for field in dataclasses.fields(getattr(trl, name))}
+        module = sdft if name == "SDFTConfig" else trl
+        fields = {field.name for field in dataclasses.fields(getattr(module, name))}
         assert fields <= trl_fields(name)
         known |= fields
     assert set(OWNED) <= known

@@ -1,0 +1,211 @@
+"""On-policy self-distillation, phase by phase; ``train/distil.py`` tells them in order.
+
+The student draws an answer to what it is shown, and is pulled at every token of it to what the same
+model, frozen or a moving average, says of that token after the view with nothing beside what is
+asked for (Shenfeld et al., 2026, "Self-Distillation Enables Continual Learning", section 3). Gold
+is read for the log's rate of hallucinated answers alone.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase as Tokenizer
+from trl.experimental.sdft import SDFTConfig, SDFTTrainer
+from trl.experimental.sdft.loss_utils import compute_full_logit_self_distillation_loss
+
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DistilCommand, DistilExperiment
+from tablemend.runs import Run, say
+from tablemend.training import engine, launch
+from tablemend.training.adapters import PROMPTS
+from tablemend.training.arguments import make_config
+from tablemend.training.data import check_end_of_turn, read_validation
+from tablemend.training.drawing import Asked, Draws, ask, drawing_options
+from tablemend.training.models import trainer_parts
+from tablemend.training.phases import Method, Prepared
+from tablemend.training.run_folder import checkpoints_of
+from tablemend.training.trainer import Paced
+
+KL = "self_distillation/distillation_loss"
+"""TRL's: mean divergence of the tokens, in nats; here before any is clipped."""
+LENGTH = "completions/mean_length"
+WATCHED = (KL, "clipped_tokens", "hallucinated", LENGTH, "completions/clipped_ratio")
+FACTOR = 2.0
+"""Answers that are so many times shorter or longer than the first are warned of."""
+EMA = "teacher.pt"
+"""File of a checkpoint with the weights of a moving teacher; TRL (1.16) keeps none."""
+
+
+def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
+    """Read and render the prompts of both views.
+
+    Raises:
+        TablemendError: no data, shared tables, or ids that are not those of the evaluation.
+    """
+    check_end_of_turn(tokenizer)
+    say(f"reading {config.data.train.source}")
+    samples = config.task_of().samples(config.data.train)
+    read_validation(config, samples)  # has none; refuses tables of the test
+    say(f"tokenising the prompts of {len(samples):,} examples")
+    asked, facts = ask(tokenizer, config, samples, Counter(), config.teacher_view)
+    return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
+
+
+def distil_arguments(config: DistilExperiment, folder: str) -> SDFTConfig:
+    """The recipe as the arguments of TRL's trainer.
+
+    Raises:
+        TablemendError: the batch does not divide over the devices, or TRL refuses a value.
+    """
+    options = {"disable_dropout": False} | drawing_options(config, folder)
+    if config.train.lora is None:
+        # TRL loads the teacher by the model's name alone
+        options["model_init_kwargs"] = {"revision": config.model.revision}
+    options |= {
+        "teacher_model_kind": config.distil.teacher,
+        "teacher_prompt_template": "{prompt} {privileged_context}",  # see Trainer
+        "distillation_alpha": config.distil.beta,
+        "distillation_mode": "full_logits",
+    }
+    return make_config(SDFTConfig, options)
+
+
+def build_trainer(
+    config: DistilExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
+) -> Trainer:
+    """Load student and teacher and put them and the prompts into a Trainer."""
+    arguments = distil_arguments(config, str(checkpoints_of(run, config.stage)))
+    parts = trainer_parts(config, tokenizer, arguments)
+    return Trainer(config=config, asked=prepared.train, **parts)
+
+
+class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
+    """SDFTTrainer on prompts that are rendered already.
+
+    A prompt is known to it by its number; the teacher's has a word behind it. Differs from its
+    parent in their ids, which are the renderer's, in the clipping of the loss, and in its log.
+    """
+
+    warned = False
+
+    def __init__(self, *, config: DistilExperiment, asked: Sequence[Asked], **options: Any) -> None:
+        self.distil = config.distil
+        names = [str(number) for number in range(len(asked))]
+        columns = {"prompt": names, "privileged_context": ["teacher"] * len(names)}
+        super().__init__(
+            config=config, asked=asked, train_dataset=Dataset.from_dict(columns), **options
+        )
+
+    def _tokenize_prompts(self, prompts: list[str]) -> list[list[int]]:
+        found = [(self.asked[int(prompt.split()[0])], " " in prompt) for prompt in prompts]
+        return [list(one.teacher if for_teacher else one.ids) for one, for_teacher in found]
+
+    def _generate_transformers(
+        self, prompt_ids: list[list[int]]
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        return prompt_ids, self.draw(prompt_ids, self.max_completion_length)
+
+    def _prepare_training_batch(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """Answers of the student, for both views; their rate of hallucination is watched."""
+        batch: dict[str, Any] = super()._prepare_training_batch(inputs)
+        tokens = batch["prompt_mask"].sum() + batch["completion_mask"].sum()
+        self.state.num_input_tokens_seen += int(self.accelerator.gather(tokens).sum())
+        texts = [self.text_of(ids) for ids in self._get_completion_ids_list(batch)]
+        asked = [self.asked[int(one["prompt"])] for one in inputs]
+        self._note("hallucinated", torch.tensor(self.hallucinated(texts, asked)))
+        return batch
+
+    def _compute_self_distillation_loss(self, model: Any, inputs: Any, found: Any) -> Tensor:
+        """The mean over answers of the mean over each one's tokens, in nats.
+
+        A token above the clip has its gradient scaled down. Cut off, it would teach nothing, and it
+        is the one that the teacher never writes.
+        """
+        logits = found.student_logits.float(), found.teacher_logits.float()
+        beta, most, mask = self.distil.beta, self.distil.clip, found.loss_mask
+        losses = compute_full_logit_self_distillation_loss(*logits, distillation_alpha=beta)
+        self._note(KL, losses[mask.bool()].mean())
+        if most is not None:
+            self._note("clipped_tokens", (losses[mask.bool()] > most).float().mean())
+            losses = losses * (most / losses.detach().clamp(min=most))
+        each: Tensor = (losses * mask).sum(-1) / mask.sum(-1)
+        return each.mean()
+
+    def _note(self, name: str, value: Tensor) -> None:
+        """A number for the log: the mean over all processes."""
+        gathered = self.accelerator.gather(value.detach().to(self.accelerator.device))
+        self._metrics["train"][name].append(gathered.mean().item())
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Warns once when answers get much shorter or longer than the first: a collapse."""
+        super().log(logs, start_time)
+        lengths = [entry[LENGTH] for entry in self.state.log_history if LENGTH in entry]
+        if self.warned or not lengths or 1 / FACTOR <= lengths[-1] / lengths[0] <= FACTOR:
+            return
+        self.warned = True
+        if self.is_world_process_zero():
+            warnings.warn(
+                f"step {self.state.global_step}: answers have {lengths[-1]:.0f} tokens, and had "
+                f"{lengths[0]:.0f} at the start: the student may be collapsing. Lower "
+                "train.learning_rate, or set distil.clip",
+                stacklevel=2,
+            )
+
+    def _save_checkpoint(self, *given: Any) -> None:
+        super()._save_checkpoint(*given)
+        if self.distil.teacher == "ema" and self.is_world_process_zero():
+            folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+            torch.save(self.teacher_model.state_dict(), folder / EMA)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if self.distil.teacher == "ema" and checkpoint is not None:
+            kept = torch.load(Path(checkpoint) / EMA, map_location="cpu", weights_only=True)
+            self.teacher_model.load_state_dict(kept)
+
+
+def refuse(config: DistilExperiment) -> None:
+    """Refuse what cannot draw, and a teacher that could not be kept.
+
+    Raises:
+        TablemendError: see :func:`.engine.refuse_engine`; a moving teacher in shards.
+    """
+    engine.refuse_engine(config)
+    strategy = launch.from_environment(os.environ).strategy
+    if config.distil.teacher == "ema" and strategy in launch.SHARDED:
+        raise TablemendError(
+            f"distil.teacher=ema is a second model, whole on every GPU, and {strategy} divides "
+            "weights: set distil.teacher=base, or launch with ddp or zero2"
+        )
+
+
+def _summary(facts: Mapping[str, Any]) -> dict[str, Any]:
+    steps = [entry for entry in facts["log"] if KL in entry]
+    ends = {"first": steps[0], "last": steps[-1]}
+    return {"distillation": {end: {name: ends[end].get(name) for name in WATCHED} for end in ends}}
+
+
+def _report(facts: Mapping[str, Any]) -> Iterator[str]:
+    for name, found in facts["distillation"].items():
+        yield (
+            f"{name} log: {found[KL]:.4f} nats a token from the teacher, "
+            f"{found[LENGTH]:.0f} tokens an answer, {found['hallucinated']:.0%} with a finding"
+        )
+
+
+def _show(config: DistilCommand, tokenizer: Tokenizer) -> Iterator[str]:
+    for one in prepare(config, Run.of(config), tokenizer).train[: config.show]:
+        yield f"student, {len(one.ids)} tokens:\n{one.prompt}"
+        yield f"teacher, {len(one.teacher)} tokens:\n{tokenizer.decode(list(one.teacher))}"
+
+
+METHOD = Method(prepare, build_trainer, _show, refuse, _summary, _report)

@@ -1,0 +1,189 @@
+"""Self-distillation: the loss, the prompts of both views, and that no gold is trained on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+from collections.abc import Callable
+from math import log
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import log_softmax
+
+from tablemend.config import ConfigError, parse, to_yaml
+from tablemend.datasets.tablehallu import small_world
+from tablemend.errors import TablemendError
+from tablemend.recipe.distil import Distil
+from tablemend.recipe.experiment import DistilCommand
+from tablemend.renderer import prompt_ids
+from tablemend.runs import write_jsonl
+from tablemend.tasks import tablehallu
+from tablemend.training import distillation
+from tests.support.scripts import run_script
+from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
+from tests.support.trainings_in_process import begin, train
+
+Make = Callable[..., DistilCommand]
+
+
+@pytest.fixture
+def command(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """The tiny recipe on the random model: three steps of eight short answers."""
+    monkeypatch.chdir(ROOT)
+
+    def make(name: str, *overrides: str) -> DistilCommand:
+        given = ("train.max_steps=3", "distil.max_new_tokens=8", *overrides)
+        return short(DistilCommand, tiny_model, tmp_path / name, small_data(12), *given)
+
+    return make
+
+
+def test_the_loss_is_the_divergence_that_is_asked_for(command: Make) -> None:
+    """Means of answers of two and of three tokens; above the clip a gradient is scaled down."""
+    _, trainer, _, _ = begin(command("loss"))
+    student, teacher = torch.randn(2, 2, 3, 7, generator=torch.Generator().manual_seed(0)) * 3
+    s, t = log_softmax(student, -1), log_softmax(teacher, -1)
+    mixed = (0.5 * s.exp() + 0.5 * t.exp()).log()
+    forward, reverse = (t.exp() * (t - s)).sum(-1), (s.exp() * (s - t)).sum(-1)
+    jsd = 0.5 * (t.exp() * (t - mixed)).sum(-1) + 0.5 * (s.exp() * (s - mixed)).sum(-1)
+    found = SimpleNamespace(
+        student_logits=student.requires_grad_(),
+        teacher_logits=teacher,
+        loss_mask=torch.tensor([[1, 1, 0], [1, 1, 1]]),
+    )
+
+    def loss_of(beta: float, clip: float | None = None) -> tuple[Any, Any]:
+        trainer.distil = Distil(max_new_tokens=8, beta=beta, clip=clip)
+        loss = trainer._compute_self_distillation_loss(None, None, found)
+        return loss.detach(), torch.autograd.grad(loss, student)[0]
+
+    for beta, expected in ((0.0, forward), (1.0, reverse), (0.5, jsd)):
+        each = torch.stack([expected[0, :2].mean(), expected[1].mean()])
+        torch.testing.assert_close(loss_of(beta)[0], each.mean())
+    assert bool((jsd < log(2)).all())
+    _, whole = loss_of(0.0)
+    top = forward[1].max()
+    loss, scaled = loss_of(0.0, clip=float(top) / 2)
+    assert loss < loss_of(0.0)[0] and trainer._metrics["train"]["clipped_tokens"][-1] >= 0.2
+    place = int(forward[1].argmax())
+    torch.testing.assert_close(scaled[1, place], whole[1, place] / 2)
+
+
+def test_the_prompts_of_both_views_are_those_of_the_evaluation(command: Make) -> None:
+    for thinking in ("off", "quote"):
+        config = command(f"prompts-{thinking}", f"thinking={thinking}", "train.context=both")
+        _, trainer, tokenizer, prepared = begin(config)
+        assert len(prepared.train) == 24
+        builder = trainer.teacher_context_builder
+        for row, one in zip(trainer.train_dataset, prepared.train, strict=True):
+            names = [row["prompt"]], [row["privileged_context"]]
+            read = builder.select_generation_prompts(*names)
+            for view, prompts in ((one.view, names[0]), ("clean", read)):
+                chat = tablehallu.messages(one.sample, view, "base", "markdown")
+                (found,) = trainer._tokenize_prompts(prompts)
+                assert found == prompt_ids(tokenizer, chat, thinking != "off")
+
+
+def test_no_gold_is_trained_on(command: Make, tmp_path: Path) -> None:
+    """Other gold tables, the same losses and weights."""
+    runs = []
+    for name in ("whole", "first"):
+        records = [example.to_json() for example in small_world.examples(seed=1, n=12)]
+        for record in records if name == "first" else ():
+            record["gold_table"]["rows"] = record["gold_table"]["rows"][:1]
+        path = tmp_path / f"{name}.jsonl"
+        write_jsonl(path, records)
+        data = f"data.train={{source: {path}, seed: 0, n: null}}"
+        runs.append(train(command(name, data, "train.learning_rate=1e-2")))
+    (one, facts), (other, others) = runs
+    assert logged(facts, "loss") == logged(others, "loss") and min(logged(facts, "loss")) > 0
+    assert same_weights(one.model, other.model)
+
+
+def test_the_divergence_of_the_tiny_base_falls(command: Make) -> None:
+    given = ("model.path=checkpoints/tiny-base", "train.max_steps=8", "distil.max_new_tokens=48")
+    _, facts = train(command("falls", *given, "distil.clip=8"))
+    found = logged(facts, distillation.KL)
+    assert len(found) == 8 and sum(found[-2:]) < 0.8 * sum(found[:2])
+    noted = distillation.METHOD.summarise(facts)["distillation"]
+    assert noted["first"][distillation.KL] == found[0]
+    assert 0 < noted["first"]["clipped_tokens"] < 0.5 < noted["first"]["hallucinated"]
+    assert facts["tokens"] > 8 * 8 * 100
+
+
+@pytest.mark.parametrize(
+    ("lengths", "warned"), [([20, 30, 15], False), ([20, 19, 45], True), ([20, 9], True)]
+)
+def test_answers_that_get_empty_or_long_are_warned_of(
+    lengths: list[int], warned: bool, command: Make
+) -> None:
+    _, trainer, _, _ = begin(command("lengths"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for length in (*lengths, lengths[-1]):
+            trainer.log({distillation.LENGTH: float(length)})
+    assert ["may be collapsing" in str(one.message) for one in caught] == [True] * warned
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "message"),
+    [
+        (["train.context=clean"], "train.context", "what the teacher reads: clean"),
+        (["distil.max_new_tokens=1024"], "distil.max_new_tokens", "no room for a prompt"),
+        (["distil.beta=2"], "distil.beta", "less than or equal to 1"),
+        (
+            ["distil.teacher=ema", "train.method=lora", "train.lora={r: 8}"],
+            "distil.teacher",
+            "needs train.method: full",
+        ),
+        (["train.trl={distillation_alpha: 1.0}"], "train.trl.distillation_alpha", "distil.beta"),
+        (["train.trl={temperature: 2.0}"], "train.trl.temperature", "set by distil.temperature"),
+        (["train.trl={epsilon: 2.0}"], "train.trl.epsilon", "no field of trl.SDFTConfig"),
+        (["distil=null"], "distil", "valid dictionary"),
+    ],
+)
+def test_a_recipe_that_cannot_train_is_refused(
+    overrides: list[str], key: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ConfigError) as caught:
+        parse(DistilCommand, ["recipe=tiny-distil", *overrides])
+    assert any(key in found and message in found for found in caught.value.problems), (
+        caught.value.problems
+    )
+
+
+def test_a_moving_teacher_is_refused_in_shards(
+    command: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "ACCELERATE_USE_FSDP", "true")
+    monkeypatch.setitem(os.environ, "FSDP_VERSION", "2")
+    with pytest.raises(TablemendError, match=r"distil\.teacher=ema.*fsdp2 divides"):
+        distillation.refuse(command("shards", "distil.teacher=ema"))
+
+
+def test_the_command_trains_and_shows(
+    command: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "distil.yaml"
+    path.write_text(to_yaml(command("whole", "train.lora={r: 4}", "train.method=lora")))
+    script, tokens = "train/distil.py", [f"recipe={path}"]
+    assert run_script(script, [*tokens, "show=1"], monkeypatch) == 0
+    shown = capsys.readouterr().out
+    student, teacher = re.findall(r"(?:student|teacher), (\d+) tokens", shown)
+    assert int(student) > int(teacher) > 50
+    assert run_script(script, tokens, monkeypatch) == 0
+    noted = json.loads((tmp_path / "whole" / "manifest.json").read_text())["distil"]
+    assert noted["steps"] == 3 and noted["distillation"]["last"][distillation.KL] > 0
+    assert "nats a token from the teacher" in capsys.readouterr().out
+    assert run_script(script, tokens, monkeypatch) == 0
+    assert "finished" in capsys.readouterr().out

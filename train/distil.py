@@ -1,0 +1,24 @@
+"""Train a model on its own answers, towards what it says of them when it reads the clean context.
+
+accelerate launch train/distil.py recipe=tiny-distil [distil.beta=0.5 ...]
+"""
+
+from __future__ import annotations
+
+from tablemend.config import load
+from tablemend.recipe.experiment import DistilCommand
+from tablemend.script import run_script
+from tablemend.training.ready import plan, ready
+
+
+def main() -> None:
+    """Prompts, model, training, checkpoint; the same command continues where it stopped."""
+    config = load(DistilCommand, after_check=plan)
+    ready(config)
+    from tablemend.training import distillation, phases  # torch, only once the recipe is valid
+
+    phases.train(config, distillation.METHOD)
+
+
+if __name__ == "__main__":
+    run_script(main)
