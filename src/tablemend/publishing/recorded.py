@@ -11,20 +11,15 @@ from pydantic import ValidationError
 
 from tablemend.backends.checkpoints import ADAPTER, local_folder
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import (
-    DistilExperiment,
-    DpoExperiment,
-    Experiment,
-    GrpoExperiment,
-    Trained,
-)
+from tablemend.recipe import experiment as recipes
+from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run
 
 KINDS: dict[str, type[Trained]] = {
-    "sft": Experiment,
-    "dpo": DpoExperiment,
-    "grpo": GrpoExperiment,
-    "distil": DistilExperiment,
+    "sft": recipes.Experiment,
+    "dpo": recipes.DpoExperiment,
+    "grpo": recipes.GrpoExperiment,
+    "distil": recipes.DistilExperiment,
 }
 MERGED = "merged"
 """Folder of a run with the whole weights of its adapter."""

@@ -1,4 +1,4 @@
-"""The schema of answers that are drawn in training, whatever is learnt from them."""
+"""The schema of answers that are drawn in training, and of self-distillation on them."""
 
 from __future__ import annotations
 
@@ -90,3 +90,26 @@ class Drawing(Section):
                 f"{self.engine} would get the packed 4-bit weights without their new scales: set "
                 "engine: transformers, or train.method: lora",
             )
+
+
+class Distil(Drawing):
+    """On-policy self-distillation (Shenfeld et al., 2026): the student answers what train.context
+    shows; the teacher scores the same answer as one that reads the task's first view.
+    """
+
+    section: ClassVar[str] = "distil"
+
+    teacher: Literal["base", "ema"] = "base"
+    """The model that training started from, or a moving average of the student's weights
+    (train.trl.teacher_update_rate)."""
+    beta: float = Field(default=1.0, ge=0, le=1)
+    """Divergence at each token: 0 forward KL, 1 reverse KL, between them the generalised
+    Jensen-Shannon divergence (Agarwal et al., 2024)."""
+    clip: float | None = Field(default=None, gt=0)
+    """Most nats that one token counts for; the gradient of one above is scaled down to it."""
+
+    def conflicts_with(self, train: Train) -> Iterator[tuple[str, str]]:
+        """Settings that contradict those of the training; paths are the recipe's."""
+        yield from super().conflicts_with(train)
+        if self.teacher == "ema" and train.method != "full":
+            yield "distil.teacher", "ema needs train.method: full"

@@ -17,8 +17,7 @@ from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section
 from tablemend.errors import TablemendError
-from tablemend.recipe.distil import Distil
-from tablemend.recipe.drawing import Drawing
+from tablemend.recipe.drawing import Distil, Drawing
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
 from tablemend.recipe.reward import Grpo, Reward
@@ -378,16 +377,11 @@ class DistilExperiment(DrawingExperiment):
     distil: Distil
     """The sampling, the teacher and the loss."""
 
-    @property
-    def teacher_view(self) -> str:
-        """How the teacher reads every sample."""
-        return next(iter(self.task_of().views))
-
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings of one section that contradict another."""
         yield from super().conflicts()
-        if self.task in TASKS and set(self.shown) == {self.teacher_view}:
-            yield "train.context", f"shows what the teacher reads: {self.teacher_view}"
+        if self.task in TASKS and self.shown == tuple(self.task_of().views)[:1]:
+            yield "train.context", f"shows what the teacher reads: {self.shown[0]}"
 
 
 class SftCommand(Planned, Experiment):

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Precision, Prompt, Section, UnknownNames
-from tablemend.recipe.trl_names import owned_fields, trl_fields
+from tablemend.recipe.trl_names import OWNED, trl_fields
 
 
 class Lora(Section):
@@ -124,7 +124,7 @@ class Train(Section):
     def _known_to_trl(cls, trl: dict[str, Any]) -> dict[str, Any]:
         if cls.trl_config is None:  # read for a comparison alone
             return trl
-        owned = owned_fields(cls.trl_config)
+        owned = OWNED | ({"loss_type": "dpo.loss"} if cls.trl_config == "DPOConfig" else {})
         names = trl_fields(cls.trl_config) if trl else frozenset()
         free = names - set(owned)
         wrong = []

@@ -63,34 +63,21 @@ _DECIDES = {
     "the trainer (AdamW)": "optim optim_target_modules",
     "the order of rows": "train_sampling_strategy length_column_name shuffle_dataset",
     "the renderer": "remove_unused_columns dataset_kwargs dataset_text_field dataset_num_proc "
-    "chat_template_kwargs",
+    "chat_template_kwargs max_prompt_length teacher_prompt_template",
     "the renderer (loss on the answer and its end of turn alone)": "completion_only_loss "
     "assistant_only_loss",
     "dpo.beta or grpo.beta": "beta",
     "dpo.sft_weight": "loss_weights",
     "dpo.precompute_reference": "precompute_ref_log_probs",
-    "grpo.group": "num_generations",
-    "grpo.temperature": "temperature",
-    "grpo.max_new_tokens": "max_completion_length",
-    "grpo.iterations": "num_iterations",
+    "grpo.group (distil: one answer)": "num_generations",
+    "grpo.temperature or distil.temperature": "temperature",
+    "grpo.max_new_tokens or distil.max_new_tokens": "max_completion_length",
+    "grpo.iterations (distil: one)": "num_iterations",
     "grpo.reward": "reward_weights",
-    "grpo.engine": "use_vllm vllm_mode",
-    "grpo.server": "vllm_server_base_url vllm_server_host vllm_server_port",
+    "grpo.engine or distil.engine": "use_vllm vllm_mode",
+    "grpo.server or distil.server": "vllm_server_base_url vllm_server_host vllm_server_port",
+    "distil.beta": "distillation_alpha distillation_mode",
+    "distil.teacher": "teacher_model_kind use_teacher_server",
 }
 OWNED = {name: key for key, names in _DECIDES.items() for name in names.split()}
 """Fields of TRL's configurations that a key of the recipe decides, and which."""
-
-
-def owned_fields(config: str) -> dict[str, str]:
-    """:data:`OWNED`, and what else a key decides in one of the configurations."""
-    if config == "DPOConfig":
-        return OWNED | {"loss_type": "dpo.loss"}
-    if config != "SDFTConfig":
-        return OWNED
-    more = {
-        **dict.fromkeys(("max_prompt_length", "teacher_prompt_template"), "the renderer"),
-        **dict.fromkeys(("teacher_model_kind", "use_teacher_server"), "distil.teacher"),
-        **dict.fromkeys(("distillation_alpha", "distillation_mode"), "distil.beta"),
-        **dict.fromkeys(("num_generations", "num_iterations"), "train.global_batch (one answer)"),
-    }
-    return {name: key.replace("grpo.", "distil.") for name, key in OWNED.items()} | more

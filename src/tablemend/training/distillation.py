@@ -38,9 +38,6 @@ from tablemend.training.trainer import Paced
 KL = "self_distillation/distillation_loss"
 """TRL's: mean divergence of the tokens, in nats; here before any is clipped."""
 LENGTH = "completions/mean_length"
-WATCHED = (KL, "clipped_tokens", "hallucinated", LENGTH, "completions/clipped_ratio")
-FACTOR = 2.0
-"""Answers that are so many times shorter or longer than the first are warned of."""
 EMA = "teacher.pt"
 """File of a checkpoint with the weights of a moving teacher; TRL (1.16) keeps none."""
 
@@ -56,7 +53,7 @@ def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> Prepare
     samples = config.task_of().samples(config.data.train)
     read_validation(config, samples)  # has none; refuses tables of the test
     say(f"tokenising the prompts of {len(samples):,} examples")
-    asked, facts = ask(tokenizer, config, samples, Counter(), config.teacher_view)
+    asked, facts = ask(tokenizer, config, samples, Counter())
     return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
 
 
@@ -115,7 +112,6 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
         return prompt_ids, self.draw(prompt_ids, self.max_completion_length)
 
     def _prepare_training_batch(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """Answers of the student, for both views; their rate of hallucination is watched."""
         batch: dict[str, Any] = super()._prepare_training_batch(inputs)
         tokens = batch["prompt_mask"].sum() + batch["completion_mask"].sum()
         self.state.num_input_tokens_seen += int(self.accelerator.gather(tokens).sum())
@@ -125,38 +121,30 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
         return batch
 
     def _compute_self_distillation_loss(self, model: Any, inputs: Any, found: Any) -> Tensor:
-        """The mean over answers of the mean over each one's tokens, in nats.
-
-        A token above the clip has its gradient scaled down. Cut off, it would teach nothing, and it
-        is the one that the teacher never writes.
-        """
         logits = found.student_logits.float(), found.teacher_logits.float()
         beta, most, mask = self.distil.beta, self.distil.clip, found.loss_mask
         losses = compute_full_logit_self_distillation_loss(*logits, distillation_alpha=beta)
         self._note(KL, losses[mask.bool()].mean())
         if most is not None:
             self._note("clipped_tokens", (losses[mask.bool()] > most).float().mean())
+            # scaled, not cut off: a token that the teacher never writes has most to teach
             losses = losses * (most / losses.detach().clamp(min=most))
-        each: Tensor = (losses * mask).sum(-1) / mask.sum(-1)
+        each: Tensor = (losses * mask).sum(-1) / mask.sum(-1).clamp(min=1)
         return each.mean()
 
     def _note(self, name: str, value: Tensor) -> None:
-        """A number for the log: the mean over all processes."""
         gathered = self.accelerator.gather(value.detach().to(self.accelerator.device))
         self._metrics["train"][name].append(gathered.mean().item())
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Warns once when answers get much shorter or longer than the first: a collapse."""
+        """Warns once when answers get half or twice as long as the first: a collapse."""
         super().log(logs, start_time)
         lengths = [entry[LENGTH] for entry in self.state.log_history if LENGTH in entry]
-        if self.warned or not lengths or 1 / FACTOR <= lengths[-1] / lengths[0] <= FACTOR:
-            return
-        self.warned = True
-        if self.is_world_process_zero():
+        if lengths and not (self.warned or 0.5 <= lengths[-1] / lengths[0] <= 2):
+            self.warned = True
             warnings.warn(
-                f"step {self.state.global_step}: answers have {lengths[-1]:.0f} tokens, and had "
-                f"{lengths[0]:.0f} at the start: the student may be collapsing. Lower "
-                "train.learning_rate, or set distil.clip",
+                f"answers have {lengths[-1]:.0f} tokens, and had {lengths[0]:.0f} at the start: "
+                "the student may be collapsing. Lower train.learning_rate, or set distil.clip",
                 stacklevel=2,
             )
 
@@ -173,12 +161,7 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
             self.teacher_model.load_state_dict(kept)
 
 
-def refuse(config: DistilExperiment) -> None:
-    """Refuse what cannot draw, and a teacher that could not be kept.
-
-    Raises:
-        TablemendError: see :func:`.engine.refuse_engine`; a moving teacher in shards.
-    """
+def _check(config: DistilExperiment) -> None:
     engine.refuse_engine(config)
     strategy = launch.from_environment(os.environ).strategy
     if config.distil.teacher == "ema" and strategy in launch.SHARDED:
@@ -188,18 +171,9 @@ def refuse(config: DistilExperiment) -> None:
         )
 
 
-def _summary(facts: Mapping[str, Any]) -> dict[str, Any]:
-    steps = [entry for entry in facts["log"] if KL in entry]
-    ends = {"first": steps[0], "last": steps[-1]}
-    return {"distillation": {end: {name: ends[end].get(name) for name in WATCHED} for end in ends}}
-
-
 def _report(facts: Mapping[str, Any]) -> Iterator[str]:
-    for name, found in facts["distillation"].items():
-        yield (
-            f"{name} log: {found[KL]:.4f} nats a token from the teacher, "
-            f"{found[LENGTH]:.0f} tokens an answer, {found['hallucinated']:.0%} with a finding"
-        )
+    found = [entry["hallucinated"] for entry in facts["log"] if "hallucinated" in entry]
+    yield f"answers with a finding: {found[0]:.0%} in the first log, {found[-1]:.0%} in the last"
 
 
 def _show(config: DistilCommand, tokenizer: Tokenizer) -> Iterator[str]:
@@ -208,4 +182,4 @@ def _show(config: DistilCommand, tokenizer: Tokenizer) -> Iterator[str]:
         yield f"teacher, {len(one.teacher)} tokens:\n{tokenizer.decode(list(one.teacher))}"
 
 
-METHOD = Method(prepare, build_trainer, _show, refuse, _summary, _report)
+METHOD = Method(prepare, build_trainer, _show, _check, report=_report)

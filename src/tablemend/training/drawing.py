@@ -53,16 +53,8 @@ def ask(
     config: DrawingExperiment,
     samples: Iterable[Sample],
     dropped: Counter[str],
-    teacher: str | None = None,
 ) -> tuple[list[Asked], dict[str, Any]]:
     """Render the prompts; those that leave no room for an answer are dropped and counted.
-
-    Args:
-        tokenizer: of the model.
-        config: the recipe.
-        samples: in order.
-        dropped: how many were left out so far, by reason.
-        teacher: the view that a teacher reads.
 
     Returns:
         The prompts, and what the manifest says of them.
@@ -75,7 +67,8 @@ def ask(
     asked: list[Asked] = []
     for sample, view in product(samples, config.shown):
         texts, ids = [], []
-        for seen in (view, teacher) if teacher else (view,):
+        # a teacher reads the task's first view
+        for seen in (view, *task.views)[: 1 if config.distil is None else 2]:
             chat = task.messages(sample, seen, config.train.prompt)
             texts.append(prompt_text(tokenizer, chat, config.thinking != "off"))
             ids.append(tuple(tokenizer.encode(texts[-1], add_special_tokens=False)))
@@ -194,11 +187,7 @@ def drawing_model(trainer: Any) -> Iterator[Any]:
 
 
 class Draws:
-    """What every trainer does alike that draws answers, put before TRL's class.
-
-    Differs from it in what draws the answers where vLLM does not, in the tokens that end them
-    there, and in the order of prompts.
-    """
+    """What every trainer does alike that draws answers, put before TRL's class."""
 
     accelerator: Any
     processing_class: Any

@@ -38,12 +38,7 @@ import torch
 from transformers import PretrainedConfig
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
-from tablemend.recipe.experiment import (
-    DistilExperiment,
-    DpoExperiment,
-    DrawingExperiment,
-    Trained,
-)
+from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
 from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
 from tablemend.training.packing import MASKED
 
@@ -298,13 +293,13 @@ class Planner:
         tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
         if supervised is None or not (self.on_gpu or tuning):
             supervised = step.length
-            whole = not self.on_gpu and not isinstance(config, DistilExperiment)
+            whole = not self.on_gpu and config.distil is None
             if isinstance(config, DrawingExperiment) and not whole:
                 supervised = config.drawing.max_new_tokens
         tokens, size = step.rows * supervised, _size(config)
         vocabulary, width = int(self.text.vocab_size), int(self.text.hidden_size)
         weights = vocabulary * width if config.train.method == "full" else 0
-        if isinstance(config, DistilExperiment):
+        if config.distil is not None:
             return SCORES * tokens * vocabulary + 4 * weights
         if not self.on_gpu and tuning:  # scores where a target is, their gradient, and softmax's
             return 12 * tokens * vocabulary + 4 * weights
@@ -398,12 +393,10 @@ def _states(config: Trained, counts: Counts, strategy: Strategy) -> Memory:
 
 def has_copy(config: Trained, strategy: Strategy) -> bool:
     """Whether the reference is a second model."""
-    if config.train.lora is not None:
-        return False
+    if config.train.lora is not None or config.distil is not None:
+        return config.train.lora is None
     if config.grpo is not None:
         return config.grpo.beta > 0
-    if isinstance(config, DistilExperiment):
-        return True
     on_fsdp = bool(strategy.shards) and not strategy.deepspeed
     return isinstance(config, DpoExperiment) and (not config.dpo.precompute_reference or on_fsdp)
 

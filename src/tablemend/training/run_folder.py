@@ -18,10 +18,7 @@ from tablemend.training import checkpoints, launch
 from tablemend.training.requirements import refuse_kernel, refuse_start
 
 C = TypeVar("C", bound=Trained)
-FIXED = (
-    *("seed", "task", "model", "data.train", "format", "thinking"),
-    *("train", "dpo", "grpo", "distil"),
-)
+FIXED = tuple("seed task model data.train format thinking train dpo grpo distil".split())
 """What must not change between an interruption and the resumption."""
 REPLACED = ".replaced"
 """Folder of the run folder for what ``overwrite=true`` replaces, until the new training begins."""
