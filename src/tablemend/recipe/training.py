@@ -87,6 +87,9 @@ class Train(Section):
     precision: Precision = "auto"
     """Type that the forward and backward pass compute in; auto: bfloat16 where the device has
     instructions for it, else float32."""
+    compile: bool = False
+    """Compile the decoder's layers (torch.compile, one graph for all of them): less time a step,
+    some 15 to 60 seconds at the start; on a CPU it needs a C++ compiler."""
     gradient_checkpointing: bool = False
     """Less memory for about a third more time."""
     save_every: int = Field(default=200, ge=1)

@@ -124,10 +124,12 @@ def draw(
     training = model.model.training
     model.model.eval()
     try:
-        answers = {
-            answer.prompt.id: list(answer.ids)
-            for answer in model.draw(asked, sampling, batch_size=batch_size or len(asked))
-        }
+        # layers compiled for training (train.compile) would be compiled again for every cache
+        with torch.compiler.set_stance("force_eager"):
+            answers = {
+                answer.prompt.id: list(answer.ids)
+                for answer in model.draw(asked, sampling, batch_size=batch_size or len(asked))
+            }
     finally:
         model.model.train(training)
     return [answers[prompt.id] for prompt in asked]

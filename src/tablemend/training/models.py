@@ -40,6 +40,8 @@ def trainable_model(config: Trained) -> PreTrainedModel:
     say(f"loading the weights of {config.model.path}")
     model = checkpoints.load_model(config.model, **options)
     freeze_unused(model)
+    if config.train.compile:
+        compile_layers(model)
     if config.train.method == "full" and model.dtype != torch.float32:
         print(
             f"warning: all weights are trained in {model.dtype}, where small updates round to "
@@ -72,6 +74,14 @@ def trained_shapes(model: PreTrainedModel, config: Trained) -> checkpoints.Shape
         return checkpoints.saved_shapes(model)
     saved = get_peft_model_state_dict(model, state_dict=checkpoints.without_values(model))
     return {name: tuple(weight.shape) for name, weight in saved.items()}
+
+
+def compile_layers(model: PreTrainedModel) -> None:
+    """Compile each decoder layer in place, for rows of any length; they share one graph."""
+    names = set(model._no_split_modules or ())
+    for module in model.get_decoder().modules():
+        if type(module).__name__ in names:
+            module.compile(dynamic=True)
 
 
 def freeze_unused(model: PreTrainedModel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -29,7 +30,7 @@ ADAPTABLE = LINEAR | nn.Embedding | nn.MultiheadAttention
 
 
 def check_method(config: Trained) -> None:
-    """Refuse kernels, 4-bit weights and moved activations where there is no place for them.
+    """Refuse kernels, compiling, 4-bit weights and moved activations where they cannot be had.
 
     Raises:
         TablemendError: no GPU, no package for it, or a launch that shards 4-bit weights.
@@ -44,6 +45,12 @@ def check_method(config: Trained) -> None:
         raise TablemendError(
             "train.trl.activation_offloading moves activations from a GPU into the machine's "
             "memory, and there is no GPU here: leave it out"
+        )
+    compiler = os.environ.get("CXX", "g++")
+    if config.train.compile and not (torch.accelerator.is_available() or shutil.which(compiler)):
+        raise TablemendError(
+            f"train.compile=true needs a C++ compiler on a CPU, and there is no {compiler} here: "
+            "install one, name it in CXX, or set train.compile=false"
         )
     if config.train.method != "qlora":
         return

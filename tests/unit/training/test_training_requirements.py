@@ -31,6 +31,7 @@ QLORA = "train.method=qlora"
         ("train.trl.activation_offloading=true", {"gpu": False}, {}, "there is no GPU here"),
         ("model.kernels=true", {"gpu": False}, {}, r"^model\.kernels=true needs a GPU"),
         ("model.kernels=true", {"gpu": True}, {}, r"needs the package kernels: .*\[gpu\]"),
+        ("train.compile=true", {"gpu": False}, {"CXX": "no-g++"}, r"there is no no-g\+\+ here"),
         ("seed=0", {"gpu": False, "cuda": False}, {}, None),
     ],
 )
