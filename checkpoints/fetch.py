@@ -65,6 +65,8 @@ def main() -> None:
         if source == "index":
             from_index(manifest["index"], Path(scratch), new)
         check(new, manifest["checks"])
+        if "template" in manifest:  # a base model has none of its own
+            (new / "chat_template.jinja").write_text(manifest["template"])
         (new / RECORD).write_text(json.dumps({"source": source, **manifest}, indent=1) + "\n")
         mark_complete(new)
         put_in_place(out, new)
