@@ -278,6 +278,8 @@ def _not_of(task: Task[Any], what: str, given: object, known: Iterable[str]) -> 
 class Trained(Comparison):
     """What every recipe with a training has."""
 
+    version: int = Field(default=1, ge=1)
+    """Rises when the recipe converges otherwise than before (CONTRIBUTING.md)."""
     model: TrainedModel
     """The model that every system starts from."""
     data: TrainingData

@@ -114,13 +114,8 @@ class Train(Section):
             yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
         if self.method == "qlora" and self.precision == "float32":
             yield "precision", "method: qlora computes in bfloat16"
-        if self.evaluate is not None:
-            if self.evaluate.every % self.save_every:
-                yield "evaluate.every", f"is no multiple of save_every: {self.save_every}"
-            theirs = {"load_best_model_at_end", "metric_for_best_model", "greater_is_better"}
-            yield from (
-                (f"trl.{name}", "is set by train.evaluate") for name in theirs & {*self.trl}
-            )
+        if self.evaluate is not None and self.evaluate.every % self.save_every:
+            yield "evaluate.every", f"is no multiple of save_every: {self.save_every}"
 
     @field_validator("trl")
     @classmethod

@@ -56,6 +56,7 @@ _DECIDES = {
     "model.kernels": "use_liger_kernel liger_kernel_config",
     "train.packing": "packing packing_strategy padding_free eval_packing",
     "train.save_every": "save_strategy save_steps",
+    "train.evaluate": "load_best_model_at_end metric_for_best_model greater_is_better",
     "train.log_every": "logging_strategy logging_steps",
     "overwrite (resuming is the default)": "resume_from_checkpoint save_only_model "
     "ignore_data_skip",

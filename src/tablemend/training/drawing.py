@@ -98,25 +98,17 @@ def ask(
     return asked, facts
 
 
-def draw(
-    model: HFModel,
-    prompts: Sequence[Sequence[int]],
-    sampling: Sampling,
-    batch_size: int | None = None,
-) -> list[list[int]]:
+def draw(model: HFModel, prompts: Sequence[Sequence[int]], sampling: Sampling) -> list[list[int]]:
     """One answer for each prompt, in its order, with the token that ends it.
 
     Each answer's stream is seeded from torch's generator: a resumed training draws the same.
-    Greedy answers leave it alone.
 
     Args:
         model: the model as it is now; dropout is off while it draws.
         prompts: ids of each.
         sampling: temperature, and the most tokens of an answer.
-        batch_size: answers drawn at once; ``None``: all.
     """
-    greedy = sampling.temperature == 0
-    seeds = [0] * len(prompts) if greedy else torch.randint(2**62, (len(prompts),)).tolist()
+    seeds = torch.randint(2**62, (len(prompts),)).tolist()
     asked = [
         Prompt(str(number), tuple(ids), seed)
         for number, (ids, seed) in enumerate(zip(prompts, seeds, strict=True))
@@ -124,12 +116,10 @@ def draw(
     training = model.model.training
     model.model.eval()
     try:
-        # layers compiled for training (train.compile) would be compiled again for every cache
-        with torch.compiler.set_stance("force_eager"):
-            answers = {
-                answer.prompt.id: list(answer.ids)
-                for answer in model.draw(asked, sampling, batch_size=batch_size or len(asked))
-            }
+        answers = {
+            answer.prompt.id: list(answer.ids)
+            for answer in model.draw(asked, sampling, batch_size=len(asked))
+        }
     finally:
         model.model.train(training)
     return [answers[prompt.id] for prompt in asked]
@@ -166,7 +156,9 @@ def drawing_model(trainer: Any) -> Iterator[Any]:
     ZeRO-3 and FSDP2 bring weights together at every call of the model, in all processes at once;
     while answers are drawn, each process makes as many calls as its own answers take.
     """
-    with unwrap_model_for_generation(
+    # layers compiled for training (train.compile) would be compiled again for every cache
+    eager = torch.compiler.set_stance("force_eager")
+    with eager, unwrap_model_for_generation(
         trainer.model_wrapped,
         trainer.accelerator,
         gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,

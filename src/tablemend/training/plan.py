@@ -10,7 +10,6 @@ import torch
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
-from tablemend.recipe.training import Evaluate
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, start_of
@@ -33,6 +32,8 @@ COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations")
 """Of the table, in order."""
 SOMETIMES = ("reference", "generation")
 """Those that stand behind them where there is one."""
+H100, USED = 989.4e12, 0.35
+"""Its dense bfloat16 operations a second (data sheet; H200: the same), and the share in use."""
 UNITS = {"experiment": ("rows", "rows"), "dpo": ("pairs", "pairs")}
 UNITS |= dict.fromkeys(("grpo", "distil"), ("prompts", "answers"))
 """What the data holds, and what a step takes, by kind of recipe."""
@@ -87,9 +88,14 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
             "on one GPU and under DDP all weights train in bfloat16, where small updates round to "
             "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
         )
-    yield from _data_lines(config)
-    if config.train.evaluate is not None:
-        yield _evaluation_line(config, config.train.evaluate)
+    yield from _data_lines(config, planner)
+    if own := config.train.evaluate:
+        longest = own.max_new_tokens or config.evaluation.max_new_tokens
+        stop = f", stops after {own.patience} without a better one" if own.patience else ""
+        yield (
+            f"evaluation: {own.n} prompts of data.validation every {own.every} steps and at the "
+            f"end, answers of at most {longest} tokens; best by {own.metric}{stop}"
+        )
     if isinstance(config, DrawingExperiment):
         yield _generation_line(config, planner)
     found = {
@@ -112,7 +118,7 @@ def _what(config: Trained, path: str) -> str:
     )
 
 
-def _data_lines(config: Trained) -> Iterator[str]:
+def _data_lines(config: Trained, planner: Planner) -> Iterator[str]:
     """How much data there is, and how many steps are made of it."""
     train, (of, unit) = config.train, UNITS[config.kind]
     try:
@@ -134,6 +140,35 @@ def _data_lines(config: Trained) -> Iterator[str]:
     else:
         yield f"data: {amount.rows} {of}, all taken to fit"
     yield f"steps: {steps_line(config, amount)}"
+    if amount.sampled:
+        hours = gpu_hours(config, planner, amount)
+        drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
+        yield f"time: about {hours:.2g} GPU hours of H100s at {USED:.0%} of their peak{drawn}"
+
+
+def gpu_hours(config: Trained, planner: Planner, amount: Amount) -> float:
+    """Hours that all steps take on one H100 or H200, by their operations (docs/training.md).
+
+    A weight costs a token 2 operations forward and 2 back, 2 more where it trains, and 2 for each
+    further pass: of gradient checkpointing, of a reference or teacher.
+    """
+    train, text = config.train, planner.architecture.get_text_config()
+    group = config.group if isinstance(config, DrawingExperiment) else 0
+    length = amount.tokens + (amount.supervised if group else 0)
+    rows = (train.epochs or 0) * amount.rows * (group or 1)
+    if train.max_steps:
+        packed = config.longest_row // length if train.packing else 1
+        rows = train.max_steps * train.global_batch * packed
+    passes = 4 + 2 * (not train.lora) + 2 * train.gradient_checkpointing
+    passes += 2 * (config.kind != "experiment")
+    counts, layers = planner.counts(config), text.num_hidden_layers
+    weights = counts.total - counts.ends
+    if experts := getattr(text, "num_experts", 0):
+        matrix = text.hidden_size * text.moe_intermediate_size
+        weights -= layers * (experts - text.num_experts_per_tok) * 3 * matrix
+    head = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    attention = 6 * layers * text.num_attention_heads * head * length
+    return float(rows * length * (passes * weights + attention) / (USED * H100 * 3600))
 
 
 def steps_line(config: Trained, amount: Amount) -> str:
@@ -190,16 +225,6 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
         mend = advice.uneven(config, strategy)
         batch = f"; the batch does not divide: set {mend}" if mend else ""
         yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {where}{host}{batch}"
-
-
-def _evaluation_line(config: Trained, evaluate: Evaluate) -> str:
-    """What train.evaluate adds."""
-    longest = evaluate.max_new_tokens or config.evaluation.max_new_tokens
-    stop = f", stops after {evaluate.patience} without a better one" if evaluate.patience else ""
-    return (
-        f"evaluation: {evaluate.n} prompts of data.validation every {evaluate.every} steps and at "
-        f"the end, answers of at most {longest} tokens; best by {evaluate.metric}{stop}"
-    )
 
 
 def _generation_line(config: DrawingExperiment, planner: Planner) -> str:

@@ -14,14 +14,8 @@ from tablemend.runs import say
 
 PAUSE = 10.0
 """Least seconds between two lines."""
-SHOWN = {
-    "loss": "loss",
-    "reward": "reward",
-    "eval_loss": "held-out loss",
-    "eval_total_hallu": "TotalHallu",
-    "eval_row_recall": "row recall",
-    "eval_cut": "cut",
-}
+SHOWN = {"loss": "loss", "reward": "reward", "eval_loss": "held-out loss"}
+SHOWN |= {"eval_total_hallu": "TotalHallu", "eval_row_recall": "row recall"}
 """What is shown of the log, and its name."""
 
 

@@ -17,15 +17,15 @@ from transformers.trainer_utils import IntervalStrategy
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import HFModel
 from tablemend.backends.loading import stop_ids
-from tablemend.backends.requests import Sampling
+from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Trained
-from tablemend.recipe.training import Evaluate, Train
+from tablemend.recipe.training import Evaluate
 from tablemend.renderer import prompt_ids
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Submission, TaskOptions
-from tablemend.training.drawing import draw, drawing_model
+from tablemend.training.drawing import drawing_model
 
 CHOSEN_BY = "eval_selection"
 """Of the log: what the best checkpoint has least of."""
@@ -35,11 +35,7 @@ Asked = tuple[Sample, str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Rates:
-    """Draws greedy answers from the model that trains, and scores them with the task's program.
-
-    No other model is loaded beside it: ``evaluation.similarity`` and ``evaluation.verifier`` are
-    the comparison's.
-    """
+    """Greedy answers of the model that trains, scored by program: no other model is loaded."""
 
     config: Trained
     evaluate: Evaluate
@@ -60,16 +56,15 @@ class Rates:
         """The rates by their names in the log; all processes call it and get the same."""
         begun, state = time.monotonic(), PartialState()
         own = self.asked[state.process_index :: state.num_processes]
+        prompts = [Prompt(str(number), ids) for number, (*_, ids) in enumerate(own)]
         tokenizer, named = trainer.processing_class, trainer.model.generation_config.eos_token_id
         ends = stop_ids(named, tokenizer, Checkpoint(self.config.model.path))
         at_once = self.config.evaluation.options.batch_size
         with drawing_model(trainer) as model:
-            drawing = HFModel(model, tokenizer, ends)
-            answers = draw(drawing, [ids for *_, ids in own], Sampling(self.longest), at_once)
-        texts = [
-            tokenizer.decode(ids[:-1], skip_special_tokens=False) if ids[-1] in ends else None
-            for ids in answers
-        ]
+            own_model = HFModel(model, tokenizer, ends)
+            drawn = own_model.generate(prompts, Sampling(self.longest), at_once)
+            answers = {one.id: one.text if one.finish_reason == "stop" else None for one in drawn}
+        texts = [answers[prompt.id] for prompt in prompts]
         values = gather_object(list(self.values(own, texts)))
         names = dict.fromkeys(name for each in values for name in each)
         rates = {name: fmean(each[name] for each in values if name in each) for name in names}
@@ -81,6 +76,7 @@ class Rates:
     ) -> Iterator[dict[str, float]]:
         """What each answer adds to each rate; ``None`` is one that was cut."""
         task = TASKS[self.config.task](TaskOptions(self.config.format))
+        metrics = [metric for metric in task.metrics if metric.kind != "distractor"]
         unscored = "cut at the token limit" if task.format is None else ""  # as in a comparison
         answers = [
             Submission(sample, view, text or "", unscored if text is None else "")
@@ -89,9 +85,7 @@ class Rates:
         with task.scorer() as scorer:
             for text, judgement in zip(texts, scorer.score(answers), strict=True):
                 values = {"cut": float(text is None), "selection": 1.0}
-                for metric in task.metrics:
-                    if metric.kind == "distractor":
-                        continue
+                for metric in metrics:
                     value = metric.value(judgement)
                     if value is None or (judgement.unscored and metric.kind != "unscored"):
                         continue
@@ -129,11 +123,9 @@ def read(config: Trained, tokenizer: Tokenizer) -> Rates | None:
 def best_of(log: Sequence[Mapping[str, Any]]) -> tuple[int, float, int]:
     """The best evaluation: lowest :data:`CHOSEN_BY`, of equals lowest held-out loss, then latest.
 
-    Follows from the log alone, which checkpoints keep: after an interruption it is the same.
-
     Returns:
         its step (0: none; the start has no checkpoint), its value, and the number of evaluations
-        since the last that was better than all before it.
+        since the last that was better than all before. After an interruption they are the same.
     """
     best, lowest, stale = 0, (float("inf"), float("inf")), 0
     for entry in log:
@@ -149,52 +141,37 @@ class Rated:
     """The part of a trainer that evaluates, put before TRL's class."""
 
     rates: Rates | None = None
-    recipe: Train
-    model: Any
-    state: Any
-    args: Any
-    control: Any
-    callback_handler: Any
-    eval_dataset: Any
-    log: Any
 
-    def evaluate(self, *args: Any, **options: Any) -> dict[str, float]:
+    def evaluate(self: Any, *args: Any, **options: Any) -> dict[str, float]:
         """The held-out loss where there is one, then the rates beside it."""
         metrics: dict[str, float] = {}
-        if self.eval_dataset is not None or self.rates is None:
+        if self.eval_dataset is not None:
             metrics = super().evaluate(*args, **options)  # type: ignore[misc]
         if self.rates is not None:
             self.model.eval()  # by which TRL knows what it counted in training
-            loss = {name: metrics[name] for name in ("eval_loss",) if name in metrics}
-            metrics |= (found := self.rates.measure(self))
-            self.log(found | loss)
-            self.control = self.callback_handler.on_evaluate(
-                self.args, self.state, self.control, metrics
-            )
+            loss = {"eval_loss": metrics["eval_loss"]} if metrics else {}
+            self.log(metrics := self.rates.measure(self) | loss)
+            on_evaluate = self.callback_handler.on_evaluate
+            self.control = on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
-    def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
-        if self.rates is None:
-            return bool(super()._determine_best_metric(metrics, trial))  # type: ignore[misc]
-        self.state.best_global_step, self.state.best_metric, _ = best_of(self.state.log_history)
-        self.control.should_training_stop |= self.is_stale
+    def _determine_best_metric(self: Any, metrics: dict[str, float], trial: Any) -> bool:
+        if self.rates is not None:
+            self.state.best_global_step, self.state.best_metric, _ = best_of(self.state.log_history)
+            self.control.should_training_stop |= self.is_stale
         return bool(self.state.best_global_step == self.state.global_step)
 
     @property
-    def is_stale(self) -> bool:
+    def is_stale(self: Any) -> bool:
         """Whether ``train.evaluate.patience`` evaluations in a row brought no better model."""
         patience = self.recipe.evaluate.patience if self.recipe.evaluate else None
         return patience is not None and best_of(self.state.log_history)[2] >= patience
 
 
 def summary(trainer: Any) -> dict[str, Any]:
-    """What the manifest says of the evaluations of a finished training.
-
-    Raises:
-        TablemendError: the best checkpoint is gone, and the model is another.
-    """
+    """What the manifest says of the evaluations; refuses to take another model for the best."""
     log = [entry for entry in trainer.state.log_history if CHOSEN_BY in entry]
-    if trainer.rates is None:
+    if not log:
         return {}
     best, *_ = best_of(log)
     if trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint is None:
