@@ -143,7 +143,8 @@ def _data_lines(config: Trained, planner: Planner) -> Iterator[str]:
     if amount.sampled:
         hours = gpu_hours(config, planner, amount)
         drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
-        yield f"time: about {hours:.2g} GPU hours of H100s at {USED:.0%} of their peak{drawn}"
+        about = f"about {hours:.2g}" if hours >= 0.1 else "less than 0.1"
+        yield f"time: {about} GPU hours of H100s at {USED:.0%} of their peak{drawn}"
 
 
 def gpu_hours(config: Trained, planner: Planner, amount: Amount) -> float:
