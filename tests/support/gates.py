@@ -130,6 +130,7 @@ def tiny(name: str, folder: Path, steps: int, changes: dict[str, Any]) -> Traine
             "micro_batch": 4,
             "precision": "float32",
             "gradient_checkpointing": False,
+            "compile": False,
             "save_every": 1000,
             "log_every": 1,
             "trl": {

@@ -157,12 +157,14 @@ def drawing_model(trainer: Any) -> Iterator[Any]:
     while answers are drawn, each process makes as many calls as its own answers take.
     """
     # layers compiled for training (train.compile) would be compiled again for every cache
-    eager = torch.compiler.set_stance("force_eager")
-    with eager, unwrap_model_for_generation(
-        trainer.model_wrapped,
-        trainer.accelerator,
-        gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
-    ) as model:
+    with (
+        torch.compiler.set_stance("force_eager"),
+        unwrap_model_for_generation(
+            trainer.model_wrapped,
+            trainer.accelerator,
+            gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
+        ) as model,
+    ):
         shards = [module for module in model.modules() if isinstance(module, FSDPModule)]
         if not shards:
             yield model
