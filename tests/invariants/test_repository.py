@@ -283,7 +283,6 @@ def test_the_readme_names_commands() -> None:
         "train/sft.py",
         "train/dpo.py",
         "train/grpo.py",
-        "train/distil.py",
         "eval/compare.py",
         "eval/validate.py",
     }
