@@ -288,7 +288,8 @@ class PairGenerator:
             sides = [(one, flawless[0], "sampled") for one in rejected]
         elif self.config.dpo.pairs.chosen == "repair":
             sides = self._mended(rejected, prompt)
-        self._keep_target([*flawless, *(own for _, own, how in sides if how == "mended")], prompt)
+        kept = [own for one, own, how in sides if how == "mended" and not _lost_row(one)]
+        self._keep_target([*flawless, *kept], prompt)
         if not sides:
             lacking = "with one to choose beside it" if rejected else "with a finding"
             self.dropped[f"no answer of the model {lacking}"] += 1
@@ -336,6 +337,11 @@ class PairGenerator:
     def _score(self, text: str, prompt: Prompt) -> Judgement:
         (found,) = self.scorer.score([Submission(prompt.example, prompt.context, text)])
         return found
+
+
+def _lost_row(one: Scored) -> bool:
+    """Whether a row is wrong: repair drops it, and what is left may lack the row it stands for."""
+    return any(f.row is not None and f.column is None for f in one.judgement.findings)
 
 
 def why_no_rejected(one: Scored) -> str:

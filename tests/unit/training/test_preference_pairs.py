@@ -146,9 +146,9 @@ def test_the_best_own_answer_is_whole_or_it_is_gold() -> None:
 UNLABELLED = ("dpo.pairs.scorer=repair", "dpo.pairs.sampled=1")
 
 
-def out_of_scope(example: Example) -> str:
-    """The gold answer with a row of the context that the query leaves out."""
-    table = INJECTED_ERRORS["row out of scope"].make(example, random.Random(0))
+def out_of_scope(example: Example, error: str = "row out of scope") -> str:
+    """The gold answer with a row of the context that the query leaves out, or another error."""
+    table = INJECTED_ERRORS[error].make(example, random.Random(0))
     assert table is not None
     return gold(example).split("####")[0] + tablehallu.answer(table)
 
@@ -175,8 +175,12 @@ def test_a_repaired_answer_differs_from_its_own_where_it_was_edited(
     assert (pair.rejected, pair.chosen, pair.chosen_source) == (text, gold(example), "mended")
     assert [finding.type for finding in pair.findings] == ["TMP" if unlabelled else "out_of_range"]
     assert len(set(text.splitlines()) - set(pair.chosen.splitlines())) == 1
+    assert made.targets == []  # a row is gone, and nobody knows whether it stood for another
+    text = out_of_scope(example, "value left out")
+    answers = judged([text], example) if unlabelled else [scored(text, example)]
+    (pair,) = made.pairs_of([Prompt(example, "adversarial", "train", answers)])
     (target,) = made.targets
-    assert target["messages"][-1] == {"role": "assistant", "content": gold(example)}
+    assert pair.chosen == target["messages"][-1]["content"] == gold(example) != text
 
 
 def test_what_repair_cannot_make_right_is_no_pair_and_no_target() -> None:
