@@ -5,8 +5,9 @@
 All sides train one epoch on the same rows with the same model, batch, precision and optimizer,
 turn about in one process. The plain sides are SFTTrainer as TRL's documentation uses it, with its
 own collation and loss: in a random order, grouped by length, and packed into rows of as many
-tokens as a batch has; ours is compared with the best of them. On a CPU, where TRL's fused head
-scores the prompt too, the ratio says nothing of GPUs.
+tokens as a batch has; where the recipe compiles layers, also with transformers' torch_compile. Ours
+is compared with the best of them. On a CPU, where TRL's fused head scores the prompt too, the ratio
+says nothing of GPUs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tablemend.recipe.experiment import Experiment
 from tablemend.script import run_script
 
 OURS = "tablemend"
+COMPILED = "TRL, grouped by length, compiled"
 
 
 class Benchmark(Experiment):
@@ -59,7 +61,8 @@ def main() -> None:
         taken: dict[str, list[tuple[float, float]]] = {}
         for _ in range(config.rounds):
             for side, (settings, order) in sides_of(config, lengths).items():
-                wall, cpu = epoch(settings, order, tokenizer, rows, folder)
+                compiled = side == COMPILED
+                wall, cpu = epoch(settings, order, tokenizer, rows, folder, compiled)
                 taken.setdefault(side, []).append((wall, cpu))
                 print(f"{side}: {tokens / wall:.0f} tokens/s, {tokens / cpu:.0f} a CPU second")
     for index, unit in enumerate(("second", "CPU second")):  # the latter where others compute too
@@ -82,12 +85,14 @@ def sides_of(config: Benchmark, lengths: list[int]) -> dict[str, tuple[Benchmark
     row = {"packing": True, "max_length": width, "micro_batch": 1}
     row["global_batch"] = train.global_batch // train.micro_batch
     packed = config.model_copy(update={"train": train.model_copy(update=row)})
-    return {
+    sides: dict[str, tuple[Benchmark, str | None]] = {
         "TRL": (config, "random"),
         "TRL, grouped by length": (config, "group_by_length"),
         "TRL, packed": (packed, "random"),
-        OURS: (config, None),
     }
+    if train.compile:
+        sides[COMPILED] = (config, "group_by_length")
+    return {**sides, OURS: (config, None)}
 
 
 def rows_of(config: Benchmark, tokenizer: object) -> list:
@@ -100,7 +105,12 @@ def rows_of(config: Benchmark, tokenizer: object) -> list:
 
 
 def epoch(
-    config: Benchmark, order: str | None, tokenizer: object, rows: list, folder: str
+    config: Benchmark,
+    order: str | None,
+    tokenizer: object,
+    rows: list,
+    folder: str,
+    compiled: bool = False,
 ) -> tuple[float, float]:
     """Seconds and CPU seconds of one epoch in an order of TRL's, or by our trainer.
 
@@ -112,10 +122,12 @@ def epoch(
 
     from tablemend.training import checkpoints, sft
     from tablemend.training.arguments import sft_arguments
+    from tablemend.training.models import compile_layers
     from tablemend.training.trainer import Trainer
 
     arguments = sft_arguments(config, folder, validate=False)
     arguments.num_train_epochs, arguments.max_steps = 1, -1
+    arguments.torch_compile = compiled
     arguments.save_strategy, arguments.logging_strategy, arguments.disable_tqdm = "no", "no", True
     options = {
         "model": checkpoints.load_model(config.model),
@@ -124,6 +136,8 @@ def epoch(
         "processing_class": tokenizer,
     }
     if order is None:
+        if config.train.compile:
+            compile_layers(options["model"])
         trainer = Trainer(recipe=config.train, **options)
     else:
         arguments.train_sampling_strategy = order
