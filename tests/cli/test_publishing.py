@@ -23,7 +23,13 @@ from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
 from tablemend.publishing.folder import Published, write_folder
-from tablemend.recipe.experiment import DpoCommand, GrpoCommand, PairsCommand, SftCommand
+from tablemend.recipe.experiment import (
+    DistilCommand,
+    DpoCommand,
+    GrpoCommand,
+    PairsCommand,
+    SftCommand,
+)
 from tablemend.reports.wording import with_interval
 from tablemend.runs import Run
 from tablemend.training import checkpoints, run_folder
@@ -331,6 +337,7 @@ COMMANDS = {
     "train/sft.py": SftCommand,
     "train/dpo.py": DpoCommand,
     "train/grpo.py": GrpoCommand,
+    "train/distil.py": DistilCommand,
     "train/merge.py": MergeCommand,
     "eval/compare.py": CompareCommand,
 }
@@ -378,6 +385,7 @@ def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None
             "training on rewards (GRPO)",
             ["reward: tablemend reward 9, mean 0.750; 25% of the groups had equal rewards"],
         ),
+        ("distil", "on-policy self-distillation", []),
     ],
 )
 def test_a_second_training_tells_of_its_pairs_or_rewards(

@@ -13,7 +13,7 @@ from peft import get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.config import parse
-from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand
+from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand
 from tablemend.runs import Run, hash_text
 from tablemend.training import adapters, checkpoints
 from tablemend.training.models import lora_config
@@ -71,8 +71,8 @@ def finished_training(folder: Path, base: Path, *overrides: str, seed: int = 1) 
 
 
 def second_training(folder: Path, first: Run, stage: str) -> Run:
-    """The run folder of a DPO or GRPO that began with a finished run and changed nothing."""
-    kind = {"dpo": DpoCommand, "grpo": GrpoCommand}[stage]
+    """The run folder of a second training that began with a finished run and changed nothing."""
+    kind = {"dpo": DpoCommand, "grpo": GrpoCommand, "distil": DistilCommand}[stage]
     config = parse(kind, [f"recipe=tiny-{stage}", f"model.path={first.model}", f"run={folder}"])
     run = Run.of(config)
     run.begin(stage, config, ())
@@ -90,7 +90,7 @@ def second_training(folder: Path, first: Run, stage: str) -> Run:
         "rewards": {"mean": {"reward": 0.75, "frac_reward_zero_std": 0.25}},
     }
     facts = {**first.recorded("sft"), "model_revision": checkpoints.revision_of(str(first.model))}
-    run.record(stage, facts | {"dpo": pairs, "grpo": rewards}[stage])
+    run.record(stage, facts | {"dpo": pairs, "grpo": rewards, "distil": {}}[stage])
     return run
 
 

@@ -69,6 +69,8 @@ class Comparison(Recipe):
     kind: Literal["experiment", "dpo", "grpo", "distil", "evaluation"]
     """What the recipe is for: supervised fine-tuning, training on preferences or on rewards,
     self-distillation, or a comparison that trains nothing."""
+    version: int = Field(default=1, ge=1)
+    """Rises when the recipe converges otherwise than before (CONTRIBUTING.md)."""
     task: str = "table_generation"
     """What is trained and compared: `table_generation` (TableHallu), `table_summary` (TabFaith) or
     `claim_verification`."""
@@ -278,8 +280,6 @@ def _not_of(task: Task[Any], what: str, given: object, known: Iterable[str]) -> 
 class Trained(Comparison):
     """What every recipe with a training has."""
 
-    version: int = Field(default=1, ge=1)
-    """Rises when the recipe converges otherwise than before (CONTRIBUTING.md)."""
     model: TrainedModel
     """The model that every system starts from."""
     data: TrainingData
