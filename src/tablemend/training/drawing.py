@@ -116,10 +116,12 @@ def draw(model: HFModel, prompts: Sequence[Sequence[int]], sampling: Sampling) -
     training = model.model.training
     model.model.eval()
     try:
-        answers = {
-            answer.prompt.id: list(answer.ids)
-            for answer in model.draw(asked, sampling, batch_size=len(asked))
-        }
+        # layers compiled for training (train.compile) would be compiled again for every cache
+        with torch.compiler.set_stance("force_eager"):
+            answers = {
+                answer.prompt.id: list(answer.ids)
+                for answer in model.draw(asked, sampling, batch_size=len(asked))
+            }
     finally:
         model.model.train(training)
     return [answers[prompt.id] for prompt in asked]
@@ -156,15 +158,11 @@ def drawing_model(trainer: Any) -> Iterator[Any]:
     ZeRO-3 and FSDP2 bring weights together at every call of the model, in all processes at once;
     while answers are drawn, each process makes as many calls as its own answers take.
     """
-    # layers compiled for training (train.compile) would be compiled again for every cache
-    with (
-        torch.compiler.set_stance("force_eager"),
-        unwrap_model_for_generation(
-            trainer.model_wrapped,
-            trainer.accelerator,
-            gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
-        ) as model,
-    ):
+    with unwrap_model_for_generation(
+        trainer.model_wrapped,
+        trainer.accelerator,
+        gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
+    ) as model:
         shards = [module for module in model.modules() if isinstance(module, FSDPModule)]
         if not shards:
             yield model

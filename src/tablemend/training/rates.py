@@ -9,6 +9,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
+import torch
 from accelerate import PartialState
 from accelerate.utils import gather_object
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -60,7 +61,7 @@ class Rates:
         tokenizer, named = trainer.processing_class, trainer.model.generation_config.eos_token_id
         ends = stop_ids(named, tokenizer, Checkpoint(self.config.model.path))
         at_once = self.config.evaluation.options.batch_size
-        with drawing_model(trainer) as model:
+        with torch.compiler.set_stance("force_eager"), drawing_model(trainer) as model:
             own_model = HFModel(model, tokenizer, ends)
             drawn = own_model.generate(prompts, Sampling(self.longest), at_once)
             answers = {one.id: one.text if one.finish_reason == "stop" else None for one in drawn}
