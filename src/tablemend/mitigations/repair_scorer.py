@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.detector.keys import filled_rows
+from tablemend.detector.keys import filled_rows, prepare_gold
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.errors import TablemendError
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
@@ -35,11 +35,11 @@ def mend_answers(
 
     thoughts, drafts = [], []
     for one in answers:
-        thought, end, text = one.text.rpartition(END_OF_THINKING)
+        thoughts.append("".join(one.text.rpartition(END_OF_THINKING)[:2]))
         if task.format is not None:  # a table is edited in its place
-            thought, end, text = "", "", one.text
-        thoughts.append(thought + end)
-        drafts.append(Draft(text, task.evidence(one.sample, one.view), task.format, one.sample.id))
+            thoughts[-1] = ""
+        text, evidence = one.text[len(thoughts[-1]) :], task.evidence(one.sample, one.view)
+        drafts.append(Draft(text, evidence, task.format, one.sample.id))
     mended = edit.edit(drafts, tools)
     return [replace(one, text=t + one.text) for t, one in zip(thoughts, mended, strict=True)]
 
@@ -95,11 +95,8 @@ class RepairScorer:
 
 
 class RepairReward(TableReward):
-    """What an answer earns beside itself as the rule repair mends it, as beside gold.
-
-    Args:
-        task: whose answers these are.
-        reward: against gold; its rules are kept, but any sentence of the context may be quoted.
+    """What an answer earns beside itself as the rule repair mends it, by the rules of the reward
+    against gold; any sentence of the context may be quoted.
     """
 
     def __init__(self, task: Task[Any], reward: Reward[Any]) -> None:
@@ -113,7 +110,7 @@ class RepairReward(TableReward):
         """What an answer earns; nothing where no table is left of it."""
         answer = Submission(sample, view, text)
         table = self.scorer.read(answer, self.scorer.mend(answer).text).table
-        if table is None or table.duplicate_columns() or not filled_rows(table):
+        if table is None or isinstance(prepare_gold(table), str):
             return Score({}, 0.0)
         evidence = self.scorer.task.evidence(sample, view)
         order = sort_rule_from_query(evidence.query, table.columns)

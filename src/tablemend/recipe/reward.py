@@ -58,8 +58,8 @@ class Grpo(Drawing):
     """What an answer is held against: gold, or itself as the rule repair mends it from query and
     context, without gold (docs/dpo-grpo.md)."""
     pays: Literal["parts", "ternary"] = "parts"
-    """The weighed parts of the reward, or the scorer's word alone: 1 for an answer that is right
-    and whole, 0 for one that says nothing or gets no verdict, -1 for any other."""
+    """The reward's parts, or the scorer's word: right and whole 1, nothing said or unscored 0, else
+    -1."""
     credit: Literal["answer", "spans"] = "answer"
     """What bears an answer's advantage: all its tokens, or, where it is negative, the cells, rows
     and words that the scorer finds fault with; a positive one is on all others."""

@@ -72,10 +72,8 @@ def fault_tokens(tokenizer: Tokenizer, ids: Sequence[int], spans: Sequence[Span]
 
 
 def spread(advantages: Tensor, faults: Tensor) -> Tensor:
-    """Advantages of answers (answers,) on tokens: what is wrong gets no reward, the rest no blame.
-
-    ``faults``, and what is returned, is (answers, tokens); where nothing is at fault all tokens
-    have their answer's advantage.
+    """Advantages (answers,) on tokens (answers, tokens), of which some may be at fault: what is
+    wrong gets no reward, the rest no blame.
     """
     bears = faults | ~faults.any(dim=1, keepdim=True)
     return advantages.unsqueeze(1) * torch.where(advantages.unsqueeze(1) < 0, bears, ~faults)

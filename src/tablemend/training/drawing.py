@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -33,7 +33,6 @@ from tablemend.training.arguments import options_of
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder
 
-Opened = AbstractContextManager[Scorer[Any]]
 CUT = Judgement((Finding("format_error", None, None, None, None, "cut"),))
 
 
@@ -232,7 +231,7 @@ class Draws:
         return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
 
     def judge(
-        self, texts: Sequence[str | None], asked: Sequence[Asked], opened: Opened
+        self, texts: Sequence[str | None], asked: Sequence[Asked], scorer: Scorer[Any]
     ) -> list[Judgement]:
         """What a scorer says of each answer; one that was cut has a finding."""
         whole = [
@@ -240,10 +239,10 @@ class Draws:
             for text, one in zip(texts, asked, strict=True)
             if text is not None
         ]
-        with opened as scorer:
-            found = iter(list(scorer.score(whole)))
+        found = iter(list(scorer.score(whole)))
         return [CUT if text is None else next(found) for text in texts]
 
     def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
         """The share of answers with a finding."""
-        return share_hallucinated(self.judge(texts, asked, self.task.scorer()))
+        with self.task.scorer() as scorer:
+            return share_hallucinated(self.judge(texts, asked, scorer))

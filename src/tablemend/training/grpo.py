@@ -18,7 +18,6 @@ from trl import GRPOConfig, GRPOTrainer
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.mitigations.repair_scorer import RepairReward
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
-from tablemend.recipe.reward import Grpo
 from tablemend.runs import Run, say
 from tablemend.tasks.task import Reward, Sample, Score
 from tablemend.training import engine
@@ -157,7 +156,7 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
 
     def __init__(self, *, asked: Sequence[Asked], reward: Reward[Any], **options: Any) -> None:
         self.reward = reward
-        self.grpo: Grpo = options["config"].grpo
+        self.grpo = options["config"].grpo
         self.faults: list[list[bool]] = []
         columns = {"prompt": [one.prompt for one in asked], "number": list(range(len(asked)))}
         self._ids = {one.prompt: list(one.ids) for one in asked}
@@ -216,7 +215,8 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
         for name, found in parts.items():
             log_metric(f"parts/{name}", fmean(found))
         own = nullcontext(self.reward.scorer) if isinstance(self.reward, RepairReward) else None
-        judged = self.judge(texts, asked, own or self.task.scorer())
+        with own or self.task.scorer() as scorer:
+            judged = self.judge(texts, asked, scorer)
         log_metric("hallucinated", share_hallucinated(judged))
         if self.grpo.credit == "spans":
             self.faults = []
@@ -224,10 +224,9 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
                 spans = fault_spans(text or "", one.findings, self.task.format)
                 self.faults.append(fault_tokens(self.processing_class, ids, spans))
         if self.grpo.pays == "ternary":
-            return [
-                float(self.task.is_flawless(one) or -(not (one.abstained or one.unscored)))
-                for one in judged
-            ]
+            says = [not (one.abstained or one.unscored) for one in judged]
+            right = map(self.task.is_flawless, judged)
+            return [float(good or -spoke) for good, spoke in zip(right, says, strict=True)]
         return [score.reward for score in scores]
 
     def _score(self, text: str | None, asked: Asked) -> Score:

@@ -288,8 +288,9 @@ class PairGenerator:
             sides = [(one, flawless[0], "sampled") for one in rejected]
         elif self.config.dpo.pairs.chosen == "repair":
             sides = self._mended(rejected, prompt)
-        kept = [own for one, own, how in sides if how == "mended" and not _lost_row(one)]
-        self._keep_target([*flawless, *kept], prompt)
+        # where repair dropped a row, what is left may lack the one that it stood for
+        mended = [own for one, own, how in sides if how == "mended" and not _wrong_rows(one)]
+        self._keep_target([*flawless, *mended], prompt)
         if not sides:
             lacking = "with one to choose beside it" if rejected else "with a finding"
             self.dropped[f"no answer of the model {lacking}"] += 1
@@ -339,8 +340,7 @@ class PairGenerator:
         return found
 
 
-def _lost_row(one: Scored) -> bool:
-    """Whether a row is wrong: repair drops it, and what is left may lack the row it stands for."""
+def _wrong_rows(one: Scored) -> bool:
     return any(f.row is not None and f.column is None for f in one.judgement.findings)
 
 
