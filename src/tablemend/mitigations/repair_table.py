@@ -9,26 +9,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tablemend.claims.answers import answer_claims
+from tablemend.claims.cues import find_cues
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.mitigations.answer_tables import blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order
-from tablemend.records import Claim, Verdict, Verification
+from tablemend.records import Claim, SortOrder, Verdict, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value, same_value
+from tablemend.values.places import Places
 from tablemend.values.units import header_unit
 from tablemend.verifier.context import VERSION as VERIFIER
 from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
 from tablemend.verifier.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/4"
+VERSION = "repair-table/5"
+_BRACKETS = re.compile(r"\s*[(\[].*")
+_STOP = re.compile(r"[.;:!?\n]")
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
@@ -140,6 +145,7 @@ class _Draft:
             if verdict.wrong and not (doubtful and verdict.claim.column is None):
                 draft.mend(verifier, verdict)
         draft.fill(verifier)
+        draft.keep_extremes(verifier.query)
         return draft
 
     @property
@@ -194,6 +200,23 @@ class _Draft:
                 reason = f"the context gives {self.columns[column]!r} as {new!r}"
                 self._set(number, column, new, reason, None)
 
+    def keep_extremes(self, query: str) -> None:
+        """Drop the rows that are too many for "the five with the highest output"."""
+        for column, order, count in _extremes_asked(query, self.columns):
+            rows = self.rows
+            cells = [(self.cells[row] or ())[column] for row in rows]
+            ranked = sort_rows(cells, order)
+            if len(rows) <= count or ranked is None or any(map(is_blank, cells)):
+                continue
+            last, first = cells[ranked[count - 1]], cells[ranked[count]]
+            if same_value(last or "", first or "", header_unit(self.columns[column])):
+                continue
+            for place in ranked[count:]:
+                old = " | ".join(cell or "" for cell in self.cells[rows[place]] or ())
+                reason = f"{count} others come before it by {self.columns[column]!r}"
+                self._note(rows[place], _WHOLE, Edit(old, None, reason, VERSION), None)
+                self.cells[rows[place]] = None
+
     def undo_failed(self, context: str, query: str) -> None:
         """Take back new values that the context does not support."""
         filled = [
@@ -243,6 +266,21 @@ class _Draft:
         match = _DIGITS.search(said)
         bare = match[0] if match else said
         return bare if same_value(bare, said, unit) else said
+
+
+def _extremes_asked(query: str, columns: Sequence[str]) -> Iterator[tuple[int, SortOrder, int]]:
+    """Columns by whose largest or smallest values rows are asked for, and how many rows."""
+    numbers = Places(query).numbers
+    for cue in find_cues(query):
+        before = [one for one in numbers if one.end < cue.start]
+        if cue.kind != "superlative" or not cue.direction or not before:
+            continue
+        count, said = before[-1].number.value, query[cue.end :].lstrip().lower()
+        named = [
+            i for i, name in enumerate(columns) if said.startswith(_BRACKETS.sub("", name).lower())
+        ]
+        if named and count == int(count) > 1 and not _STOP.search(query, before[-1].end, cue.start):
+            yield named[0], "descending" if cue.direction > 0 else "ascending", int(count)
 
 
 def _sort(draft: _Draft, query: str) -> tuple[Table, tuple[Edit, ...]]:

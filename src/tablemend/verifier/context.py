@@ -32,7 +32,7 @@ from tablemend.verifier.context_records import Record, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = "context/4"
+VERSION = "context/5"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
@@ -128,7 +128,24 @@ class AnswerVerifier(AnswerReader):
         if (original := self.repeated.get(row)) is not None:
             reason = f"the context has no second {name!r} in scope beside row {original + 1}"
             return scored(claim, "contradicted", reason, "REL", named.evidence)
+        if self._is_of_another_kind(row):
+            reason = "the context gives it nothing that it gives to the other rows"
+            return scored(claim, "contradicted", reason, "ATT", named.evidence)
         return self._verify_scope(claim, row, named.evidence)
+
+    def _is_of_another_kind(self, row: int) -> bool:
+        """Whether a row is blank, and its name has few of the attributes that other rows have."""
+        name, columns = self.name(row), [i for i in range(len(self.kinds)) if i != self.key]
+        if self.filled(row) or len(columns) < 2 or self.record(row) is None:
+            return False
+        stated = [self.is_stated(column) for column in columns]
+        given = [
+            any(
+                self.records.said(name, one, self.table.columns[i]) for one in self.records.of(name)
+            )
+            for i in columns
+        ]
+        return 2 * sum(stated) >= len(columns) and 3 * sum(given) <= len(columns)
 
     def _verify_scope(self, claim: Claim, row: int, evidence: Iterable[Evidence]) -> Verdict:
         """Whether what is said of a row's entity, or its own right cells, meet the conditions.
@@ -302,6 +319,7 @@ class AnswerVerifier(AnswerReader):
         near = self._evidence(*(one.sentence for one in record.sentences[:_LOOKED_AT]))
         is_exact = value.number is not None or bool(value.dates)
         worked_out = is_worked_out(header) and (is_exact or not self.is_explicit)
+        worked_out = worked_out and not self.is_stated(column)
         relative = is_exact and any(is_stated_relatively(one.text) for one in near)
         clear = _CLEAR_TRACE if self.is_explicit else _TRACE
         is_never_said = self.is_explicit or self.is_never_said(row, column)
@@ -317,13 +335,7 @@ class AnswerVerifier(AnswerReader):
             reason = "the context never says it, but it may follow from what it says"
         elif is_never_said or (is_elsewhere and self.find(row, column)):
             verdict, error = "not_in_source", self._error(row, column)
-            alike = {self.context[slice(*span)]: span for span in self.stated_alike(row, column)}
-            if is_exact and len(alike) == 1 and self.is_sure(row):
-                said, span = alike.popitem()
-                evidence = self._evidence(self.reader.sentence_at(span.start))
-                reason = f"the context says {said!r} in the words that it has for other rows"
-                return scored(claim, "contradicted", reason, error, evidence, (said,))
-            if is_exact and (left := self.only_left(row, column)):
+            if left := self.only_left(row, column):
                 said = self.context[slice(*left)]
                 reason = f"of what the context says of {self.name(row)!r} only {said!r} has no cell"
                 evidence = self._evidence(self.reader.sentence_at(left.start))
@@ -399,27 +411,26 @@ class AnswerVerifier(AnswerReader):
         filled = [row for row in self.rows if not is_blank(self.table.rows[row][column])]
         return len(filled) < 2 or any(self.find(row, column) for row in filled)
 
+    def is_stated(self, column: int) -> bool:
+        """Whether the context gives most of a column's cells to it."""
+        rows = [row for row in self.rows if column in self.filled(row)]
+        given = sum(bool(self.look(row, column).beside) for row in rows)
+        return given >= 2 and 2 * given >= len(rows)
+
     def stated_instead(self, row: int, column: int) -> str | None:
         """What the context plainly gives to a blank cell's attribute, where it is one value."""
         header = self.table.columns[column]
         record = self.record(row)
         if record is None or not self.is_sure(row) or header in self.scope.computed:
             return None
-        if not self.is_explicit:
-            left = self.only_left(row, column)
-            return self.context[slice(*left)] if left else None
         unit = self.labels[header].unit
-        said = [
-            one
-            for one in self.records.said(self.name(row), record, header)
-            if one.about.bond != "unclear"
-        ]
+        said = self.records.said(self.name(row), record, header) if self.is_explicit else []
+        said = [one for one in said if one.about.bond != "unclear"]
         same = all(same_value(said[0].value, one.value, unit) for one in said)
         fits = all(self.is_of_kind(column, o.value) and (o.plain or _is_word(o)) for o in said)
-        if not said or not same or not fits:
-            left = None if said else self.only_left(row, column)
-            return self.context[slice(*left)] if left else None
-        return self.context[slice(*said[0].stated.span)]
+        found = said[0].stated.span if said and same and fits else None
+        found = found or (None if said else self.only_left(row, column))
+        return self.context[slice(*found)] if found else None
 
 
 def _words(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from tablemend.detector.keys import filled_rows, primary_key
@@ -16,23 +16,21 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
-from tablemend.values.words import LITTLE_WORDS, akin, content_words
+from tablemend.values.words import akin, content_words
 from tablemend.verifier.context_records import Record, Records, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.context_values import Label, StatedValue
+from tablemend.verifier.learned_wordings import Learned, overlap
 from tablemend.verifier.scope import QueryScope, read_scope
-from tablemend.verifier.scope_conditions import ScopeCondition
+from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
 _EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
 _FEWEST = 2  # supported cells from which that can be told
 _READ = 0.9  # share of the sentences about entities in which attributes are named and read
 _SENTENCES = 3  # from which that can be told
+_MOST = 0.75  # share of a column's cells that are names of the query
 _UNMIXED = 0.7  # share of a column's cells that are of its kind
 _IN_WORDS = {"1": re.compile(r"\ban? ([\w-]+)"), "2": re.compile(r"\b(?:pair|couple) of ([\w-]+)")}
-_WORDS_BEFORE = re.compile(
-    r"(?<![\w'-])([a-z][\w'-]*(?:\s+(?:in|on|at|of|to|by|for|with|an?|the|about))*)\s+$"
-)
-_WORD_BEHIND = re.compile(r"\s+([^\W\d_][\w'-]*)")
 _LOOKED_AT = 20  # sentences of a record that state a cell
 _MANY = 500  # sentences of a record, of which none can be told to be a row's
 _PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
@@ -75,7 +73,9 @@ class AnswerReader:
         self.key = primary_key(table)
         self.rows = filled_rows(table)
         self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
-        named = [condition.label for condition in self.scope.conditions if condition.label]
+        conditions = (*map(self._of_column, self.scope.conditions), *self._of_values())
+        self.scope = replace(self.scope, conditions=conditions)
+        named = [condition.label for condition in conditions if condition.label]
         names = (*table.columns, *self.missing_columns(), *named)
         self.labels = {name: Label.of(name) for name in names if name != table.columns[self.key]}
         self.reader = ContextReader(
@@ -91,12 +91,63 @@ class AnswerReader:
             if condition.label != table.columns[self.key] and self.is_known(condition)
         ]
         timed = any(len(rows) > 1 for rows in self.rows_of.values())
-        self.records = Records(self.reader, self.labels.values(), self.conditions, timed)
         # Each row and cell is looked up once.
         self._find = lru_cache(maxsize=None)(self.reader.places.find)
-        self._frames = lru_cache(maxsize=None)(self._rows_of_frames)
-        self._unplaced = lru_cache(maxsize=None)(self._numbers_left)
+        self._left = lru_cache(maxsize=None)(self._left_over)
+        self._places = lru_cache(maxsize=None)(self._places_of)
+        self.learned = self._learn()
+        self.records = Records(
+            self.reader,
+            self.labels.values(),
+            self.conditions,
+            timed,
+            lambda sentence: list(self.learned.read(sentence, self._can_be)),
+        )
         self.look = lru_cache(maxsize=None)(self._look)
+
+    def _learn(self) -> Learned:
+        """The wordings of the columns, and of what the query asks for in others."""
+        labels = [name for name in self.table.columns if name in self.labels]
+        asked = [
+            one.label
+            for one in self.conditions
+            if one.label and one.label not in labels and not one.excluded
+        ]
+        texts = [i for i, kind in enumerate(self.kinds) if kind == "text" and i != self.key]
+        cells = [span for i in texts for row in self.rows for span in self.find(row, i)]
+        learned = Learned(self.reader, cells, self.table.columns[self.key])
+        for _ in range(2):  # names that are values no longer part a row from its sentences
+            learned.learn(labels, list(dict.fromkeys(asked)), self._fits)
+            said = (learned.read(n, self._can_be) for n in range(len(self.reader.sentences)))
+            self.reader.give(one.span for values in said for one in values if one.sure)
+        return learned
+
+    def _fits(self, name: str, label: str, place: Span) -> bool | None:
+        """Whether a name's cell of a column stands at a place; ``None`` where that says nothing."""
+        if not self._can_be(label, place):
+            return None
+        if label not in self.table.columns:
+            value, unit = read_value(self.context[slice(*place)]), self.labels[label].unit
+            conditions = [one for one in self.conditions if one.label == label]
+            return all(one.meets(value, unit) for one in conditions)
+        places, is_stated = self._places(name, self.table.columns.index(label))
+        return True if place in places else False if is_stated else None
+
+    def _places_of(self, name: str, column: int) -> tuple[frozenset[Span], bool]:
+        """Where the cells of a name's rows stand, and whether its own sentences state one."""
+        places = frozenset(span for row in self.rows_of[name] for span in self.find(row, column))
+        about = {one.sentence for one in self.reader.about[name]}
+        return places, any(self.reader.sentence_at(one.start) in about for one in places)
+
+    def _can_be(self, label: str, place: Span) -> bool:
+        """Whether a column can hold what stands at a place."""
+        value = read_value(self.context[slice(*place)])
+        if label in self.table.columns:
+            return self.is_of_kind(self.table.columns.index(label), value)
+        condition = next(one for one in self.conditions if one.label == label)
+        if condition.values:
+            return kind_of(value) == kind_of(read_value(condition.values[0]))
+        return bool(moments_of(value)) if condition.is_time else value.number is not None
 
     def name(self, row: int) -> str:
         """What a row is about; empty where its key is blank."""
@@ -112,6 +163,27 @@ class AnswerReader:
         return not condition.values or any(
             value.lower() in cells or self.reader.places.find(value) for value in condition.values
         )
+
+    def _of_column(self, condition: ScopeCondition) -> ScopeCondition:
+        """A condition under the name that the answer has for its column: "res" for "result"."""
+        label, columns = condition.label.lower(), self.table.columns
+        short = [name for name in columns if len(name) > 2 and label.startswith(name.lower())]
+        is_short = condition.label not in columns and len(short) == 1
+        return replace(condition, label=short[0]) if is_short else condition
+
+    def _of_values(self) -> Iterator[ScopeCondition]:
+        """Conditions by names alone, of the one column that has them: "near Castricum or Lunel"."""
+        for topic in self.scope.topics:
+            values = tuple(re.split(r",\s+(?:or\s+)?|\s+or\s+", topic))
+            found = []
+            for column in range(len(self.table.columns)):
+                cells = [clean(self.table.rows[row][column] or "") for row in self.rows]
+                filled = [cell for cell in cells if not is_blank(cell)]
+                met = sum(cell in values for cell in filled)
+                if met >= _FEWEST and met >= _MOST * len(filled):
+                    found.append(self.table.columns[column])
+            if len(found) == 1 and " or " in topic:
+                yield ScopeCondition(found[0], topic, values=values)
 
     def missing_columns(self) -> tuple[str, ...]:
         """Columns that the query lists and the answer lacks."""
@@ -288,33 +360,22 @@ class AnswerReader:
         read = sum(any(one.sure for one in self.records.readings(number)) for number in named)
         return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
 
-    def stated_alike(self, row: int, column: int) -> list[Span]:
-        """The numbers that a row's sentences have in the same words as others have this column's.
-
-        In "Alba won 12 games. Orla won 9 games." it is the 9, where Alba's 12 is in the column.
-        """
-        record, frames = self.record(row), self._frames(column)
-        found = []
-        for about in record.sentences[:_LOOKED_AT] if record else ():
-            for span in self.reader.amounts(self.reader.sentences[about.sentence]):
-                frame = self._frame(span)
-                if about.sure and any(frame) and frames.get(frame, set()) - {row}:
-                    found.append(span)
-        return found
-
     def only_left(self, row: int, column: int) -> Span | None:
-        """The one number or time of a row's sentences that can be a cell: the others have theirs.
+        """The one value of a row's sentences that has no column, where one cell seeks one.
 
-        No other cell of the row seeks one, and of other rows, four in five at least, none is left.
+        Of other rows, four in five at least, none that could stand in the column is left.
         """
-        record, exact = self.record(row), ("number", "time")
-        if record is None or self.kinds[column] not in exact or not self.is_sure(row):
+        record = self.record(row)
+        if record is None or not self.is_sure(row):
+            return None
+        is_text = self.kinds[column] == "text"
+        if is_text and not self.is_explicit:
             return None
         seeking = [
             other
-            for other in range(len(self.table.columns))
+            for other, kind in enumerate(self.kinds)
             if other != self.key
-            and self.kinds[other] in ("", *exact)
+            and (not kind or (kind == "text") == is_text)
             and not self.sentences_with(row, other, record)
         ]
         found, others = self._left(row, column), [one for one in self.rows if one != row]
@@ -322,53 +383,24 @@ class AnswerReader:
         plain = seeking == [column] and len(others) >= _FEWEST and 5 * unplaced <= len(others)
         return found[0] if plain and len(found) == 1 else None
 
-    def _left(self, row: int, column: int) -> list[Span]:
-        """What of a row's sentences could stand in a column, and stands in no cell of the row."""
-        return [
-            span
-            for span in self._unplaced(row)
-            if self.is_of_kind(column, read_value(self.context[slice(*span)]))
-        ]
-
-    def _numbers_left(self, row: int) -> list[Span]:
-        """Numbers and dates of a row's sentences that are no cell's and no other attribute's."""
-        record = self.record(row)
-        if record is None or len(record.sentences) > _LOOKED_AT:
-            return []
+    def _left_over(self, row: int, column: int) -> list[Span]:
+        """What of a row's sentences could stand in a column, and is said of none."""
+        record, found = self.record(row), []
         cells = [
             span
-            for column in self.filled(row)
-            for _, span in self.sentences_with(row, column, record)
+            for other in self.filled(row)
+            for _, span in (self.sentences_with(row, other, record) if record else ())
         ]
-        found: list[Span] = []
-        for about in record.sentences:
-            places = [*cells, *(place for place, _ in self.reader.names_in(about.sentence))]
-            readings = self.records.readings(about.sentence)
-            places += [one.span for one in readings if one.label not in self.table.columns]
+        for about in record.sentences[:_LOOKED_AT] if record else ():
+            said = (one.span for one in self.records.readings(about.sentence))
             found += [
-                span
-                for span in self.reader.amounts(self.reader.sentences[about.sentence])
-                if about.sure and not any(a < span.end and span.start < b for a, b in places)
+                slot.span
+                for slot in self.learned.slots(about.sentence)
+                if about.sure
+                and not overlap(slot.span, [*cells, *said])
+                and self.is_of_kind(column, read_value(self.context[slice(*slot.span)]))
             ]
         return found
-
-    def _rows_of_frames(self, column: int) -> dict[tuple[str, str], set[int]]:
-        """The words around a column's numbers, with the rows that have them."""
-        found: dict[tuple[str, str], set[int]] = defaultdict(set)
-        for row in self.rows if self.kinds[column] in ("number", "time") else ():
-            record = self.record(row)
-            for _, span in self.sentences_with(row, column, record) if record else ():
-                found[self._frame(span)].add(row)
-        return dict(found)
-
-    def _frame(self, place: Span) -> tuple[str, str]:
-        """The words directly before and behind a number; empty where they are a name or little."""
-        start, end = self.reader.sentences[self.reader.sentence_at(place.start)]
-        before = _WORDS_BEFORE.search(self.context, max(start, place.start - 40), place.start)
-        behind = _WORD_BEHIND.match(self.context, place.end, end)
-        found = (match[1] if match else "" for match in (before, behind))
-        left, right = ("" if word.split(" ")[0] in LITTLE_WORDS else word for word in found)
-        return left, right
 
     # places
 

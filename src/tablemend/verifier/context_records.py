@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from tablemend.values.sentences import Span
 from tablemend.values.units import PLAIN, Unit
 from tablemend.verifier.context_text import About, ContextReader
 from tablemend.verifier.context_values import Label, StatedValue, read_sentence
+from tablemend.verifier.learned_wordings import overlap
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
 _NAME = 6  # words of the longest name
@@ -83,10 +84,12 @@ class Records:
         labels: Iterable[Label],
         conditions: Sequence[ScopeCondition],
         timed: bool,
+        learned: Callable[[int], Sequence[StatedValue]],
     ) -> None:
         self.reader = reader
         self.labels = {label.name: label for label in labels}
         self.conditions = conditions
+        self._learned = learned
         self._timed = timed or any(condition.is_generic for condition in conditions)
         # Each record and sentence is read once: a bound method cannot be cached by itself.
         self.readings = lru_cache(maxsize=None)(self._readings)
@@ -103,8 +106,23 @@ class Records:
             stated._replace(sure=False)
             if shared or _BOUND.search(self._before(stated.span, span.start))
             else stated
-            for stated in read_sentence(self.reader, sentence, tuple(self.labels.values()))
+            for stated in self._given(sentence)
         )
+
+    def _given(self, sentence: int) -> Iterator[StatedValue]:
+        """What a sentence gives by the names of attributes, and by the wordings of others."""
+        named = list(read_sentence(self.reader, sentence, tuple(self.labels.values())))
+        for one in self._learned(sentence):
+            same = [
+                two for two in named if two.label == one.label and overlap(one.span, [two.span])
+            ]
+            named = [two for two in named if two not in same]
+            if one.sure or any(two.sure for two in same):
+                named = [two for two in named if not overlap(one.span, [two.span])]
+                yield one._replace(sure=True)
+            elif not any(overlap(one.span, [two.span]) for two in named):
+                yield one
+        yield from named
 
     def _before(self, place: Span, start: int = 0) -> str:
         return self.reader.text[max(start, place.start - _REACH) : place.start]

@@ -28,13 +28,20 @@ well name another one ("South had ..."), which decides nothing."""
 _LONGEST = 200  # characters of a cell that is looked for whole
 _CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
 _TIME_NAMES = frozenset([*MONTHS, *WEEKDAYS, "i"])
-_PRONOUN = re.compile(r"(?:it|its|he|his|she|her|they|their|the (?:former|latter|same))\b", re.I)
+_PRONOUNS = "it|its|he|his|she|her|they|their|the (?:former|latter|same)"
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _FULL_STOP = re.compile(  # tried once in a run of letters or marks, not at each of them
     r"(?:(?<![\w'])(?=[\w'])|(?<![\w')\"%\u201d]))([\w']*+)[)\"%\u201d]*+\.\s+"
 )
 _MODIFIERS = MODIFIERS - {"former", "formerly", "previously", "past", "acting", "post"}
-_FIRST_WORD = re.compile(r"([A-Z][a-z]+)(?='s\b|\u2019s\b| [a-z])")
+_FIRST_WORD = re.compile(r"([A-Z][a-z]+)(?='s\b|\u2019s\b|,? [a-z])")
+NAME = r"[^\W\d_a-z][\w'\u2019.-]*"
+"""A word with a capital, for a pattern."""
+_LAST_NAME = re.compile(rf"(?:(?<= )(?:{NAME}|&) ?)+, $")
+_SUBJECT = re.compile(
+    rf"(?:The (?:[a-z]+ ){{0,3}})?({NAME}(?: (?:of |for |to |the |& )*(?:{NAME}|\d[\w-]*))+)"
+    r",? [a-z]"
+)
 _LITTLE = frozenset("the a an for with in as while when".split())
 
 
@@ -75,6 +82,9 @@ class ContextReader:
         self.places = Places(text)
         self.entities = tuple(dict.fromkeys(entities))
         self._unit = header_unit(header)
+        called = rf"|the {re.escape(header)}(?! (?-i:[^\W\d_a-z]))" if header else ""
+        self._goes_on = re.compile(rf"([^,;:]{{1,80}}, )?(?:{_PRONOUNS}{called})\b", re.I)
+        self._values: set[int] = set()
         self._known = list(dict.fromkeys((*self.entities, *known)))
 
     # sentences, words, amounts
@@ -281,7 +291,7 @@ class ContextReader:
         found: dict[str, list[About]] = {name: [] for name in self.entities}
         paragraphs = [span.start for span in paragraph_spans(self.text)]
         current: tuple[str, ...] = ()
-        paragraph, unclear = -1, False
+        paragraph, unclear, doubtful = -1, False, False
         for number, span in enumerate(self.sentences):
             named = tuple(dict.fromkeys(name for _, name in self.names_in(number)))
             here = bisect_right(paragraphs, span.start)
@@ -296,17 +306,32 @@ class ContextReader:
                 # "Like the Alba she is based at Corran" is about her too.
                 first = self.names_in(number)[0][0].start
                 carries_on = _PERSONAL.search(self.text, span.start, first) is not None
-            elif _PRONOUN.match(self.text, span.start):
+            elif self._carries_on(span):
                 carries_on = True
-                bond = "carried" if len(current) == 1 and not unclear else bond
+                bond = "carried" if len(current) == 1 and not (unclear or doubtful) else bond
             else:
-                carries_on = not self.names_foreign(number)
+                carries_on = doubtful = not self.names_foreign(number)
             for name in current if carries_on else ():
                 if name not in named:
                     found[name].append(About(number, bond))
             if named or not carries_on:
-                current = named
+                current, doubtful = named, False
         return found
+
+    def _carries_on(self, sentence: Span) -> bool:
+        """Whether a sentence speaks of the one before's subject: "It has", "Led by F, it has"."""
+        match = self._goes_on.match(self.text, *sentence)
+        if match is None or not match[1]:
+            return match is not None
+        name = _LAST_NAME.search(match[1])
+        end = match.start(1) + name.start() if name else match.end(1)
+        return not self.has_foreign(Span(sentence.start, end))
+
+    def give(self, values: Iterable[Span]) -> None:
+        """Take names for values that are said of an entity, and for no subjects of their own."""
+        self._values = {m.start() for one in values for m in _CAPITALS.finditer(self.text, *one)}
+        self.__dict__.pop("about", None)
+        self.__dict__.pop("carriers", None)
 
     def _may_begin_with_name(self, sentence: Span) -> bool:
         """Whether the first word can be a name of one word that the answer does not have."""
@@ -365,7 +390,21 @@ class ContextReader:
 
         True also where that cannot be seen.
         """
-        return not self._is_capitalised or self.has_foreign(self.sentences[sentence])
+        span = self.sentences[sentence]
+        if not self._is_capitalised or self.has_foreign(span):
+            return True
+        # "Alba Wetlands", where the answer has "Alba Reserve" and "Sella Wetlands"
+        subject = _SUBJECT.match(self.text, *span)
+        words = tokens_of(subject[1]).words if subject else ()
+        return (
+            bool(words)
+            and words[0] not in OPENERS | _TIME_NAMES
+            and f" {' '.join(words)} " not in self._runs
+        )
+
+    @cached_property
+    def _runs(self) -> str:
+        return " | ".join(["", *(" ".join(tokens_of(text).words) for text in self._known), ""])
 
     def has_foreign(self, span: Span) -> bool:
         """Whether words with a capital stand in a place that the answer and query do not have."""
@@ -374,7 +413,9 @@ class ContextReader:
                 r" [A-Z][a-z]", self.text[match.end() :][:3]
             ):
                 continue  # any word has a capital there, but "Feadeas Works" is a name
-            if not self._vocabulary.issuperset(tokens_of(match[0]).words):
+            if match.start() not in self._values and not self._vocabulary.issuperset(
+                tokens_of(match[0]).words
+            ):
                 return True
         return False
 

@@ -110,6 +110,56 @@ def examples() -> list[Example]:
     return [*small_world.examples(seed=6, n=8), *make_examples(settings)]
 
 
+PLANTS = """Alba Dam, commissioned in 1961, employs 140 people. It lies in Lunel
+and supplies 20 towns.
+Located in Hamar, Sella Dam employs 87 people. It was commissioned in 1974.
+Commissioned in 1980, Orla Dam lies in Torp. It employs 55 people.
+The ship Dana Dream carries 300 guests."""
+PLANT_COLUMNS = ("Dam", "Start", "Staff", "Place")
+PLANT_ROWS = [
+    ("Alba Dam", "1961", "140", "Lunel"),
+    ("Sella Dam", "1974", "87", "Hamar"),
+    ("Orla Dam", "1980", "55", "Torp"),
+]
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "wrong"),
+    [(1, 2, "88"), (1, 2, "140"), (0, 2, None), (1, 1, None), (2, 3, None), (2, 3, "Lunel")],
+)
+def test_words_that_stand_beside_a_columns_cells_are_its_words(
+    row: int, column: int, wrong: str | None
+) -> None:
+    gold = Table.of(PLANT_COLUMNS, PLANT_ROWS)
+    table, done = repair_table(gold, PLANTS)
+    assert table is gold and not done.edits
+    assert repair_table(with_cell(gold, row, column, wrong), PLANTS)[0] == gold
+
+
+def test_words_without_a_majority_of_cells_teach_nothing() -> None:
+    # Of what the context says of each name the answer has the cells of another.
+    shifted = [(name, *PLANT_ROWS[(n + 1) % 3][1:]) for n, (name, *_) in enumerate(PLANT_ROWS)]
+    _, done = repair_table(Table.of(PLANT_COLUMNS, shifted), PLANTS)
+    assert not [edit for edit in done.edits if edit.new]
+
+
+def test_rows_beyond_those_that_the_query_counts_are_dropped() -> None:
+    query = "List the two dams with the fewest staff."
+    rows = repair_table(Table.of(PLANT_COLUMNS, PLANT_ROWS), PLANTS, query)[0].rows
+    assert [row[0] for row in rows] == ["Sella Dam", "Orla Dam"]
+    three = query.replace("two", "three")
+    assert len(repair_table(Table.of(PLANT_COLUMNS, PLANT_ROWS), PLANTS, three)[0].rows) == 3
+
+
+def test_a_blank_row_of_another_kind_is_dropped() -> None:
+    rows = [*PLANT_ROWS, ("Dana Dream", None, None, None)]
+    assert repaired_plants(rows) == Table.of(PLANT_COLUMNS, PLANT_ROWS)
+
+
+def repaired_plants(rows: list[tuple[str | None, ...]]) -> Table:
+    return repair_table(Table.of(PLANT_COLUMNS, rows), PLANTS)[0]
+
+
 KINDS = [
     "row repeated", "row invented", "key invented", "cell distorted", "cell emptied",
     "blank filled", "columns swapped",
@@ -133,8 +183,7 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(
         after += other.hallucinated
         assert other.share("row_recall") >= one.share("row_recall")
         assert len(other.findings) <= len(one.findings)
-    # A cell that a context states without its header's words ("employs 12 people") stays blank.
-    assert before >= 8 and after <= (0.4 if name == "cell emptied" else 0.2) * before
+    assert before >= 8 and after <= 0.1 * before
 
 
 def test_gold_tables_are_left_alone(examples: list[Example]) -> None:
