@@ -33,8 +33,7 @@ class Evaluate(Section):
     """Answers to prompts of data.validation while the model trains, greedy, scored by program."""
 
     every: int = Field(ge=1)
-    """Optimizer steps between evaluations, a multiple of save_every; the last step always is one.
-    The held-out loss is measured then too."""
+    """Optimizer steps between evaluations, and held-out losses; a multiple of save_every."""
     n: int = Field(default=32, ge=1)
     """Prompts, from the front of data.validation; those too long for an answer are left out."""
     max_new_tokens: int | None = Field(default=None, ge=1)

@@ -91,10 +91,9 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
     yield from _data_lines(config, planner)
     if own := config.train.evaluate:
         longest = own.max_new_tokens or config.evaluation.max_new_tokens
-        stop = f", stops after {own.patience} without a better one" if own.patience else ""
         yield (
             f"evaluation: {own.n} prompts of data.validation every {own.every} steps and at the "
-            f"end, answers of at most {longest} tokens; best by {own.metric}{stop}"
+            f"end, answers of at most {longest} tokens; best by {own.metric}"
         )
     if isinstance(config, DrawingExperiment):
         yield _generation_line(config, planner)
@@ -143,8 +142,7 @@ def _data_lines(config: Trained, planner: Planner) -> Iterator[str]:
     if amount.sampled:
         hours = gpu_hours(config, planner, amount)
         drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
-        about = f"about {hours:.2g}" if hours >= 0.1 else "less than 0.1"
-        yield f"time: {about} GPU hours of H100s at {USED:.0%} of their peak{drawn}"
+        yield f"time: about {hours:.1f} GPU hours of H100s at {USED:.0%} of their peak{drawn}"
 
 
 def gpu_hours(config: Trained, planner: Planner, amount: Amount) -> float:

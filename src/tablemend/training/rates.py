@@ -30,8 +30,7 @@ from tablemend.training.drawing import drawing_model
 
 CHOSEN_BY = "eval_selection"
 """Of the log: what the best checkpoint has least of."""
-Asked = tuple[Sample, str, tuple[int, ...]]
-"""A sample, how it is shown, and its prompt."""
+Asked = tuple[Sample, str, tuple[int, ...]]  # a sample, how it is shown, its prompt
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,11 @@ class Rates:
             own_model = HFModel(model, tokenizer, ends)
             drawn = own_model.generate(prompts, Sampling(self.longest), at_once)
             answers = {one.id: one.text if one.finish_reason == "stop" else None for one in drawn}
-        texts = [answers[prompt.id] for prompt in prompts]
-        values = gather_object(list(self.values(own, texts)))
+        values = gather_object(list(self.values(own, [answers[one.id] for one in prompts])))
         names = dict.fromkeys(name for each in values for name in each)
         rates = {name: fmean(each[name] for each in values if name in each) for name in names}
-        seconds = {"eval_seconds": round(time.monotonic() - begun, 2)}
-        return {f"eval_{name}": round(rate, 6) for name, rate in rates.items()} | seconds
+        rates["seconds"] = time.monotonic() - begun
+        return {f"eval_{name}": round(rate, 6) for name, rate in rates.items()}
 
     def values(
         self, asked: Sequence[Asked], texts: Sequence[str | None]
@@ -79,9 +77,9 @@ class Rates:
         task = TASKS[self.config.task](TaskOptions(self.config.format))
         metrics = [metric for metric in task.metrics if metric.kind != "distractor"]
         unscored = "cut at the token limit" if task.format is None else ""  # as in a comparison
+        pairs = zip(asked, texts, strict=True)
         answers = [
-            Submission(sample, view, text or "", unscored if text is None else "")
-            for (sample, view, _), text in zip(asked, texts, strict=True)
+            Submission(*one[:2], text or "", unscored * (text is None)) for one, text in pairs
         ]
         with task.scorer() as scorer:
             for text, judgement in zip(texts, scorer.score(answers), strict=True):
@@ -114,10 +112,7 @@ def read(config: Trained, tokenizer: Tokenizer) -> Rates | None:
         if len(ids) <= room and len(asked) < evaluate.n:
             asked.append((sample, view, ids))
     if not asked:
-        raise TablemendError(
-            f"no prompt of data.validation fits {room} tokens: raise model.context_length, or "
-            "lower train.evaluate.max_new_tokens"
-        )
+        raise TablemendError(f"no prompt fits: lower train.evaluate.max_new_tokens={longest}")
     return Rates(config, evaluate, longest, asked)
 
 
@@ -125,8 +120,7 @@ def best_of(log: Sequence[Mapping[str, Any]]) -> tuple[int, float, int]:
     """The best evaluation: lowest :data:`CHOSEN_BY`, of equals lowest held-out loss, then latest.
 
     Returns:
-        its step (0: none; the start has no checkpoint), its value, and the number of evaluations
-        since the last that was better than all before. After an interruption they are the same.
+        its step (0: none), its value, and the evaluations since the last better than all before.
     """
     best, lowest, stale = 0, (float("inf"), float("inf")), 0
     for entry in log:
@@ -152,8 +146,7 @@ class Rated:
             self.model.eval()  # by which TRL knows what it counted in training
             loss = {"eval_loss": metrics["eval_loss"]} if metrics else {}
             self.log(metrics := self.rates.measure(self) | loss)
-            on_evaluate = self.callback_handler.on_evaluate
-            self.control = on_evaluate(self.args, self.state, self.control, metrics)
+            self.control.should_evaluate = False
         return metrics
 
     def _determine_best_metric(self: Any, metrics: dict[str, float], trial: Any) -> bool:
@@ -176,9 +169,6 @@ def summary(trainer: Any) -> dict[str, Any]:
         return {}
     best, *_ = best_of(log)
     if trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint is None:
-        raise TablemendError(
-            f"checkpoint-{best} of {trainer.args.output_dir}, the best, is gone: give "
-            "overwrite=true to train anew"
-        )
+        raise TablemendError(f"checkpoint-{best}, the best, is gone: give overwrite=true")
     seconds = sum(entry["eval_seconds"] for entry in log)
     return {"evaluations": len(log), "evaluation_seconds": round(seconds, 1), "best_step": best}
