@@ -427,7 +427,7 @@ class AnswerVerifier(AnswerReader):
         said = self.records.said(self.name(row), record, header) if self.is_explicit else []
         said = [one for one in said if one.about.bond != "unclear"]
         same = all(same_value(said[0].value, one.value, unit) for one in said)
-        fits = all(self.is_of_kind(column, o.value) and (o.plain or _is_word(o)) for o in said)
+        fits = all(self.is_of_kind(column, o.value) and o.plain for o in said)
         found = said[0].stated.span if said and same and fits else None
         found = found or (None if said else self.only_left(row, column))
         return self.context[slice(*found)] if found else None
@@ -436,11 +436,6 @@ class AnswerVerifier(AnswerReader):
 def _words(text: str) -> list[str]:
     """The words of a text that carry meaning."""
     return [word for word in tokens_of(text).words if word not in LITTLE_WORDS]
-
-
-def _is_word(said: Said) -> bool:
-    """Whether a value is one word that a sentence about its entity gives: "a red flag"."""
-    return said.about.sure and len(tokens_of(said.value.text).words) == 1
 
 
 def _asked(condition: ScopeCondition) -> str:

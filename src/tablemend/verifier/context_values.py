@@ -27,8 +27,6 @@ _THE = r"(?:the|its|his|her|their|an?)"
 _VALUE_AFTER = re.compile(
     rf"\s*:\s*|\s+(?:{any_of('figure')}\s+)?{any_of('value_link')}\b\s*:?\s*", re.I
 )
-# "a red LABEL": whether it is the value only other sentences of the kind can tell
-_ADJECTIVE = re.compile(rf"(?:^|[\s,]){_THE} ([\w'-]+(?: [\w'-]+){{0,2}}) $", re.I)
 # "V as the LABEL", "V in LABEL"; "V is the LABEL of E"
 _VALUE_BEFORE = re.compile(rf"(?:^|[\s,;])(?:as|in|for|under)\s+(?:{_THE}\s+)?$", re.I)
 _NAMED_AS = re.compile(
@@ -39,15 +37,11 @@ _HEAD = re.compile(r"[\W_]*(?:as|under|by|in|for|as for)\s+(?:the\s+)?$", re.I)
 _OF_ENTITY = re.compile(
     rf"\s+(?:{any_of('figure')}\s+)?(?:of|for)\s+(?:the\s+(?:[a-z]+\s+){{0,3}})?$"
 )
-_BEFORE_AMOUNT = re.compile(r"\s*(?:in|on|at|by|to|of|with|:)?\s*(?:about|only|just|over)?\s*$")
-_ARTICLE = re.compile(r"(?:^|[\s,(])(?:the|an?|this|its|his|her|their)\s+$", re.I)
 _PREPOSITION = re.compile(rf"\s{any_of('after_amount')}\s")
 _AS = re.compile(rf"\s+as\s+{_THE}\s+", re.I)
 _OF = re.compile(r"\s+(?:\w+\s+)?(?:of|for)\b")
 _NEXT_DIGIT = re.compile(r"\s+[$\u20ac\u00a3]?\d")
 _JOINT = re.compile(r",\s+(?:and\s+)?|\s+and\s+|;\s+")
-_RANGE = re.compile(r"\s*[-\u2013/:]\s*")
-_BRACKET_BEHIND = re.compile(r" ?\([^()]{1,20}\)")
 _EDGE_WORDS = words_of("edges")
 _PART = re.compile(r"[^\W_]+|[^\s,;:.!?]")  # a word, or a mark that does not part words
 
@@ -119,7 +113,7 @@ def read_sentence(
     for number, piece in enumerate(pieces):
         if piece.label:
             segment = _Segment(reader, span, pieces, number, taken)
-            found = segment.before() or segment.after() or segment.adjective()
+            found = segment.before() or segment.after()
             if found is not None:
                 taken = max(taken, found[0].end)
                 yield StatedValue(piece.label, *found)
@@ -224,37 +218,11 @@ class _Segment:
             start, (following, *others) = following.end, others
         link = _VALUE_AFTER.match(self._text, start, following.start)
         if link is None and not self._leads:
-            return None if skips else self._beside()
+            return None
         start = link.end() if link else start
         if others and not following.label and not self._text[start : following.start].strip():
             return Span(following.start, following.end), True  # "The LABEL of E is another entity"
         return self._first_part(Span(start, following.start), bool(others))
-
-    def _beside(self) -> Found:
-        """The amount or the name directly behind an attribute: "LABEL 12", "the LABEL Hamar"."""
-        span = Span(self._place.end, self._following[0].start)
-        amounts = self._reader.amounts(span)
-        if amounts and _BEFORE_AMOUNT.match(self._text[span.start : amounts[0].start]):
-            start, end = amounts[0]
-            for one in amounts[1:]:  # "4-0", "29 - 30 June 2010"
-                if not _RANGE.fullmatch(self._text, end, one.start):
-                    break
-                end = one.end
-            bracket = _BRACKET_BEHIND.match(self._text, end)  # "118 (3.5)"
-            return Span(start, bracket.end() if bracket else end), True
-        if _ARTICLE.search(self._left) and self._right[:1] == " ":
-            found = self._first_part(span, len(self._following) > 1)
-            if found and not self._reader.amounts(found[0]):
-                words = self._text[slice(*found[0])].split()
-                return found[0], found[1] and all(word[:1].isupper() for word in words)
-        return None
-
-    def adjective(self) -> Found:
-        """The words between an article and an attribute: "a red flag"."""
-        match = _ADJECTIVE.search(self._left)
-        if match is None or not _EDGE_WORDS.isdisjoint(match[1].split()):
-            return None
-        return Span(self._start + match.start(1), self._start + match.end(1)), False
 
     def _last_part(self, span: Span) -> Found:
         """What stands last in a listing; unsure where more than one thing stands there."""
