@@ -157,13 +157,15 @@ def test_a_recipe_that_cannot_train_is_refused(
     )
 
 
-def test_a_moving_teacher_is_refused_in_shards(
-    command: Make, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("teacher", ["base", "ema"])
+def test_a_second_model_is_refused_under_fsdp(
+    teacher: str, command: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(os.environ, "ACCELERATE_USE_FSDP", "true")
     monkeypatch.setitem(os.environ, "FSDP_VERSION", "2")
-    with pytest.raises(TablemendError, match=r"distil\.teacher=ema.*fsdp2 divides"):
-        distillation.METHOD.check(command("shards", "distil.teacher=ema"))
+    with pytest.raises(TablemendError, match=rf"distil\.teacher={teacher}.*fsdp2 cannot hold"):
+        distillation.METHOD.check(command("shards", f"distil.teacher={teacher}"))
+    distillation.METHOD.check(command("lora", "train.method=lora", "train.lora={r: 4}"))
 
 
 def test_the_command_trains_and_shows(
