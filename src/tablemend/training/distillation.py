@@ -86,11 +86,7 @@ def build_trainer(
 
 
 class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
-    """SDFTTrainer on prompts that are rendered already.
-
-    A prompt is known to it by its number; the teacher's has a word behind it. Differs from its
-    parent in their ids, which are the renderer's, in the clipping of the loss, and in its log.
-    """
+    """SDFTTrainer on rendered prompts, known by number; the teacher's have a word behind it."""
 
     warned = False
 
