@@ -69,8 +69,7 @@ demo: $(STAMP)
 REAL := recipe=smollm2-135m run=runs/demo-real train.epochs=null train.max_steps=32 \
   data.train='{source: data/wikipedia, split: train, n: 256, seed: 0}' \
   data.test='{source: data/wikipedia, split: test, n: 40, seed: 0}' evaluation.n=40 \
-  evaluation.systems='{base: {model: base}, few-shot: {model: base, prompt: few-shot}, \
-  repair: {after: few-shot, mitigation: repair}, sft: {model: sft}, sft+repair: {after: sft, mitigation: repair}}'
+  $(foreach system,careful follow cot constrained cave,evaluation.systems.$(system)=null)
 
 demo-real: $(STAMP)
 	@set -e; start=$$SECONDS; \

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
@@ -99,7 +99,14 @@ class Evaluation(Section):
     """How the models are asked; dtype and context_length are the model section's where they are
     not set here."""
     systems: dict[SystemName, System] = Field(min_length=1)
-    """Name of each system and what it does."""
+    """Name of each system and what it does; `systems.NAME=null` leaves the recipe's NAME out."""
+
+    @field_validator("systems", mode="before")
+    @classmethod
+    def _without_null(cls, systems: Any) -> Any:
+        if not isinstance(systems, dict):
+            return systems
+        return {name: system for name, system in systems.items() if system is not None}
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Contexts named twice or not at all; mitigations that do not fit."""

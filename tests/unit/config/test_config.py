@@ -339,3 +339,12 @@ def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path
     assert "train.trl.num_generations: is set by grpo.group" in found
     assert "train.trl.packing: is no field of trl.GRPOConfig" in found
     assert "train.trl.delta" not in found
+
+
+def test_a_system_of_the_recipe_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    given = ["recipe=tiny", "evaluation.systems.cot=null", "evaluation.systems.repair=null"]
+    left = parse(Experiment, given).evaluation.systems
+    assert set(parse(Experiment, given[:1]).evaluation.systems) - set(left) == {"cot", "repair"}
+    with pytest.raises(ConfigError, match="no system 'base'"):
+        parse(Experiment, ["recipe=tiny", "evaluation.systems.base=null"])
