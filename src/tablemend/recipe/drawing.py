@@ -44,7 +44,7 @@ class Drawing(Section):
     """Its name in a recipe."""
 
     temperature: float = Field(default=1.0, gt=0, le=2)
-    """Temperature of the answers."""
+    """Temperature of the answers; the loss divides all logits by it too."""
     max_new_tokens: int = Field(ge=1)
     """Longest answer."""
     engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
@@ -113,3 +113,6 @@ class Distil(Drawing):
         yield from super().conflicts_with(train)
         if self.teacher == "ema" and train.method != "full":
             yield "distil.teacher", "ema needs train.method: full"
+        for name in ("teacher_update_rate", "teacher_sync_steps"):
+            if self.teacher == "base" and name in train.trl:
+                yield f"train.trl.{name}", "needs distil.teacher: ema"

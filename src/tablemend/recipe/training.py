@@ -39,8 +39,9 @@ class Evaluate(Section):
     max_new_tokens: int | None = Field(default=None, ge=1)
     """Longest answer in tokens; null: evaluation.max_new_tokens."""
     metric: str = "total_hallu"
-    """The task's metric that the best checkpoint is chosen by; an answer that is cut, says nothing
-    or gets no verdict counts as wrong. Of equals the lower held-out loss, then the later."""
+    """The task's metric that the best checkpoint is chosen by; an answer that is cut, has a format
+    error, says nothing or gets no verdict counts as wrong. Of equals the lower held-out loss, then
+    the later."""
     load_best: bool = True
     """The finished model is the best checkpoint, not the last."""
     patience: int | None = Field(default=None, ge=1)

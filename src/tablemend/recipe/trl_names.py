@@ -56,7 +56,8 @@ _DECIDES = {
     "model.kernels": "use_liger_kernel liger_kernel_config",
     "train.packing": "packing packing_strategy padding_free eval_packing",
     "train.save_every": "save_strategy save_steps",
-    "train.evaluate": "load_best_model_at_end metric_for_best_model greater_is_better",
+    "train.evaluate": "load_best_model_at_end metric_for_best_model greater_is_better "
+    "eval_strategy eval_steps",
     "train.log_every": "logging_strategy logging_steps",
     "overwrite (resuming is the default)": "resume_from_checkpoint save_only_model "
     "ignore_data_skip",
@@ -77,7 +78,8 @@ _DECIDES = {
     "grpo.reward": "reward_weights",
     "grpo.engine or distil.engine": "use_vllm vllm_mode",
     "grpo.server or distil.server": "vllm_server_base_url vllm_server_host vllm_server_port",
-    "distil.beta": "distillation_alpha distillation_mode",
+    "distil.beta": "distillation_alpha distillation_mode distillation_topk distillation_add_tail",
+    "distil.clip": "distillation_is_clip",
     "distil.teacher": "teacher_model_kind use_teacher_server",
 }
 OWNED = {name: key for key, names in _DECIDES.items() for name in names.split()}

@@ -51,7 +51,7 @@ def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> Prepare
     check_end_of_turn(tokenizer)
     say(f"reading {config.data.train.source}")
     samples = config.task_of().samples(config.data.train)
-    read_validation(config, samples)  # has none; refuses tables of the test
+    read_validation(config, samples)  # refuses shared tables
     say(f"tokenising the prompts of {len(samples):,} examples")
     asked, facts = ask(tokenizer, config, samples, Counter())
     return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
@@ -120,9 +120,10 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
         logits = found.student_logits.float(), found.teacher_logits.float()
         beta, most, mask = self.distil.beta, self.distil.clip, found.loss_mask
         losses = compute_full_logit_self_distillation_loss(*logits, distillation_alpha=beta)
-        self._note(KL, losses[mask.bool()].mean())
+        count = mask.sum().clamp(min=1)
+        self._note(KL, (losses * mask).sum() / count)
         if most is not None:
-            self._note("clipped_tokens", (losses[mask.bool()] > most).float().mean())
+            self._note("clipped_tokens", ((losses > most) * mask).sum() / count)
             # scaled, not cut off: a token that the teacher never writes has most to teach
             losses = losses * (most / losses.detach().clamp(min=most))
         each: Tensor = (losses * mask).sum(-1) / mask.sum(-1).clamp(min=1)
@@ -136,7 +137,8 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
         """Warns once when answers get half or twice as long as the first: a collapse."""
         super().log(logs, start_time)
         lengths = [entry[LENGTH] for entry in self.state.log_history if LENGTH in entry]
-        if lengths and not (self.warned or 0.5 <= lengths[-1] / lengths[0] <= 2):
+        done = self.warned or not self.is_world_process_zero()
+        if lengths and not (done or 0.5 <= lengths[-1] / lengths[0] <= 2):
             self.warned = True
             warnings.warn(
                 f"answers have {lengths[-1]:.0f} tokens, and had {lengths[0]:.0f} at the start: "
@@ -170,8 +172,9 @@ def _check(config: DistilExperiment) -> None:
 
 
 def _report(facts: Mapping[str, Any]) -> Iterator[str]:
-    found = [entry["hallucinated"] for entry in facts["log"] if "hallucinated" in entry]
-    yield f"answers with a finding: {found[0]:.0%} in the first log, {found[-1]:.0%} in the last"
+    rate = [entry["hallucinated"] for entry in facts["log"] if "hallucinated" in entry]
+    if rate:
+        yield f"answers with a finding: {rate[0]:.0%} in the first log, {rate[-1]:.0%} in the last"
 
 
 def _show(config: DistilCommand, tokenizer: Tokenizer) -> Iterator[str]:

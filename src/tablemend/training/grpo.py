@@ -57,7 +57,7 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     task = config.task_of()
     examples = task.samples(config.data.train)
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
-    read_validation(config, examples)  # has none; refuses tables of the test
+    read_validation(config, examples)  # refuses shared tables
     reads_gold = config.grpo.scorer == "detector"
     payable, dropped = _payable(examples, config) if reads_gold else (examples, Counter())
     asked, facts = ask(tokenizer, config, payable, dropped)
@@ -302,6 +302,8 @@ class Watch(TrainerCallback):  # type: ignore[misc]
 def summary(log: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the manifest says of the rewards: the mean over all steps, and the last entry."""
     steps = [entry for entry in log if EQUAL in entry]
+    if not steps:  # continued after its last step
+        return {}
     names = [name for name in steps[-1] if name in WATCHED or name.startswith("parts/")]
     names.append("completions/clipped_ratio")
     return {
@@ -313,11 +315,12 @@ def summary(log: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _report(facts: Mapping[str, Any]) -> Iterator[str]:
-    mean, last = (facts["rewards"][name] for name in ("mean", "last"))
-    yield (
-        f"mean reward {mean['reward']:.3f}, last {last['reward']:.3f}, "
-        f"{mean[EQUAL]:.0%} of the groups equal"
-    )
+    if rewards := facts["rewards"]:
+        mean, last = rewards["mean"], rewards["last"]
+        yield (
+            f"mean reward {mean['reward']:.3f}, last {last['reward']:.3f}, "
+            f"{mean[EQUAL]:.0%} of the groups equal"
+        )
 
 
 def _show(config: GrpoCommand, tokenizer: Tokenizer) -> Iterator[str]:

@@ -16,7 +16,7 @@ from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import say
 from tablemend.training import checkpoints
-from tablemend.training.requirements import check_targets
+from tablemend.training.requirements import check_targets, layers_of
 
 
 def trainable_model(config: Trained) -> PreTrainedModel:
@@ -78,10 +78,8 @@ def trained_shapes(model: PreTrainedModel, config: Trained) -> checkpoints.Shape
 
 def compile_layers(model: PreTrainedModel) -> None:
     """Compile each decoder layer in place, for rows of any length; they share one graph."""
-    names = set(model._no_split_modules or ())
-    for module in model.get_decoder().modules():
-        if type(module).__name__ in names:
-            module.compile(dynamic=True)
+    for layer in layers_of(model):
+        layer.compile(dynamic=True)
 
 
 def freeze_unused(model: PreTrainedModel) -> None:

@@ -49,7 +49,7 @@ class Rates:
         arguments.load_best_model_at_end = self.evaluate.load_best
         if self.evaluate.load_best and arguments.save_total_limit:
             arguments.save_total_limit += 1  # else the one before goes while the next is written
-        shown = "".join(f"{sample.id}{ids}" for sample, _, ids in self.asked)
+        shown = "".join([str(self.longest), *(f"{one.id}{ids}" for one, _, ids in self.asked)])
         return {"evaluated": len(self.asked), "evaluated_hash": hash_text(shown)}
 
     def measure(self, trainer: Any) -> dict[str, float]:
@@ -84,12 +84,13 @@ class Rates:
         with task.scorer() as scorer:
             for text, judgement in zip(texts, scorer.score(answers), strict=True):
                 values = {"cut": float(text is None), "selection": 1.0}
+                unread = text is None or judgement.abstained or judgement.counts["format_error"]
                 for metric in metrics:
                     value = metric.value(judgement)
                     if value is None or (judgement.unscored and metric.kind != "unscored"):
                         continue
                     values[metric.name] = value
-                    if metric.name == self.evaluate.metric and not judgement.abstained:
+                    if metric.name == self.evaluate.metric and not unread:
                         values["selection"] = 1 - value if metric.kind == "share" else value
                 yield values
 
@@ -107,9 +108,11 @@ def read(config: Trained, tokenizer: Tokenizer) -> Rates | None:
     room = config.model.context_length - longest
     asked: list[Asked] = []
     for sample, view in product(task.samples(source), config.shown):
+        if len(asked) == evaluate.n:
+            break
         chat = task.messages(sample, view, config.train.prompt)
         ids = tuple(prompt_ids(tokenizer, chat, config.thinking != "off"))
-        if len(ids) <= room and len(asked) < evaluate.n:
+        if len(ids) <= room:
             asked.append((sample, view, ids))
     if not asked:
         raise TablemendError(f"no prompt fits: lower train.evaluate.max_new_tokens={longest}")
@@ -140,6 +143,7 @@ class Rated:
     def evaluate(self: Any, *args: Any, **options: Any) -> dict[str, float]:
         """The held-out loss where there is one, then the rates beside it."""
         metrics: dict[str, float] = {}
+        trains = self.model.training
         if self.eval_dataset is not None:
             metrics = super().evaluate(*args, **options)  # type: ignore[misc]
         if self.rates is not None:
@@ -147,6 +151,7 @@ class Rated:
             loss = {"eval_loss": metrics["eval_loss"]} if metrics else {}
             self.log(metrics := self.rates.measure(self) | loss)
             self.control.should_evaluate = False
+        self.model.train(trains)
         return metrics
 
     def _determine_best_metric(self: Any, metrics: dict[str, float], trial: Any) -> bool:

@@ -112,6 +112,15 @@ def refuse_start(config: Model) -> None:
         )
 
 
+def layers_of(model: PreTrainedModel) -> list[nn.Module]:
+    """The decoder's layers, to be compiled one by one; refuses a model that names none."""
+    names = set(model._no_split_modules or ())
+    layers = [one for one in model.get_decoder().modules() if type(one).__name__ in names]
+    if not layers:
+        raise TablemendError(f"{type(model).__name__} names no layers: set train.compile=false")
+    return layers
+
+
 def check_targets(model: PreTrainedModel, targets: Sequence[str], unused: Sequence[str]) -> None:
     """PEFT would end in a traceback inside TRL's trainer, and pass over one name among others."""
     outside = tuple(f"{name}." for name in unused)

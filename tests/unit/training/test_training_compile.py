@@ -12,6 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Sampling
+from tablemend.errors import TablemendError
 from tablemend.training import drawing
 from tablemend.training.models import compile_layers
 
@@ -42,3 +43,10 @@ def test_gradients_are_the_same_and_answers_are_drawn_without_compiling(tiny_mod
     ]
     assert answers[0] == answers[1]
     assert counters["stats"]["unique_graphs"] == made
+
+
+def test_a_model_without_named_layers_is_refused(tiny_model: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(tiny_model)
+    model._no_split_modules = set()
+    with pytest.raises(TablemendError, match=r"names no layers: set train\.compile=false"):
+        compile_layers(model)

@@ -73,6 +73,10 @@ def test_the_loss_is_the_divergence_that_is_asked_for(command: Make) -> None:
     assert loss < loss_of(0.0)[0] and trainer._metrics["train"]["clipped_tokens"][-1] >= 0.2
     place = int(forward[1].argmax())
     torch.testing.assert_close(scaled[1, place], whole[1, place] / 2)
+    found.loss_mask = torch.zeros_like(found.loss_mask)  # train.trl.num_loss_tokens_to_skip
+    assert loss_of(0.0, clip=1.0)[0] == 0
+    counted = trainer._metrics["train"]
+    assert counted[distillation.KL][-1] == counted["clipped_tokens"][-1] == 0
 
 
 def test_the_prompts_of_both_views_are_those_of_the_evaluation(command: Make) -> None:
@@ -116,12 +120,20 @@ def test_the_divergence_of_the_tiny_base_falls(command: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lengths", "warned"), [([20, 30, 15], False), ([20, 19, 45], True), ([20, 9], True)]
+    ("lengths", "first", "warned"),
+    [
+        ([20, 30, 15], True, False),
+        ([20, 19, 45], True, True),
+        ([20, 9], True, True),
+        ([20, 9], False, False),
+    ],
 )
 def test_answers_that_get_empty_or_long_are_warned_of(
-    lengths: list[int], warned: bool, command: Make
+    lengths: list[int], first: bool, warned: bool, command: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By the first process alone."""
     _, trainer, _, _ = begin(command("lengths"))
+    monkeypatch.setattr(trainer, "is_world_process_zero", lambda: first)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for length in (*lengths, lengths[-1]):
@@ -141,6 +153,13 @@ def test_answers_that_get_empty_or_long_are_warned_of(
             "needs train.method: full",
         ),
         (["train.trl={distillation_alpha: 1.0}"], "train.trl.distillation_alpha", "distil.beta"),
+        (["train.trl={distillation_topk: 9}"], "train.trl.distillation_topk", "distil.beta"),
+        (["train.trl={distillation_is_clip: 2.0}"], "trl.distillation_is_clip", "distil.clip"),
+        (
+            ["train.trl={teacher_update_rate: 0.1}"],
+            "train.trl.teacher_update_rate",
+            "needs distil.teacher: ema",
+        ),
         (["train.trl={temperature: 2.0}"], "train.trl.temperature", "or distil.temperature"),
         (["train.trl={epsilon: 2.0}"], "train.trl.epsilon", "no field of trl.SDFTConfig"),
         (["distil=null"], "distil", "valid dictionary"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from tests.support.short_trainings import (
     short,
     small_data,
 )
-from tests.support.trainings_in_process import begin, interrupt, pay_small_ids, train
+from tests.support.trainings_in_process import METHODS, begin, interrupt, pay_small_ids, train
 
 DATA = small_data(16).replace("null", "{source: small-world, n: 4, seed: 2}")
 STEPS = ("train.epochs=null", "train.max_steps=6", "train.save_every=1")
@@ -152,6 +153,59 @@ def test_right_and_silent_answers_are_told_apart(make: Make) -> None:
     assert (cut["total_hallu"], cut["cut"], cut["selection"]) == (1, 1, 1)
 
 
+@pytest.mark.parametrize("metric", ["attribute", "order_mismatch", "out_of_range", "row_recall"])
+def test_no_answer_is_no_good_one_by_any_metric(metric: str, make: Make) -> None:
+    """One that was cut, and one without a table, beside gold."""
+    config = make(SftCommand, "run", f"train.evaluate={{every: 1, n: 1, metric: {metric}}}")
+    rated = rates.read(config, begin(config)[2])
+    assert rated is not None
+    sample, view, _ = rated.asked[0]
+    gold = config.task_of().target(sample, view, config.thinking)
+    found = rated.values([rated.asked[0]] * 3, [None, "I cannot say.", gold])
+    assert [each["selection"] for each in found] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("kind", [GrpoCommand, DistilCommand])
+def test_what_was_counted_since_the_last_log_line_outlives_an_evaluation(
+    kind: type[Trained], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A training shorter than its first log line."""
+    _rates_by_step(monkeypatch, 0.5, 0.2)
+    options = ["train.max_steps=2", "train.log_every=9", "train.evaluate={every: 2}"]
+    options += ["grpo.group=4"] if kind is GrpoCommand else []
+    section = "grpo" if kind is GrpoCommand else "distil"
+    config = make(kind, "run", *options, f"{section}.max_new_tokens=8")
+    pay_small_ids(monkeypatch)
+    _, facts = train(config)
+    method = METHODS[config.stage]
+    (said,) = method.report(facts | dict(method.summarise(facts)))
+    assert "mean reward" in said or "answers with a finding" in said
+    nothing: dict[str, Any] = {"log": []}  # continued after its last step
+    assert list(method.report(nothing | dict(method.summarise(nothing)))) == []
+
+
+def test_what_is_asked_is_known_again_by_its_length_too(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of four held-out samples two are asked, and no more are tokenised."""
+    calls = []
+
+    def prompt_ids(*given: Any) -> list[int]:
+        calls.append(given)
+        return [1, 2, 3]
+
+    monkeypatch.setattr(rates, "prompt_ids", prompt_ids)
+    hashes = []
+    for longest in (8, 8, 9):
+        options = ("train.evaluate={every: 1, n: 2}", f"evaluation.max_new_tokens={longest}")
+        rated = rates.read(make(SftCommand, "run", *options), SimpleNamespace())  # type: ignore[arg-type]
+        assert rated is not None and len(rated.asked) == 2
+        trainer = SimpleNamespace(args=SimpleNamespace(save_total_limit=2))
+        hashes.append(rated.attach(trainer)["evaluated_hash"])
+    assert len(calls) == 6
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
 @pytest.mark.parametrize(
     ("overrides", "key", "words"),
     [
@@ -163,6 +217,7 @@ def test_right_and_silent_answers_are_told_apart(make: Make) -> None:
             "trl.greater_is_better",
             "is set by train.evaluate",
         ),
+        (["train.trl.eval_steps=3"], "trl.eval_steps", "is set by train.evaluate"),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(
