@@ -106,11 +106,13 @@ class Data(Section):
     """Held-out examples for the loss during training."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A part of the data that is also trained on; shares that make no whole."""
+        """Examples in two parts of the data; shares that make no whole."""
         for name, held_out in (("validation", self.validation), ("test", self.test)):
             for source in self.training_sources:
                 if held_out is not None and _same(held_out, source):
                     yield name, "the same examples as data.train"
+        if self.validation is not None and _same(self.validation, self.test):
+            yield "validation", "the same examples as data.test"
         if not isinstance(self.train, dict):
             return
         total = sum(part.share for part in self.train.values())

@@ -18,10 +18,14 @@ class Chat:
     Attributes:
         messages: the turns before it, as the renderer takes them.
         answer: its text, with its own ``<think>`` block where it has one.
+        source_hash: of the table, where the chat was made from a sample's.
+        made_with: the settings of its prompt, where that is a sample's.
     """
 
     messages: tuple[Mapping[str, str], ...]
     answer: str
+    source_hash: str = ""
+    made_with: Mapping[str, str] | None = None
 
     @property
     def thinks(self) -> bool:
@@ -41,7 +45,8 @@ class Chat:
         messages = tuple(_turn(number, turn) for number, turn in enumerate(turns, 1))
         if messages[-1]["role"] != "assistant" or messages[-2]["role"] == "assistant":
             raise TablemendError("the last turn, and no other at the end, must be the assistant's")
-        return cls(messages[:-1], messages[-1]["content"])
+        made = str(record.get("source_hash", "")), record.get("made_with")
+        return cls(messages[:-1], messages[-1]["content"], *made)
 
 
 def _turn(number: int, turn: Any) -> dict[str, str]:

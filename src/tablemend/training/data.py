@@ -103,6 +103,13 @@ def render(tokenizer: Tokenizer, sample: Sample, view: str, config: Trained) -> 
     )
 
 
+def prompt_settings(config: Trained) -> dict[str, str]:
+    """What a sample's prompt depends on beside the sample."""
+    asked = {"task": config.task, "format": config.format, "thinking": config.thinking}
+    version = config.task_of().versions()["prompt_hash"]
+    return {**asked, "train.prompt": config.train.prompt, "prompt_hash": version}
+
+
 def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
     """Ordinary instruction data as ids: loss on the last answer alone.
 
@@ -231,27 +238,31 @@ def check_end_of_turn(tokenizer: Tokenizer) -> None:
         )
 
 
-def refuse_shared_tables(train: Iterable[Sample], held_out: Iterable[Sample], name: str) -> None:
-    """Refuse held-out examples cut from a table that is also trained on."""
-    shared = sorted({one.source_hash for one in held_out} & {one.source_hash for one in train})
+def refuse_shared_tables(
+    seen: Iterable[Sample | Chat], held_out: Iterable[Sample], name: str, other: str = "train"
+) -> None:
+    """Refuse held-out examples of a table that is also trained on, or in ``data.<other>``."""
+    shared = sorted({one.source_hash for one in held_out} & {one.source_hash for one in seen})
     if shared:
         raise TablemendError(
-            f"data.{name} and data.train share {len(shared)} tables (first: {shared[0]}): "
+            f"data.{name} and data.{other} share {len(shared)} tables (first: {shared[0]}): "
             "split by table (the scripts in data_gen/ do)"
         )
 
 
-def read_validation(config: Trained, train: Sequence[Sample]) -> list[Any]:
+def read_validation(config: Trained, train: Sequence[Sample | Chat]) -> list[Any]:
     """The samples of data.validation, none without it.
 
     Raises:
-        TablemendError: these, or those of data.test, share a table with the training's.
+        TablemendError: two of training, validation and test share a table.
     """
     read, data = config.task_of().samples, config.data
     validation = read(data.validation) if data.validation else []
     refuse_shared_tables(train, validation, "validation")
     if not data.test.source.startswith(HUB):
-        refuse_shared_tables(train, read(data.test), "test")
+        test = read(data.test)
+        refuse_shared_tables(train, test, "test")
+        refuse_shared_tables(validation, test, "test", "validation")
     return validation
 
 

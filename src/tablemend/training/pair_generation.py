@@ -24,7 +24,7 @@ from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.task import Sample, Scorer, Submission
-from tablemend.training.data import read_validation
+from tablemend.training.data import prompt_settings, read_validation
 from tablemend.training.pairs import FILE, TARGETS, Pair, Split
 
 STAGE = "preference"
@@ -61,18 +61,20 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         task = config.task_of()
         train = task.samples(config.data.train)
         examples: Examples = {"train": train, "validation": read_validation(config, train)}
-        inputs = _inputs(examples, task.versions(), start)
-        run.refuse_changes(STAGE, inputs, MEND)
-        noted = run.recorded(STAGE)
-        path = run.path / FILE
-        if path.is_file() and noted.get("pairs_hash") == hash_file(path):
-            return noted
-        run.record(STAGE, inputs)
-        asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
-        sampling = sampling_config(config)
-        systems = plan_systems(sampling, run) if asked else []
+        files = {"pairs_hash": run.path / FILE, "targets_hash": run.path / TARGETS}
         reads_gold = config.dpo.pairs.scorer == "detector"
         with task.scorer() if reads_gold else nullcontext(RepairScorer(task)) as scorer:
+            repair = RepairScorer.name if config.dpo.pairs.chosen == "repair" else None
+            judges = {"scorer": scorer.name, "repair": repair}
+            inputs = _inputs(examples, task.versions(), start) | judges
+            run.refuse_changes(STAGE, inputs, MEND)
+            noted = run.recorded(STAGE)
+            if all(p.is_file() and noted.get(name) == hash_file(p) for name, p in files.items()):
+                return noted
+            run.record(STAGE, inputs)
+            asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
+            sampling = sampling_config(config)
+            systems = plan_systems(sampling, run) if asked else []
             answers: ScoredSystems = {}
             if asked:
                 generate(systems, asked, sampling, run)
@@ -83,17 +85,16 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         if not (pairs or generator.targets):
             reasons = ", ".join(f"{n} x {reason}" for reason, n in generator.dropped.most_common())
             raise TablemendError(f"no pair came of {inputs['examples']} examples: {reasons}")
-        write_jsonl(run.path / TARGETS, generator.targets)
-        write_jsonl(path, [pair.to_json() for pair in pairs])
+        write_jsonl(files["targets_hash"], generator.targets)
+        write_jsonl(files["pairs_hash"], [pair.to_json() for pair in pairs])
         facts = {
             **inputs,
             **_counts(pairs),
             "asked": len(asked),
             "dropped": dict(generator.dropped),
             "passed_over": dict(generator.passed_over),
-            "scorer": scorer.name,
             "targets": len(generator.targets),
-            "pairs_hash": hash_file(path),
+            **{name: hash_file(path) for name, path in files.items()},
         }
         run.record(STAGE, facts)
         return facts
@@ -247,6 +248,7 @@ class PairGenerator:
 
     def __post_init__(self) -> None:
         self._task = self.config.task_of()
+        self._made_with = prompt_settings(self.config)
 
     def pairs_of(self, prompts: Iterable[Prompt]) -> list[Pair]:
         """The pairs, in the order of the prompts."""
@@ -318,7 +320,8 @@ class PairGenerator:
             self.passed_over["sampled: no answer to fine-tune on"] += 1
             return
         chat = self._task.messages(prompt.example, prompt.context, self.config.train.prompt)
-        self.targets.append({"messages": [*chat, {"role": "assistant", "content": answer}]})
+        made = {"source_hash": prompt.example.source_hash, "made_with": self._made_with}
+        self.targets.append({"messages": [*chat, {"role": "assistant", "content": answer}], **made})
 
     def _injected(self, gold: str, prompt: Prompt) -> tuple[Any, ...] | None:
         """Gold beside itself with one error, which the scorer finds and calls by its type."""

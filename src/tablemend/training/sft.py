@@ -11,9 +11,10 @@ from unicodedata import is_normalized
 from datasets import Dataset, Features, List, Value
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from tablemend.errors import NoTarget
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import Experiment, SftCommand
 from tablemend.runs import Run, hash_text, say
+from tablemend.runs.store import differences
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import read_training
 from tablemend.tasks.task import Sample
@@ -28,6 +29,7 @@ from tablemend.training.data import (
     check_prompt,
     check_row,
     content_hash,
+    prompt_settings,
     read_validation,
     render,
     render_chat,
@@ -43,7 +45,8 @@ def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     """Read, render and verify the data.
 
     Raises:
-        TablemendError: no data, shared tables, or ids that do not say what they should.
+        TablemendError: no data, shared tables, answers to other prompts, or ids that do not say
+            what they should.
     """
     check_end_of_turn(tokenizer)
     say(f"reading {', '.join(source.source for source in config.data.training_sources)}")
@@ -52,9 +55,9 @@ def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     items = [item for found in sources.values() for item in found]
     say(f"tokenising {len(items):,} rows")
     examples = [item for item in items if not isinstance(item, Chat)]
-    validation = read_validation(config, examples)
+    validation = read_validation(config, items)
     _check_first(config, tokenizer, examples[:CHECKED])
-    _check_chats(tokenizer, [item for item in items if isinstance(item, Chat)][:CHECKED])
+    _check_chats(config, tokenizer, [item for item in items if isinstance(item, Chat)])
     built, parts = build_mixture(tokenizer, sources, config)
     held_out = build_rows(tokenizer, validation, config, "validation") if validation else None
     most = config.evaluation.max_new_tokens
@@ -86,9 +89,16 @@ def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sa
             check_prompt(tokenizer, example, view, row.prompt, config)
 
 
-def _check_chats(tokenizer: Tokenizer, chats: Sequence[Chat]) -> None:
-    """The masks of the first chats; text that a tokenizer composes anew does not come back."""
+def _check_chats(config: Experiment, tokenizer: Tokenizer, chats: Sequence[Chat]) -> None:
+    """Prompts of own answers, masks of the first chats; composed text does not come back."""
+    own = prompt_settings(config)
     for chat in chats:
+        if chat.made_with and (found := differences(chat.made_with, own)):
+            mend = "set what differs as it was, or make them again (data_gen/preference.py)"
+            raise TablemendError(
+                f"data.train: answers to other prompts ({'; '.join(found)}): {mend}"
+            )
+    for chat in chats[:CHECKED]:
         row = render_chat(tokenizer, chat)
         if is_normalized("NFC", chat.answer) and row.target.count(row.target[-1]) == 1:
             check_row(tokenizer, row, chat.answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import yaml
 from transformers import AutoTokenizer
 
-from tablemend.config import parse
+from tablemend.config import Source, parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.detector.algorithm import detect_in_answer
@@ -261,6 +262,18 @@ def test_targets_alone_are_trained_on(tmp_path: Path, tiny_model: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_model)
     (row,) = prepare(config, Run(tmp_path / "run"), tokenizer).train
     assert row == render(tokenizer, example, "adversarial", config)
+    for held_out in ("validation", "test"):
+        held = config.data.model_copy(update={held_out: Source(source="small-world", n=9, seed=21)})
+        with pytest.raises(TablemendError, match=rf"data\.{held_out} and data\.train share 1 tab"):
+            prepare(config.model_copy(update={"data": held}), Run(tmp_path / "run"), tokenizer)
+    follow = config.train.model_copy(update={"prompt": "follow"})
+    for update, problem in (
+        ({"train": follow}, "train.prompt was 'base', is 'follow'"),
+        ({"format": "html"}, "format was 'markdown', is 'html'"),
+        ({"thinking": "empty"}, "thinking was 'quote', is 'empty'"),
+    ):
+        with pytest.raises(TablemendError, match=rf"^data\.train: .*\({re.escape(problem)}\)"):
+            prepare(config.model_copy(update=update), Run(tmp_path / "run"), tokenizer)
 
 
 def command(folder: Path, *overrides: str) -> PairsCommand:
@@ -307,6 +320,44 @@ def test_the_pairs_have_the_same_bytes_and_continue(tmp_path: Path) -> None:
         == yaml.safe_load((tmp_path / "two" / "manifest.json").read_text())["preference"]["time"]
     )
     assert spent["pairs_hash"] == again["pairs_hash"]
+
+
+@pytest.mark.parametrize("name", [FILE, TARGETS])
+def test_a_file_that_was_edited_or_deleted_is_made_again(name: str, tmp_path: Path) -> None:
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"text": gold(EXAMPLES[0])}))
+    own = command(
+        tmp_path / "own",
+        f"dpo.pairs.model=scripted:{tmp_path / 'answers.jsonl'}",
+        "data.train={source: small-world, n: 9, seed: 21}",
+        "dpo.pairs.sampled=1",
+        "dpo.pairs.chosen=best",
+    )
+    assert make_pairs(own)["targets"] == 1
+    path = tmp_path / "own" / name
+    written = path.read_bytes()
+    path.write_bytes(written[:-9])
+    make_pairs(own)
+    assert path.read_bytes() == written
+    path.unlink()
+    make_pairs(own)
+    assert path.read_bytes() == written
+
+
+@pytest.mark.parametrize(
+    "judged_by", [("dpo.pairs.chosen=repair",), ("dpo.pairs.chosen=best", *UNLABELLED)]
+)
+def test_pairs_of_another_repair_are_refused(
+    judged_by: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"text": gold(EXAMPLES[0])}))
+    drawn = f"dpo.pairs.model=scripted:{tmp_path / 'answers.jsonl'}"
+    train = "data.train={source: small-world, n: 9, seed: 21}"
+    own = tmp_path / "own", drawn, train, *judged_by
+    make_pairs(command(*own))
+    monkeypatch.setattr(RepairScorer, "name", "repair/next")
+    with pytest.raises(TablemendError, match=r"started with another (scorer|repair)"):
+        make_pairs(command(*own))
+    make_pairs(command(*own, "overwrite=true"))
 
 
 def test_other_settings_or_examples_are_refused(tmp_path: Path) -> None:

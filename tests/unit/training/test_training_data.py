@@ -14,7 +14,7 @@ from accelerate.data_loader import prepare_data_loader
 from torch.utils.data import DataLoader, Sampler
 from transformers import AutoTokenizer, TrainerState
 
-from tablemend.config import Source, parse
+from tablemend.config import ConfigError, Source, parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
@@ -22,6 +22,7 @@ from tablemend.records import Example
 from tablemend.tasks.sources import check_local, read_examples
 from tablemend.training.data import (
     build_rows,
+    read_validation,
     render,
     show,
 )
@@ -172,6 +173,22 @@ def test_bad_sources_are_refused(folder: Path, fields: dict[str, Any], message: 
 
 def of_thinking(recipe: Callable[..., Experiment], thinking: str, *tokens: str) -> Experiment:
     return recipe(f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}", *tokens)
+
+
+def test_validation_and_test_share_no_table(
+    tmp_path: Path, recipe: Callable[..., Experiment]
+) -> None:
+    """The best checkpoint is chosen on the one, and compared on the other."""
+    made = list(small_world.examples(seed=3, n=4))
+    path = tmp_path / "validation.jsonl"
+    path.write_text("".join(json.dumps(one.to_json()) + "\n" for one in made))
+    config = recipe(
+        f"data.validation={{source: {path}, n: null, seed: 0}}", "data.train.n=5", "data.test.n=3"
+    )
+    with pytest.raises(TablemendError, match=r"data\.test and data\.validation share 3 tables"):
+        read_validation(config, read_examples(config.data.train))
+    with pytest.raises(ConfigError, match=r"data\.validation: the same examples as data\.test"):
+        recipe("data.validation={source: small-world, n: 9, seed: 3}")
 
 
 def test_the_empty_block_is_qwens_and_bears_loss(
