@@ -1,7 +1,8 @@
 """The rule repair as a judge of answers: wrong is what it would edit. No gold is read.
 
 It cannot see what neither query nor context gives away: a row that is left out without a trace, a
-scope that the query's reader does not understand, a wrong value that the context states too.
+scope that the query's reader does not understand, a wrong value that the context states too,
+a single cell left blank.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.detector.keys import filled_rows, prepare_gold
+from tablemend.detector.keys import filled_rows, prepare_gold, primary_key
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.errors import TablemendError
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
@@ -19,10 +20,12 @@ from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tasks.table_reward import Quote, TableReward, score_answer
 from tablemend.tasks.task import Reward, Score, Submission, Task
+from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
 if TYPE_CHECKING:
     from tablemend.mitigations.edits import Edit, Mended, Tools
+    from tablemend.tables.table import Table
 
 REPAIR = cast(PostEdit, MITIGATIONS["repair"])
 
@@ -89,8 +92,14 @@ class RepairScorer:
         if mended.edits:
             return Judgement(tuple(_finding(edit, skipped) for edit in mended.edits))
         before = mended.before
+        if self.task.format is not None and found.table is not None and too_blank(found.table):
+            return Judgement(
+                unscored="a row with nothing beside its key, or more blanks than cells"
+            )
         if before is not None and (before.wrong or not before.verdicts):
             return Judgement(unscored="; ".join(before.notes) or "wrong, and not to be mended")
+        if self.task.format is None and (before is None or before.staf is None):
+            return Judgement(unscored="none of its claims could be scored")
         return Judgement()
 
 
@@ -110,12 +119,21 @@ class RepairReward(TableReward):
         """What an answer earns; nothing where no table is left of it."""
         answer = Submission(sample, view, text)
         table = self.scorer.read(answer, self.scorer.mend(answer).text).table
-        if table is None or isinstance(prepare_gold(table), str):
+        own = self.scorer.read(answer, text).table
+        if table is None or isinstance(prepare_gold(table), str) or (own and too_blank(own)):
             return Score({}, 0.0)
         evidence = self.scorer.task.evidence(sample, view)
         order = sort_rule_from_query(evidence.query, table.columns)
         quote = Quote(evidence.text, ()) if self.rules.quotes else None
         return score_answer(text, table, order, self.rules, quote)
+
+
+def too_blank(table: Table) -> bool:
+    """Whether a row says nothing beside its key, or most cells beside the keys are blank."""
+    key = primary_key(table)
+    rows = [[not is_blank(c) for c in (*row[:key], *row[key + 1 :])] for row in table.rows]
+    filled = list(map(sum, rows))
+    return len(table.columns) > 1 and (0 in filled or 2 * sum(filled) < sum(map(len, rows)))
 
 
 def _finding(edit: Edit, skipped: int) -> Finding:

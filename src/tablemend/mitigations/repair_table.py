@@ -31,9 +31,20 @@ from tablemend.verifier.context import VERSION as VERIFIER
 from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
 from tablemend.verifier.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/5"
+VERSION = "repair-table/6"
 _BRACKETS = re.compile(r"\s*[(\[].*")
-_STOP = re.compile(r"[.;:!?\n]")
+_COUNTED = re.compile(
+    r"(?! (?:columns?|or more|or fewer)\b)(?:(?!\b(?:sort|order|rank|arrang)\w*)[^.,;:!?\n])+"
+    r"\b(?:with|by|having|(?:that|who|which) (?:have|has|had))(?: the| their)? "
+)
+"""Between a count of rows and a superlative: "five" ships at sea with the "highest" speed."""
+_NOT_ROWS = re.compile(
+    r"\b(?:(?:more|less|fewer) than|at least|at most|over|under|above|below|from|in|at|by|with"
+    r"|(?<!table )(?<!list )(?<!view )(?<!summary )of)(?: the)?(?: top| bottom)? $",
+    re.I,
+)
+"""Before a number that bounds a value, or counts what the rows belong to."""
+_PLACE = re.compile(r"\W*(?:first\b|to\b|at the top|comes? first|last\b)")
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
@@ -276,10 +287,12 @@ def _extremes_asked(query: str, columns: Sequence[str]) -> Iterator[tuple[int, S
         if cue.kind != "superlative" or not cue.direction or not before:
             continue
         count, said = before[-1].number.value, query[cue.end :].lstrip().lower()
-        named = [
-            i for i, name in enumerate(columns) if said.startswith(_BRACKETS.sub("", name).lower())
-        ]
-        if named and count == int(count) > 1 and not _STOP.search(query, before[-1].end, cue.start):
+        head, between = query[: before[-1].start], query[before[-1].end : cue.start]
+        names = [_BRACKETS.sub("", name).lower() for name in columns]
+        named = [i for i, name in enumerate(names) if said.startswith(name)]
+        if not named or count != int(count) or count < 2 or _NOT_ROWS.search(head):
+            continue
+        if _COUNTED.fullmatch(between) and not _PLACE.match(said[len(names[named[0]]) :]):
             yield named[0], "descending" if cue.direction > 0 else "ascending", int(count)
 
 

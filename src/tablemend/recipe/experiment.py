@@ -143,6 +143,9 @@ class Comparison(Recipe):
         for error in self.dpo.pairs.errors if self.dpo is not None else ():
             if error not in errors:
                 yield "dpo.pairs.errors", _not_of(task, "error type", error, errors)
+        for key in ("scorer", "chosen"):
+            if self.dpo and not task.mendable and getattr(self.dpo.pairs, key) == "repair":
+                yield f"dpo.pairs.{key}", f"repair cannot judge the answers of {task.name}"
         if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
             yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
         if self.grpo is not None and task.format is None and self.grpo.scorer == "repair":

@@ -98,6 +98,7 @@ class ClaimVerification(Task[LabelledClaim]):
     slots = ("about", "evidence", "statement")
     begins = END_OF_THINKING
     prompts = ("base",)
+    mendable = False
     metrics = METRICS
 
     def samples(self, source: Source) -> list[LabelledClaim]:

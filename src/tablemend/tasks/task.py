@@ -154,6 +154,7 @@ class Task(ABC, Generic[S]):
         begins: what comes before the answer itself, where a model may have thought aloud.
         second_scorer: name of a scorer that shares no code with the first; ``None``
             for none.
+        mendable: whether answers are texts or tables that the rule repair can judge.
         format: serialisation of the answers; ``None`` where they are no tables.
     """
 
@@ -167,6 +168,7 @@ class Task(ABC, Generic[S]):
     slots: ClassVar[tuple[str, ...]]
     begins: ClassVar[str]
     second_scorer: ClassVar[str | None] = None
+    mendable: ClassVar[bool] = True
     format: Format | None = None
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:

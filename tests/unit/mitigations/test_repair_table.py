@@ -11,7 +11,7 @@ from tablemend.datasets.tablehallu.program_engine import examples as make_exampl
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.order import SortRule
-from tablemend.mitigations.repair_table import repair_answer, repair_table
+from tablemend.mitigations.repair_table import _extremes_asked, repair_answer, repair_table
 from tablemend.records import Example
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
@@ -149,6 +149,30 @@ def test_rows_beyond_those_that_the_query_counts_are_dropped() -> None:
     assert [row[0] for row in rows] == ["Sella Dam", "Orla Dam"]
     three = query.replace("two", "three")
     assert len(repair_table(Table.of(PLANT_COLUMNS, PLANT_ROWS), PLANTS, three)[0].rows) == 3
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "List the dams with more than 2 towers, highest Staff first. Columns: Dam, Staff, Place.",
+        "List the dams that burst at least 2 times, ordered from the highest Staff.",
+        "List the dams over 2 floors with the highest Staff, and the most Staff come first.",
+        "List all dams in the 2 columns Dam and Staff with the highest Staff at the top.",
+        "List the dams in the top 2 divisions sorted by largest Staff.",
+        "List the dams of the 2 rivers with the highest Staff.",
+        "List dams of 2 or more gates with the highest Staff.",
+        "List the 2 dams by the highest Staff to the lowest.",
+    ],
+)
+def test_a_number_that_counts_something_else_drops_no_row(query: str) -> None:
+    assert len(repair_table(Table.of(PLANT_COLUMNS, PLANT_ROWS), PLANTS, query)[0].rows) == 3
+
+
+@pytest.mark.parametrize(
+    "rows", ["the top 2 dams by highest", "a table of the two old dams at sea that have the most"]
+)
+def test_the_count_of_the_rows_that_are_asked_for_is_read(rows: str) -> None:
+    assert list(_extremes_asked(f"Give me {rows} staff.", PLANT_COLUMNS)) == [(2, "descending", 2)]
 
 
 def test_a_blank_row_of_another_kind_is_dropped() -> None:

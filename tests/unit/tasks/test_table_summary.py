@@ -18,6 +18,7 @@ from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.mitigations import cave_table, cave_text, corrections, repair_table
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
+from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.records import CLAIM_ERRORS
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission, TaskOptions
@@ -49,6 +50,13 @@ def samples(folder: Path) -> list[TabFaithExample]:
 def scored(texts: Sequence[tuple[TabFaithExample, str]]) -> list[Any]:
     with TASK.scorer() as scorer:
         return list(scorer.score([Submission(one, "table", text) for one, text in texts]))
+
+
+def test_the_repair_calls_no_text_without_a_claim_flawless(samples: list[TabFaithExample]) -> None:
+    texts = ["Thank you.", "This is a wonderful table of nice things.", samples[0].summary, ""]
+    asked = [Submission(samples[0], "table", text) for text in texts]
+    found = list(RepairScorer(TASK).score(asked))
+    assert [TASK.is_flawless(one) for one in found] == [False, False, True, False]
 
 
 def test_faithful_summaries_are_clean_and_errors_are_found(samples: list[TabFaithExample]) -> None:

@@ -18,11 +18,13 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import ERROR_TYPES
+from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
-from tablemend.mitigations.repair_scorer import RepairScorer
+from tablemend.mitigations.repair_scorer import RepairReward, RepairScorer
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, PairsCommand
+from tablemend.recipe.reward import Reward
 from tablemend.records import Answer, Example, FinishReason
 from tablemend.runs import Run
 from tablemend.tables.table import Table
@@ -198,6 +200,27 @@ def test_what_repair_cannot_make_right_is_no_pair_and_no_target() -> None:
         "sampled: repair leaves something wrong": 2,
         "sampled: no answer to fine-tune on": 1,
     }
+
+
+def blanked(example: Example, one_row: bool) -> str:
+    """The gold answer with nothing beside its key, in one row or in all."""
+    table = example.gold_table
+    key = primary_key(table)
+    rows = [[c if i == key else None for i, c in enumerate(row)] for row in table.rows]
+    kept = table.rows[1:] if one_row else ()
+    table = Table.of(table.columns, [*rows[: len(rows) - len(kept)], *kept])
+    return tablehallu.target(replace(example, gold_table=table, facts=()), "adversarial", "off")
+
+
+@pytest.mark.parametrize("one_row", [False, True])
+def test_blanks_are_no_flawless_answers(one_row: bool) -> None:
+    task = recipe().task_of()
+    reward = RepairReward(task, task.reward(Reward().model_dump(), "off", "base"))
+    for example in EXAMPLES:
+        text = blanked(example, one_row)
+        (one,) = judged([text], example)
+        assert not task.is_flawless(one.judgement)
+        assert reward.score(example, "adversarial", text).reward == 0
 
 
 def test_the_repair_as_scorer_reads_no_gold() -> None:
@@ -389,6 +412,19 @@ def test_a_damaged_pair_is_named(line: str, reason: str, tmp_path: Path) -> None
     (tmp_path / FILE).write_text(line + "\n")
     with pytest.raises(TablemendError, match=rf"{FILE}:1 .*{reason}"):
         read_pairs(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "path"),
+    [
+        ("{path: x, scorer: repair, chosen: best, sampled: 1}", "dpo.pairs.scorer"),
+        ("{path: x, chosen: repair}", "dpo.pairs.chosen"),
+    ],
+)
+def test_verdicts_are_not_for_the_repair(pairs: str, path: str) -> None:
+    overrides = ["recipe=tiny-dpo", "task=claim_verification", f"dpo.pairs={pairs}"]
+    with pytest.raises(TablemendError, match=f"{path}.*claim_verification"):
+        parse(DpoCommand, overrides)
 
 
 @pytest.mark.parametrize(
