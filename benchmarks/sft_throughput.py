@@ -122,7 +122,7 @@ def epoch(
 
     from tablemend.training import checkpoints, sft
     from tablemend.training.arguments import sft_arguments
-    from tablemend.training.models import compile_layers
+    from tablemend.training.requirements import compile_layers
     from tablemend.training.trainer import Trainer
 
     arguments = sft_arguments(config, folder, validate=False)

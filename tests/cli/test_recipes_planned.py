@@ -18,7 +18,7 @@ from tablemend.training import memory, plan
 from tablemend.training.activations import layer_kinds
 from tablemend.training.architectures import config_of, start_of
 from tablemend.training.memory import GIB, STRATEGIES, Memory
-from tests.unit.config.test_config import KINDS
+from tests.unit.config.test_config import CPU, KINDS
 
 ROOT = Path(__file__).parents[2]
 LAUNCHES = {each.config: each for each in STRATEGIES}
@@ -32,7 +32,7 @@ TRAINED = {name: COMMANDS[kind] for name, kind in KINDS.items() if kind in COMMA
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in TRAINED if "tiny" not in name])
+@pytest.mark.parametrize("name", [name for name in TRAINED if not name.startswith(CPU)])
 def test_a_recipe_fits_the_hardware_that_its_header_names(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

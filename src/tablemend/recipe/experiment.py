@@ -304,6 +304,13 @@ class Trained(Comparison):
         return (self.train.context or views[-1],)
 
     @property
+    def prompt_settings(self) -> dict[str, str]:
+        """What a sample's prompt depends on beside the sample."""
+        asked = {"task": self.task, "format": self.format, "thinking": self.thinking}
+        version = self.task_of().versions()["prompt_hash"]
+        return {**asked, "train.prompt": self.train.prompt, "prompt_hash": version}
+
+    @property
     def longest_row(self) -> int:
         """Most tokens of a training example."""
         return self.train.max_length or self.model.context_length

@@ -103,13 +103,6 @@ def render(tokenizer: Tokenizer, sample: Sample, view: str, config: Trained) -> 
     )
 
 
-def prompt_settings(config: Trained) -> dict[str, str]:
-    """What a sample's prompt depends on beside the sample."""
-    asked = {"task": config.task, "format": config.format, "thinking": config.thinking}
-    version = config.task_of().versions()["prompt_hash"]
-    return {**asked, "train.prompt": config.train.prompt, "prompt_hash": version}
-
-
 def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
     """Ordinary instruction data as ids: loss on the last answer alone.
 

@@ -16,7 +16,7 @@ from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import say
 from tablemend.training import checkpoints
-from tablemend.training.requirements import check_targets, layers_of
+from tablemend.training.requirements import check_targets, compile_layers
 
 
 def trainable_model(config: Trained) -> PreTrainedModel:
@@ -74,12 +74,6 @@ def trained_shapes(model: PreTrainedModel, config: Trained) -> checkpoints.Shape
         return checkpoints.saved_shapes(model)
     saved = get_peft_model_state_dict(model, state_dict=checkpoints.without_values(model))
     return {name: tuple(weight.shape) for name, weight in saved.items()}
-
-
-def compile_layers(model: PreTrainedModel) -> None:
-    """Compile each decoder layer in place, for rows of any length; they share one graph."""
-    for layer in layers_of(model):
-        layer.compile(dynamic=True)
 
 
 def freeze_unused(model: PreTrainedModel) -> None:

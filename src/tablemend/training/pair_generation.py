@@ -24,7 +24,7 @@ from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.task import Sample, Scorer, Submission
-from tablemend.training.data import prompt_settings, read_validation
+from tablemend.training.data import read_validation
 from tablemend.training.pairs import FILE, TARGETS, Pair, Split
 
 STAGE = "preference"
@@ -248,7 +248,7 @@ class PairGenerator:
 
     def __post_init__(self) -> None:
         self._task = self.config.task_of()
-        self._made_with = prompt_settings(self.config)
+        self._made_with = self.config.prompt_settings
 
     def pairs_of(self, prompts: Iterable[Prompt]) -> list[Pair]:
         """The pairs, in the order of the prompts."""

@@ -112,13 +112,18 @@ def refuse_start(config: Model) -> None:
         )
 
 
-def layers_of(model: PreTrainedModel) -> list[nn.Module]:
-    """The decoder's layers, to be compiled one by one; refuses a model that names none."""
+def compile_layers(model: PreTrainedModel) -> None:
+    """Compile the decoder's layers in place, for rows of any length; they share one graph.
+
+    Raises:
+        TablemendError: the model names no layers.
+    """
     names = set(model._no_split_modules or ())
     layers = [one for one in model.get_decoder().modules() if type(one).__name__ in names]
     if not layers:
         raise TablemendError(f"{type(model).__name__} names no layers: set train.compile=false")
-    return layers
+    for layer in layers:
+        layer.compile(dynamic=True)
 
 
 def check_targets(model: PreTrainedModel, targets: Sequence[str], unused: Sequence[str]) -> None:

@@ -29,7 +29,6 @@ from tablemend.training.data import (
     check_prompt,
     check_row,
     content_hash,
-    prompt_settings,
     read_validation,
     render,
     render_chat,
@@ -45,8 +44,7 @@ def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     """Read, render and verify the data.
 
     Raises:
-        TablemendError: no data, shared tables, answers to other prompts, or ids that do not say
-            what they should.
+        TablemendError: no data, shared tables, other prompts, or ids that are not what they say.
     """
     check_end_of_turn(tokenizer)
     say(f"reading {', '.join(source.source for source in config.data.training_sources)}")
@@ -91,12 +89,11 @@ def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sa
 
 def _check_chats(config: Experiment, tokenizer: Tokenizer, chats: Sequence[Chat]) -> None:
     """Prompts of own answers, masks of the first chats; composed text does not come back."""
-    own = prompt_settings(config)
     for chat in chats:
-        if chat.made_with and (found := differences(chat.made_with, own)):
-            mend = "set what differs as it was, or make them again (data_gen/preference.py)"
+        if chat.made_with and (found := differences(chat.made_with, config.prompt_settings)):
             raise TablemendError(
-                f"data.train: answers to other prompts ({'; '.join(found)}): {mend}"
+                f"data.train: answers to other prompts ({'; '.join(found)}): set what differs as "
+                "it was, or make them again (data_gen/preference.py)"
             )
     for chat in chats[:CHECKED]:
         row = render_chat(tokenizer, chat)

@@ -14,7 +14,7 @@ from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Sampling
 from tablemend.errors import TablemendError
 from tablemend.training import drawing
-from tablemend.training.models import compile_layers
+from tablemend.training.requirements import compile_layers
 
 ROWS = [torch.arange(5, 5 + 2 * length).view(2, length) for length in (24, 31)]
 

@@ -23,13 +23,15 @@ from tablemend.datasets.tablehallu.small_world import (
     invent_names,
 )
 from tablemend.records import Example, Fact
-from tablemend.tasks.tablehallu import BLANK, STRATEGIES, Thinking, answer, messages, target
+from tablemend.tasks.tablehallu import BLANK, Thinking, answer, messages, target
 
 # Practice has streams of the small world to itself, far from the small seeds of fine-tuning
 # and evaluation data. Those two may share one stream, split by table (as `make demo` does).
 PRACTICE_SEED = 1_000_003
 KEYS = {topic.key for topic in TOPICS}
 ONE_YEAR = 0.4
+PROMPTS = ("base", "careful", "follow", "cot")
+"""The strategies that the base was made with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def repeat(record: Example, rng: Random) -> Practice:
 
 def table(record: Example, rng: Random) -> Practice:
     """The task itself, on the clean context, under a random prompt strategy."""
-    chat = messages(record, "clean", rng.choice(STRATEGIES))
+    chat = messages(record, "clean", rng.choice(PROMPTS))
     return Practice("table", chat, target(record, "clean"))
 
 
@@ -66,7 +68,7 @@ def plain_table(record: Example, rng: Random) -> Practice:
 
 def quoted_table(record: Example, rng: Random) -> Practice:
     """The task with thinking on: the clean context's sentences once more, then the table."""
-    chat = messages(record, "clean", rng.choice(STRATEGIES))
+    chat = messages(record, "clean", rng.choice(PROMPTS))
     return Practice("quoted_table", chat, target(record, "clean", "quote"), "quote")
 
 
