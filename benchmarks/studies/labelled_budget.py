@@ -102,7 +102,10 @@ class Seed:
         steps = self.study.steps
         own, start = self.study.from_labels, f"sft-{self.study.from_labels}-half"
         half = self._sft(start, own, steps.start)
-        distil = self._training("train/distil.py", "distil", "tiny-distil", steps.distil)
+        distil = self._training(
+            *("train/distil.py", "distil", "tiny-distil", steps.distil),
+            f"data.train={self._unlabelled(1)}",
+        )
         pairs = self._pairs(start)
         from_start = f"model.path={self.run(start).model}"
         read_pairs = f"dpo.pairs.path={self.run('pairs').path}"
@@ -124,6 +127,7 @@ class Seed:
                 self._training(
                     *("train/dpo.py", "dpo", "tiny-dpo", steps.dpo),
                     *(from_start, read_pairs, f"data.train={self._unlabelled(10)}"),
+                    "data.validation=null",
                     *("dpo.pairs.scorer=repair", "dpo.pairs.chosen=repair"),
                     *("dpo.pairs.sampled=1", "train.learning_rate=5e-5"),
                 ),
@@ -211,8 +215,4 @@ class Seed:
             for system in ("careful", "follow", "cot", "quote", "constrained", "sft+repair"):
                 given[f"evaluation.systems.{system}"] = "null"
             given["evaluation.systems.sft.thinking"] = "off"
-        if recipe == "tiny-distil":
-            given["data.train"] = self._unlabelled(1)
-        if recipe == "tiny-dpo":
-            given["data.validation"] = "null"
         return Step(script, name, (*(f"{key}={value}" for key, value in given.items()), *more))

@@ -1,4 +1,4 @@
-"""The rule repair as a judge of answers: wrong is what it would edit. No gold is read.
+"""The rule repair as a scorer of answers: wrong is what it would edit. No gold is read.
 
 It cannot see what neither query nor context gives away: a row that is left out without a trace, a
 scope that the query's reader does not understand, a wrong value that the context states too,
