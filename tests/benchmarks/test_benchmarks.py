@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
+import shutil
 import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.hf import load_model
 from tablemend.config import ConfigError, load, parse
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.errors import TablemendError
 from tablemend.records.claims import CLAIM_ERRORS
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +84,37 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     config = load(throughput.Benchmark)
     packed = throughput.sides_of(config, [10, 20, 30])["TRL, packed"][0].train
     assert (packed.max_length, packed.micro_batch, packed.global_batch) == (80, 1, 2)
+
+
+def test_forgetting_compares_losses_on_the_same_chats_and_windows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forgetting = import_module("forgetting")
+    base, worse = ROOT / "checkpoints/tiny-base", tmp_path / "worse"
+    shutil.copytree(base, worse)
+    weights = load_file(worse / "model.safetensors")
+    name = next(name for name in weights if name.endswith("norm.weight"))
+    save_file({**weights, name: weights[name] * 2}, worse / "model.safetensors", {"format": "pt"})
+    chats, text = tmp_path / "chats.jsonl", tmp_path / "text.txt"
+    turns = [{"role": "user", "content": "Rin?"}, {"role": "assistant", "content": "Nek."}]
+    chats.write_text(3 * (json.dumps({"messages": turns}) + "\n"))
+    text.write_text("The height of Rin is 4. " * 60)
+    given = [f"chats=[{chats}]", f"texts=[{text}]", "window=64", "n=3"]
+    monkeypatch.setattr(sys, "argv", ["forgetting.py", f"models=[{base},{base},{worse}]", *given])
+    forgetting.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6
+    assert all("; +0.000 (+0.000 to +0.000)" in line for line in lines[2:4])
+    assert all(re.search(r"; [+-]\d+\.\d*[1-9]", line) for line in lines[4:])
+    loaded = load_model(Checkpoint(str(base)))
+    ids = torch.tensor([loaded.tokenizer(text.read_text())["input_ids"][:64]])
+    with torch.inference_mode():
+        expected = float(loaded.model(input_ids=ids, labels=ids).loss)
+    row = forgetting.Row(tuple(ids[0, :1].tolist()), tuple(ids[0, 1:].tolist()))
+    assert next(forgetting.losses(loaded.model, [row])) == pytest.approx(expected, abs=0.05)
+    monkeypatch.setattr(sys, "argv", ["forgetting.py", f"models=[{base}]", f"texts=[{text}x]"])
+    with pytest.raises(TablemendError, match="no such file"):
+        forgetting.main()
 
 
 def test_backends_measures_what_came_back(
