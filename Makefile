@@ -66,9 +66,9 @@ demo: $(STAMP)
 	took=$$((SECONDS - start)); \
 	echo "done in $$((took / 60)) min $$((took % 60)) s: $(FOLDER)/report.html, $(FOLDER)/results.json"
 
-REAL := recipe=smollm2-135m run=runs/demo-real train.epochs=null train.max_steps=32 \
-  data.train='{source: data/wikipedia, split: train, n: 256, seed: 0}' \
-  data.test='{source: data/wikipedia, split: test, n: 40, seed: 0}' evaluation.n=40 \
+REAL := recipe=smollm2-135m run=runs/demo-real train.max_steps=64 train.save_every=32 \
+  data.train='{source: data/wikipedia, split: train, n: 128, seed: 0}' \
+  data.test='{source: data/wikipedia, split: test, n: 24, seed: 0}' evaluation.n=24 \
   $(foreach system,careful follow cot constrained cave,evaluation.systems.$(system)=null)
 
 demo-real: $(STAMP)

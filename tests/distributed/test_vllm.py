@@ -135,6 +135,15 @@ class TestOneEngine:
         assert whole.finish_reason == "stop" and whole.text.startswith(cut.text)
         assert "<|im_end|>" not in whole.text
 
+    def test_an_answer_that_repeats_itself_is_cut_as_by_transformers(self, vllm: Backend) -> None:
+        chat = ({"role": "user", "content": "Rin Rin Rin Rin"},)
+        loop = Request("loop", chat, Sampling(300, max_repeats=3))
+        (cut,) = vllm.generate([loop])
+        with opened("hf") as engine:
+            (expected,) = engine.generate([loop])
+        assert (cut.text, cut.finish_reason) == (expected.text, "length")
+        assert cut.completion_tokens == expected.completion_tokens < 100
+
     def test_a_schema_holds(self, vllm: Backend, requests: list[Request]) -> None:
         asked = [replace(request, schema=SCHEMA) for request in requests[:5]]
         for completion in vllm.generate([*asked, *requests[5:8]]):

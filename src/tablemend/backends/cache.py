@@ -86,6 +86,7 @@ class RequestCache:
             request.schema,
             request.seed if sampling.temperature > 0 else None,
             request.grammar,
+            *([] if sampling.max_repeats is None else [sampling.max_repeats]),
         )
         return hashlib.sha256(_json(parts)).digest()
 

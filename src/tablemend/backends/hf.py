@@ -29,7 +29,7 @@ from tablemend.backends.loading import (
     read_window,
     stop_ids,
 )
-from tablemend.backends.requests import Completion, Prompt, Sampling
+from tablemend.backends.requests import Completion, Prompt, Sampling, repeats
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import say
@@ -223,7 +223,9 @@ class _Batch:
                     row.grammar.take(token)
                 if token in self.owner.stop_ids:
                     row.finish = "stop"
-                elif len(row.ids) == self.sampling.max_new_tokens:
+                elif len(row.ids) == self.sampling.max_new_tokens or repeats(
+                    row.ids, self.sampling.max_repeats
+                ):
                     row.finish = "length"
         return chosen.to(self.device)
 

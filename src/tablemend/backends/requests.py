@@ -16,6 +16,18 @@ Message = Mapping[str, str]
 END_OF_THINKING = "</think>"
 
 
+REPEATED = (8, 64)
+"""Fewest and most tokens of what an answer may repeat without end."""
+
+
+def repeats(ids: Sequence[int], count: int | None) -> bool:
+    """Whether an answer ends with the same tokens ``count`` times in a row; never for ``None``."""
+    for size in range(REPEATED[0], min(REPEATED[1], len(ids) // count) + 1) if count else ():
+        if ids[-1] == ids[-1 - size] and ids[-size * count : -size] == ids[size - size * count :]:
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How tokens are chosen.
@@ -23,10 +35,13 @@ class Sampling:
     Attributes:
         max_new_tokens: longest answer, thinking and end of turn included.
         temperature: 0 is greedy.
+        max_repeats: an answer that ends with the same :data:`REPEATED` tokens so many times in a
+            row is cut there, as at ``max_new_tokens``; ``None`` cuts none. Servers do not know it.
     """
 
     max_new_tokens: int
     temperature: float = 0.0
+    max_repeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,7 @@ class Completion:
             request failed.
         prompt_tokens: length of the prompt, without padding.
         completion_tokens: tokens generated, the end of turn included, without padding.
-        finish_reason: ``stop`` at the end of turn, ``length`` at ``max_new_tokens``,
+        finish_reason: ``stop`` at the end of turn, ``length`` where it was cut,
             ``refusal`` where the model or its server declined (the text is what it said),
             ``error`` where the request failed for good.
         error: why it failed, in one line; empty otherwise.

@@ -29,7 +29,7 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import read_config, stop_ids
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import Completion, Prompt, Request
+from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
@@ -151,9 +151,14 @@ class VllmEngine(LocalEngine):
 
     def _parameters(self, prompt: Prompt, request: Request) -> Any:
         from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+        from vllm.sampling_params import (
+            RepetitionDetectionParams,
+            RequestOutputKind,
+            StructuredOutputsParams,
+        )
 
         sampling, held = request.sampling, None
+        fewest, most = REPEATED
         if request.schema is not None:
             held = StructuredOutputsParams(json=dict(request.schema))
         elif request.grammar is not None:
@@ -168,6 +173,9 @@ class VllmEngine(LocalEngine):
             detokenize=False,
             output_kind=RequestOutputKind.FINAL_ONLY,
             structured_outputs=held,
+            repetition_detection=None
+            if sampling.max_repeats is None
+            else RepetitionDetectionParams(most, fewest, sampling.max_repeats),
         )
 
     def _completion(self, prompt: Prompt, output: Any) -> Completion:
@@ -177,7 +185,7 @@ class VllmEngine(LocalEngine):
         text_ids = ids
         if ids and ids[-1] in self._stop_ids:
             finish, text_ids = "stop", ids[:-1]
-        elif answer.finish_reason != "length":
+        elif answer.finish_reason not in ("length", "repetition"):
             why = f"vLLM ended the answer with {answer.finish_reason!r}"
             return Completion.failed(prompt.id, why)
         return Completion(

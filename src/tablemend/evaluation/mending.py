@@ -12,6 +12,7 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.backends.backend import open_backend
+from tablemend.backends.requests import Sampling
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import System
 from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
@@ -55,8 +56,9 @@ def _open(
     if edit.asks_model:
         opened = open_backend(system.model, system.options, attn=config.model.attn)
         backend = stack.enter_context(opened)
-        most = min(tools.max_new_tokens, config.evaluation.max_new_tokens)
-        tools = tools._replace(backend=backend, max_new_tokens=most)
+        most = min(tools.sampling.max_new_tokens, config.evaluation.max_new_tokens)
+        sampling = Sampling(most, max_repeats=config.evaluation.max_repeats)
+        tools = tools._replace(backend=backend, sampling=sampling)
         identity["rewriting"] = backend.identity
     return tools, identity
 

@@ -123,7 +123,7 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
         "prompt": system.prompt,
         "thinking": config.thinking_of(system),
         **({"format": task.format} if (task := config.task_of(system)).format else {}),
-        **asdict(sampling_of(config)),
+        **{key: own for key, own in asdict(sampling_of(config)).items() if own is not None},
         "seed": seed_of(config),
         **({} if held is None else {"constrain": system.mitigation, "grammar": held.version}),
     }
@@ -145,7 +145,8 @@ def _model_text(config: Comparison, name: str) -> str:
 
 def sampling_of(config: Comparison) -> Sampling:
     """How every system's tokens are chosen."""
-    return Sampling(config.evaluation.max_new_tokens, config.evaluation.temperature)
+    own = config.evaluation
+    return Sampling(own.max_new_tokens, own.temperature, own.max_repeats)
 
 
 def seed_of(config: Comparison) -> int:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from tablemend.backends.backend import Backend
+from tablemend.backends.requests import Sampling
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifiers import Extractor, Verifier
@@ -42,14 +43,14 @@ class Tools(NamedTuple):
         extractor: takes texts apart into claims.
         backend: the model; ``None`` for a mitigation that asks none.
         thinking: whether the model is to think first; ``None`` asks for nothing.
-        max_new_tokens: its longest answer, thinking included.
+        sampling: how its tokens are chosen.
     """
 
     verifier: Verifier
     extractor: Extractor
     backend: Backend | None = None
     thinking: bool | None = None
-    max_new_tokens: int = MAX_NEW_TOKENS
+    sampling: Sampling = Sampling(MAX_NEW_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)

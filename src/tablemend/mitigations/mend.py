@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
 from tablemend.detector.algorithm import AnswerFormat
@@ -76,7 +77,8 @@ def mend(
         if isinstance(model, str)
         else nullcontext(model) as backend,
     ):
-        tools = Tools(opened_verifier, opened_extractor, backend, thinking, max_new_tokens)
+        sampling = Sampling(max_new_tokens)
+        tools = Tools(opened_verifier, opened_extractor, backend, thinking, sampling)
         return edit.edit(drafts, tools)
 
 

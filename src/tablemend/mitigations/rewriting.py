@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tablemend.backends.asking import ask
-from tablemend.backends.requests import Completion, Message, Request, Sampling
+from tablemend.backends.requests import Completion, Message, Request
 from tablemend.faithfulness.llm import usage_of
 from tablemend.faithfulness.staf import verify_documents
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
@@ -127,9 +127,8 @@ class Rewriting(ABC, Generic[P]):
                 messages = tuple(map(dict, self.prompt(place, verdicts)))
             self.asked[place] = Asked(verdicts, messages)
         self.passes += bool(self.asked)
-        sampling = Sampling(tools.max_new_tokens)
         return [
-            Request(f"{name}.{n}.{self.draft.name}", one.chat, sampling, tools.thinking)
+            Request(f"{name}.{n}.{self.draft.name}", one.chat, tools.sampling, tools.thinking)
             for n, one in enumerate(self.asked.values())
         ]
 

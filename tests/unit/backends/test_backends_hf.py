@@ -118,6 +118,27 @@ def test_greedy_answers_are_those_of_generate(make_model, batch_size):
     assert finishes == {"stop", "length"}  # the random model must exercise both
 
 
+def test_an_answer_that_repeats_itself_is_cut_where_it_does():
+    model, requests = wrap(make_qwen()), make_requests(17)
+    whole = {one.id: one for one in model.generate(requests, Sampling(90), 5)}
+    cut = 0
+    for one in model.generate(requests, Sampling(90, max_repeats=3), 5):
+        ids = whole[one.id].text.split()
+        loops = [
+            end
+            for end in range(len(ids) + 1)
+            for size in range(8, 65)
+            if 3 * size <= end and ids[end - 3 * size : end] == 3 * ids[end - size : end]
+        ]
+        if loops:
+            cut += 1
+            assert one.text.split() == ids[: loops[0]]
+            assert one.finish_reason == "length"
+        else:
+            assert one == replace(whole[one.id], seconds=one.seconds)
+    assert 0 < cut < len(requests)  # the random model must exercise both
+
+
 def test_sampling_does_not_depend_on_the_batch():
     model = wrap(make_qwen())
     requests = make_requests(12)
