@@ -22,10 +22,13 @@ REPEATED = (8, 64)
 
 def repeats(ids: Sequence[int], count: int | None) -> bool:
     """Whether an answer ends with the same tokens ``count`` times in a row; never for ``None``."""
-    for size in range(REPEATED[0], min(REPEATED[1], len(ids) // count) + 1) if count else ():
-        if ids[-1] == ids[-1 - size] and ids[-size * count : -size] == ids[size - size * count :]:
-            return True
-    return False
+    if count is None:
+        return False
+    fewest, most = REPEATED
+    return any(
+        ids[-1] == ids[-1 - size] and ids[-size * count : -size] == ids[size - size * count :]
+        for size in range(fewest, min(most, len(ids) // count) + 1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
