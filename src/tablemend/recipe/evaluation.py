@@ -83,7 +83,7 @@ class Evaluation(Section):
     """0 is greedy; above it, sampling is seeded."""
     max_repeats: int | None = Field(default=None, ge=2)
     """An answer that repeats its last 8 to 64 tokens so many times in a row is cut there, as at
-    max_new_tokens: models that fall into loops are asked sooner; not by servers."""
+    max_new_tokens: saves the time of endless loops. Servers are not told of it."""
     seed: int = Field(default=0, ge=0)
     """Seed of the sampling."""
     cut: Literal["format_error", "unscored"] = "format_error"
