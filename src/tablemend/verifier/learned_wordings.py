@@ -12,7 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from tablemend.values.places import singular
 from tablemend.values.sentences import Span
+from tablemend.values.words import akin, content_words
 from tablemend.verifier.context_text import NAME, ContextReader
 from tablemend.verifier.context_values import StatedValue
 from tablemend.verifier.lexicon import LITTLE_WORDS
@@ -27,6 +29,7 @@ _BEFORE = re.compile(rf"(?<![\w'\u2019-])(?:{_JOINT}[\w'\u2019-]+ ){{1,{_WORDS}}
 _BEHIND = re.compile(
     rf" ?[^\s\w,.;:()]|(?: {_JOINT}[\w'\u2019/\u00b2\u00b3-]+){{1,{_WORDS}}}", re.I
 )
+_SMALL = re.compile(r"(?<![\w'\u2019-])[a-z]+(?:-[a-z]+)*(?![\w'\u2019-])")
 
 Wording = tuple[str, str]
 """The words before a value and those behind it; one of them may be empty."""
@@ -56,6 +59,7 @@ class Learned:
         self._slots: dict[int, list[Slot]] = {}
         self._wordings: dict[Wording, tuple[str, bool]] = {}
         self._own: dict[Wording, set[int]] = {}  # where one stands that one name has
+        self._small: set[str] = set()  # columns whose values are words in small letters
 
     def learn(
         self,
@@ -73,6 +77,7 @@ class Learned:
         """
         names: dict[tuple[Wording, str, str], set[str]] = defaultdict(set)
         own: dict[Wording, set[int]] = defaultdict(set)
+        self._small.clear()
         for name in self._reader.entities:
             for about in self._reader.about[name][:_SENTENCES]:
                 if about.sure and {one for _, one in self._reader.names_in(about.sentence)} <= {
@@ -87,10 +92,12 @@ class Learned:
                         for column, same in found.items():
                             is_wrong = "wrong" if same is False else ""
                             verdict = "right" if same else "another's" if matches else is_wrong
-                            for wording in slot.wordings:
+                            for wording in self._told(slot, column) if same else slot.wordings:
                                 names[wording, column, verdict].add(name)
                                 if same:
                                     own[wording].add(about.sentence)
+                                    if _SMALL.fullmatch(self._reader.text, *slot.span):
+                                        self._small.add(column)
                                     if self._is_telling(slot.span):
                                         names[wording, column, "telling"].add(name)
         self._wordings, self._own = {}, {}
@@ -101,6 +108,16 @@ class Learned:
                 self._wordings[wording] = (column, len(right) > 1 or bool(once))
                 if len(right) == 1:  # it tells nothing of the cell that it is learned from
                     self._own[wording] = own[wording]
+
+    def _told(self, slot: Slot, column: str) -> Iterable[Wording]:
+        """The wordings of a value of a column: those that name the column, where there are any."""
+        words = content_words(column)
+        named = [
+            one
+            for one in slot.wordings
+            if any(akin(word, singular(part)) for part in " ".join(one).split() for word in words)
+        ]
+        return named or slot.wordings
 
     def _is_telling(self, place: Span) -> bool:
         """Whether a value stands beside a column's words by no chance: "460.9", not "2"."""
@@ -127,6 +144,29 @@ class Learned:
                 if not overlap(one, names)
             ]
         return self._slots[sentence]
+
+    def _words(self, sentence: int) -> Iterator[Slot]:
+        """Words that are no known value and can be one of a column of such: "a yellow flag"."""
+        span, text = self._reader.sentences[sentence], self._reader.text
+        known = [one.span for one in self.slots(sentence)]
+        known += [place for place, _ in self._reader.names_in(sentence)]
+        for match in _SMALL.finditer(text, *span) if self._small else ():
+            place = Span(*match.span())
+            if match[0] in self._little or overlap(place, known):
+                continue
+            wordings = tuple(
+                one
+                for one in self._find(span, place, known)
+                if self._wordings.get(one, ("", False))[0] in self._small
+                and (one[0] or self._ends(text[span.start : place.start].split()[-1:]))
+                and (one[1] or self._ends(text[place.end : span.end].split()[:1]))
+            )
+            if wordings:
+                yield Slot(place, wordings)
+
+    def _ends(self, word: Sequence[str]) -> bool:
+        """Whether a value does not go on with the word beside it."""
+        return not word or word[0].strip(".,;:") in ("", *self._little)
 
     def _find(self, sentence: Span, place: Span, names: Sequence[Span]) -> Iterator[Wording]:
         """The wordings that a value stands in, those of most words first on either side."""
@@ -155,7 +195,7 @@ class Learned:
             can_be: whether a column can have the value at a place.
         """
         taken = -1
-        for slot in self.slots(sentence):
+        for slot in sorted([*self.slots(sentence), *self._words(sentence)]):
             found = [
                 (known[1], len(" ".join(one).split()), known[0])
                 for one in slot.wordings

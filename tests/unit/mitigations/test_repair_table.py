@@ -180,6 +180,25 @@ def test_a_blank_row_of_another_kind_is_dropped() -> None:
     assert repaired_plants(rows) == Table.of(PLANT_COLUMNS, PLANT_ROWS)
 
 
+FARMS = """In 2017, Bem Kif kept 8 barns, a fence of ash and a yellow gate.
+In 2020, Fal Lem had 9 barns, a fence of birch and a white gate.
+In 2011, Mol Lan kept 4 barns, a green gate and a light brown fence."""
+
+
+def test_words_in_small_letters_are_read_where_the_wording_of_their_column_is_learned() -> None:
+    rows = [("8", "Bem Kif", "green"), ("9", "Fal Lem", "white"), ("4", "Mol Lan", "green")]
+    table, mended = repair_table(Table.of(["Barns", "Farm", "Gate"], rows), FARMS)
+    assert table.rows[0] == ("8", "Bem Kif", "yellow") and len(mended.edits) == 1
+
+
+def test_words_before_a_value_tell_nothing_where_its_column_is_named_behind_it() -> None:
+    text = """Tem Rim counted 8 mills, a green flag and 8 wells.
+Lam Gen counted 4 wells, a blue flag and 3 mills.
+Nor Yan counted 2 wells and a green flag."""
+    rows = [("2", "Nor Yan", "-"), ("4", "Lam Gen", "3"), ("8", "Tem Rim", "8")]
+    assert not repair_table(Table.of(["Wells", "Town", "Mills"], rows), text)[1].edits
+
+
 def repaired_plants(rows: list[tuple[str | None, ...]]) -> Table:
     return repair_table(Table.of(PLANT_COLUMNS, rows), PLANTS)[0]
 
