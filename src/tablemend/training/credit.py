@@ -6,8 +6,8 @@ the advantage of GRPO is laid there.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -63,12 +63,18 @@ def fault_tokens(tokenizer: Tokenizer, ids: Sequence[int], spans: Sequence[Span]
     """Which tokens of an answer have a character of one of the spans."""
     if not spans:
         return [False] * len(ids)
-    # the first bytes of a character decode to a replacement
-    texts = [tokenizer.decode(ids[:count]).rstrip("\ufffd") for count in range(len(ids) + 1)]
-    return [
-        any(start < span.end and max(end, start + 1) > span.start for span in spans)
-        for start, end in pairwise(map(len, texts))
-    ]
+
+    def length(count: int) -> int:
+        """Characters of the first tokens; the first bytes of one decode to a replacement."""
+        return len(tokenizer.decode(ids[:count]).rstrip("\ufffd"))
+
+    counts, faults = range(len(ids) + 1), [False] * len(ids)
+    for span in spans:
+        first = bisect_right(counts, span.start, key=length) - 1
+        first = min(first, bisect_left(counts, span.start, key=length))
+        last = min(len(ids), bisect_left(counts, span.end, key=length))
+        faults[first:last] = [True] * (last - first)
+    return faults
 
 
 def spread(advantages: Tensor, faults: Tensor) -> Tensor:

@@ -9,7 +9,12 @@ from collections.abc import Iterator, Mapping
 import torch
 
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
+from tablemend.recipe.experiment import (
+    DpoExperiment,
+    DrawingExperiment,
+    GrpoExperiment,
+    Trained,
+)
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, start_of
@@ -159,7 +164,8 @@ def gpu_hours(config: Trained, planner: Planner, amount: Amount) -> float:
         packed = config.longest_row // length if train.packing else 1
         rows = train.max_steps * train.global_batch * packed
     passes = 4 + 2 * (not train.lora) + 2 * train.gradient_checkpointing
-    passes += 2 * (config.kind != "experiment")
+    is_free = isinstance(config, GrpoExperiment) and not config.grpo.beta
+    passes += 2 * (config.kind != "experiment" and not is_free)
     counts, layers = planner.counts(config), text.num_hidden_layers
     weights = counts.total - counts.ends
     if experts := getattr(text, "num_experts", 0):
