@@ -3,21 +3,23 @@
     python benchmarks/sft_throughput.py recipe=tiny [rows=256 rounds=3]
 
 All sides train one epoch on the same rows with the same model, batch, precision and optimizer,
-turn about in one process. The plain sides are SFTTrainer as TRL's documentation uses it, with its
-own collation and loss: in a random order, grouped by length, and packed into rows of as many
-tokens as a batch has; where the recipe compiles layers, also with transformers' torch_compile. Ours
-is compared with the best of them. On a CPU, where TRL's fused head scores the prompt too, the ratio
-says nothing of GPUs.
+turn about, each time in a process of its own. The plain sides are SFTTrainer as TRL's documentation
+uses it, with its own collation and loss: in a random order, grouped by length, and packed into rows
+of as many tokens as a batch has; where the recipe compiles layers, also with transformers'
+torch_compile. Ours is compared with the best of them. On a CPU, where TRL's fused head scores the
+prompt too, the ratio says nothing of GPUs.
 """
 
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
 import platform
 import statistics
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 from pydantic import Field
 
@@ -48,7 +50,11 @@ def main() -> None:
     from tablemend.training import checkpoints, stage
 
     config = stage.set_up(config)
-    with tempfile.TemporaryDirectory() as folder:
+    apart = multiprocessing.get_context("spawn")  # ours changes how its process keeps memory
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(1, apart, max_tasks_per_child=1) as process,
+    ):
         tokenizer = checkpoints.load_tokenizer(config.model)
         rows = rows_of(config, tokenizer)
         lengths = sorted(map(len, rows))
@@ -62,7 +68,8 @@ def main() -> None:
         for _ in range(config.rounds):
             for side, (settings, order) in sides_of(config, lengths).items():
                 compiled = side == COMPILED
-                wall, cpu = epoch(settings, order, tokenizer, rows, folder, compiled)
+                given = (settings, order, tokenizer, rows, folder, compiled)
+                wall, cpu = process.submit(epoch, *given).result()
                 taken.setdefault(side, []).append((wall, cpu))
                 print(f"{side}: {tokens / wall:.0f} tokens/s, {tokens / cpu:.0f} a CPU second")
     for index, unit in enumerate(("second", "CPU second")):  # the latter where others compute too
@@ -120,28 +127,26 @@ def epoch(
     from transformers import PrinterCallback
     from trl import SFTTrainer
 
-    from tablemend.training import checkpoints, sft
+    from tablemend.training import checkpoints, sft, stage
     from tablemend.training.arguments import sft_arguments
-    from tablemend.training.requirements import compile_layers
+    from tablemend.training.models import trainable_model
     from tablemend.training.trainer import Trainer
 
+    config = stage.set_up(config)
     arguments = sft_arguments(config, folder, validate=False)
     arguments.num_train_epochs, arguments.max_steps = 1, -1
     arguments.torch_compile = compiled
     arguments.save_strategy, arguments.logging_strategy, arguments.disable_tqdm = "no", "no", True
     options = {
-        "model": checkpoints.load_model(config.model),
         "args": arguments,
         "train_dataset": sft.as_dataset(rows),
         "processing_class": tokenizer,
     }
     if order is None:
-        if config.train.compile:
-            compile_layers(options["model"])
-        trainer = Trainer(recipe=config.train, **options)
+        trainer = Trainer(recipe=config.train, model=trainable_model(config), **options)
     else:
         arguments.train_sampling_strategy = order
-        trainer = SFTTrainer(**options)
+        trainer = SFTTrainer(model=checkpoints.load_model(config.model), **options)
     trainer.remove_callback(PrinterCallback)
     wall, cpu = time.perf_counter(), time.process_time()
     trainer.train()

@@ -67,10 +67,12 @@ def test_shortcuts_prints_what_looks_tell_and_writes_it_into_the_card(
     assert card.count("| everything |") == card.count("## Looks") == 1
 
 
+@pytest.mark.slow
 def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # for its processes
     throughput = import_module("sft_throughput")
     small = ["rows=16", "rounds=1", "train.global_batch=8", "train.micro_batch=4"]
     monkeypatch.setattr(sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small])

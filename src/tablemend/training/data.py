@@ -265,5 +265,4 @@ def show(tokenizer: Tokenizer, row: Row) -> str:
     for ids, colour in ((row.prompt, MASKED), (row.target, TRAINED)):
         tokens = [tokenizer.decode([token]) for token in ids]
         parts.append(colour + f"{PLAIN}|{colour}".join(tokens) + PLAIN)
-    count = f"{len(row.prompt)} masked + {len(row.target)} trained tokens"
-    return f"{''.join(parts)}\n{count}"
+    return f"{''.join(parts)}\n{len(row.prompt)} masked + {len(row.target)} trained tokens"

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import say
-from tablemend.training import checkpoints
+from tablemend.training import checkpoints, on_cpu
 from tablemend.training.requirements import check_targets, compile_layers
 
 
@@ -40,6 +40,7 @@ def trainable_model(config: Trained) -> PreTrainedModel:
     say(f"loading the weights of {config.model.path}")
     model = checkpoints.load_model(config.model, **options)
     freeze_unused(model)
+    on_cpu.prepare(model, config.train.precision)
     if config.train.compile:
         compile_layers(model)
     if config.train.method == "full" and model.dtype != torch.float32:

@@ -7,7 +7,9 @@ from typing import Any
 
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
-MASKED = ("sdpa", "eager")
+from tablemend.training import on_cpu
+
+MASKED = ("sdpa", "eager", on_cpu.NAME)
 """Kernels that keep packed examples apart by a mask; the others take where each begins."""
 
 

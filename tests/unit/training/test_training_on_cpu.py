@@ -1,0 +1,91 @@
+"""Attention as matrix products must compute what torch's own does, and only where it may."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from transformers import AutoModelForCausalLM, Gemma3TextConfig, Qwen3Config  # noqa: E402
+
+from tablemend.training import on_cpu  # noqa: E402
+from tablemend.training.packing import MASKED  # noqa: E402
+
+SHAPE = {
+    "vocab_size": 50,
+    "hidden_size": 32,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+}
+
+
+def model(config: object) -> object:
+    torch.manual_seed(0)
+    return AutoModelForCausalLM.from_config(config, attn_implementation="sdpa").eval()
+
+
+@pytest.mark.parametrize("tokens", [17, on_cpu.BLOCK, 2 * on_cpu.BLOCK + 3])
+@pytest.mark.parametrize("key_heads", [4, 2, 1])
+def test_values_and_gradients_equal_torchs_attention(key_heads: int, tokens: int) -> None:
+    torch.manual_seed(0)
+    shapes = [(2, heads, tokens, 8) for heads in (4, key_heads, key_heads)]
+    given = [torch.randn(*shape, requires_grad=True) for shape in shapes]
+    mixed, _ = on_cpu.attend(torch.nn.Identity(), *given, None, scaling=0.3)
+    weight = torch.randn_like(mixed)
+    gradients = torch.autograd.grad((mixed * weight).sum(), given)
+    fused = torch.nn.functional.scaled_dot_product_attention(
+        *given, is_causal=True, scale=0.3, enable_gqa=True
+    ).transpose(1, 2)
+    expected = torch.autograd.grad((fused * weight).sum(), given)
+    torch.testing.assert_close(mixed, fused)
+    for got, wanted in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Qwen3Config(**SHAPE),
+        Gemma3TextConfig(**SHAPE, sliding_window=8, layer_types=["sliding_attention"] * 2),
+    ],
+    ids=["causal", "sliding window"],
+)
+def test_a_model_answers_as_before_alone_packed_and_padded(config: object) -> None:
+    ids = torch.arange(40).reshape(2, 20)
+    packed = torch.tensor([[*range(12), *range(8)]] * 2)
+    padded = torch.ones(2, 20, dtype=torch.long)
+    padded[0, :5] = 0
+    ways = ({}, {"position_ids": packed}, {"attention_mask": padded})
+    own = model(config)
+
+    def answers() -> list[torch.Tensor]:
+        return [own(input_ids=ids, use_cache=False, **way).logits for way in ways]
+
+    before = answers()
+    on_cpu.prepare(own, "bfloat16")
+    assert own.config._attn_implementation == on_cpu.NAME
+    after = answers()
+    for one, (got, wanted) in enumerate(zip(after, before, strict=True)):
+        seen = padded.bool() if one == 2 else slice(None)
+        torch.testing.assert_close(got[seen], wanted[seen])
+    assert not torch.allclose(before[0], before[1])  # packing was seen
+
+
+def test_other_kernels_and_float32_stay() -> None:
+    own = model(Qwen3Config(**SHAPE))
+    on_cpu.prepare(own, "float32")
+    assert own.config._attn_implementation == "sdpa"
+    own.set_attn_implementation("eager")
+    on_cpu.prepare(own, "bfloat16")
+    assert own.config._attn_implementation == "eager"
+
+
+def test_a_saved_model_does_not_name_it_and_packing_knows_it(tmp_path: Path) -> None:
+    own = model(Qwen3Config(**SHAPE))
+    on_cpu.prepare(own, "bfloat16")
+    own.save_pretrained(tmp_path)
+    assert on_cpu.NAME not in (tmp_path / "config.json").read_text()
+    assert on_cpu.NAME in MASKED
