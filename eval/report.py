@@ -1,9 +1,12 @@
 """Write report.md and report.html of a finished comparison again.
 
 python eval/report.py run=demo
+python eval/report.py run=demo page=results/PAGE.md    # and its tables into a page between markers
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from tablemend.config import load
 from tablemend.evaluation.command import ReportCommand, run_folder
@@ -12,13 +15,18 @@ from tablemend.script import run_script
 
 def main() -> None:
     """Read the results of a run folder, write its reports."""
-    folder = run_folder(load(ReportCommand))
+    command = load(ReportCommand)
+    folder = run_folder(command)
     from tablemend.reports.report import (
+        fill_results_page,
         terminal_table,
         write_reports,  # matplotlib
     )
 
-    print(terminal_table(write_reports(folder)))
+    results = write_reports(folder)
+    if command.page:
+        fill_results_page(Path(command.page), results)
+    print(terminal_table(results))
     print(f"\n{folder / 'report.html'}")
 
 

@@ -57,6 +57,9 @@ class ReportCommand(Section):
 
     run: RunFolder
     """Run folder: a name below runs/, or a path where it contains a slash."""
+    page: str | None = None
+    """Markdown file that a table of all systems is put into for each context, between
+    `<!-- figures: CONTEXT -->` and `<!-- end -->`."""
 
 
 def run_folder(command: ReportCommand) -> Path:

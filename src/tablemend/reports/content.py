@@ -113,6 +113,28 @@ def rate_table(
     return Rows(["%", *systems.values()], rows, frozenset(strong))
 
 
+def system_table(results: Results, context: ContextKind) -> Rows:
+    """One system a row: error rates and recalls, and what an answer cost; for pages of results."""
+    second = results["second"]
+    shown = [one for one in metrics_of(results) if one.kind in ("error", "share")]
+    head = [
+        "%",
+        total_of(results).title,
+        *([short_name(second["scorer"])] if second["scorer"] else []),
+    ]
+    rows = []
+    for system, kinds in results["systems"].items():
+        own, cost = kinds[context], results["cost"][system][context]
+        row = [Cell(system), _rate(own[TOTAL])]
+        if second["scorer"]:
+            row.append(_rate(second["systems"][system][context][TOTAL]))
+        row += [Cell(percent(own[one.name]["rate"])) for one in shown]
+        for amount, digits in ((cost["completion_tokens"], 0), (cost["seconds"], 2)):
+            row.append(Cell(f"{amount / max(1, cost['answers']):.{digits}f}"))
+        rows.append(row)
+    return Rows([*head, *(one.column for one in shown), "tokens", "seconds"], rows)
+
+
 ENDINGS = {
     "length": "cut at the token limit",
     "refusal": "refusals",

@@ -24,6 +24,7 @@ from tablemend.reports.content import (
     rate_table,
     say_differing,
     setting_table,
+    system_table,
 )
 from tablemend.reports.examples import (
     SHOWN_CHARACTERS,
@@ -34,6 +35,7 @@ from tablemend.reports.examples import (
     show_answer,
     show_example,
 )
+from tablemend.reports.page_markers import fill_page
 from tablemend.reports.rendering import render, resource
 from tablemend.reports.stored_results import read_results
 from tablemend.reports.wording import (
@@ -112,6 +114,16 @@ def _read_shown(run: Path) -> ShownSystems:
         one = Shown(answers[system, context][example_id].answer, Judgement.from_json(line))
         shown.setdefault(system, {}).setdefault(context, {})[example_id] = one
     return shown
+
+
+def fill_results_page(path: Path, results: Mapping[str, Any]) -> None:
+    """Put a table of all systems for each context into a page's marked places.
+
+    Raises:
+        TablemendError: no such page, or a place that is called otherwise.
+    """
+    made = {context: system_table(results, context).markdown() for context in results["contexts"]}
+    fill_page(path, made, made)
 
 
 def terminal_table(results: Mapping[str, Any]) -> str:

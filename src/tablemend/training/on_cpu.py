@@ -8,13 +8,23 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
+    PreTrainedModel,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 NAME = "blocks_of_queries"
 BLOCK = 256
 """Queries that attend at a time; scores of later keys are never computed."""
+TRIMMED = 10
+"""Steps after which kept memory is given back once: rows of many lengths leave gaps in it."""
 _MMAP_MAX, _TRIM_THRESHOLD, _TOP_PAD = -4, -1, -2
 """Parameters of glibc's ``mallopt`` (malloc.h)."""
 
@@ -33,7 +43,7 @@ def prepare(model: PreTrainedModel, precision: str) -> None:
     """
     if model.device.type != "cpu":
         return
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+    if libc := _glibc():
         libc.mallopt(_MMAP_MAX, 0)
         libc.mallopt(_TRIM_THRESHOLD, -1)
         libc.mallopt(_TOP_PAD, 2**28)
@@ -41,6 +51,22 @@ def prepare(model: PreTrainedModel, precision: str) -> None:
         AttentionInterface.register(NAME, attend)
         AttentionMaskInterface.register(NAME, sdpa_mask)
         model.set_attn_implementation(NAME)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    found = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return found if hasattr(found, "mallopt") else None
+
+
+class Trim(TrainerCallback):  # type: ignore[misc]
+    """Gives the gaps in kept memory back every :data:`TRIMMED` steps: else they add up."""
+
+    def on_step_end(
+        self, _: TrainingArguments, state: TrainerState, control: TrainerControl, **__: Any
+    ) -> None:
+        """Trim after a step."""
+        if state.global_step % TRIMMED == 0 and (libc := _glibc()):
+            libc.malloc_trim(0)
 
 
 def attend(

@@ -15,6 +15,7 @@ from trl import SFTTrainer
 
 from tablemend.recipe.training import Train
 from tablemend.training.data import IGNORED
+from tablemend.training.on_cpu import Trim
 from tablemend.training.order import LengthGrouped, Passes
 from tablemend.training.packing import MASKED, PackedRows
 from tablemend.training.progress import Progress
@@ -32,10 +33,7 @@ def rate_factor(progress: float, train: Train) -> float:
 
 
 class Paced(Rated):
-    """What every trainer here does alike, put before TRL's class.
-
-    Differs from transformers' Trainer in the schedule.
-    """
+    """What every trainer here does alike, put before TRL's class; the schedule is our own."""
 
     model: Any
     args: Any
@@ -49,7 +47,7 @@ class Paced(Rated):
         self.progress = Progress()
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
-        super().__init__(**options, callbacks=[Passes(), self.progress])  # type: ignore[call-arg]
+        super().__init__(**options, callbacks=[Passes(), self.progress, Trim()])  # type: ignore[call-arg]
         for theirs in (PrinterCallback, DEFAULT_PROGRESS_CALLBACK):
             self.remove_callback(theirs)  # type: ignore[attr-defined]
 

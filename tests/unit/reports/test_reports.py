@@ -22,7 +22,12 @@ from tablemend.records import (
     Share,
 )
 from tablemend.reports.examples import Shown
-from tablemend.reports.report import write_html, write_markdown, write_reports
+from tablemend.reports.report import (
+    fill_results_page,
+    write_html,
+    write_markdown,
+    write_reports,
+)
 from tablemend.reports.tabulation import RESULTS_VERSION, cost, tabulate
 from tablemend.tables.table import Table
 from tablemend.tasks.table_generation import TableGeneration
@@ -258,3 +263,22 @@ def test_results_without_their_figures_are_refused(tmp_path, damaged):
     with pytest.raises(TablemendError, match="are not as this version writes them"):
         write_reports(tmp_path)
     assert not (tmp_path / "report.md").exists()
+
+
+def test_a_page_of_results_gets_a_row_for_each_system_between_its_markers(tmp_path):
+    results, *_ = make_results()
+    page = tmp_path / "page.md"
+    page.write_text("Kept.\n\n<!-- figures: clean -->\nold\n<!-- end -->\n\nKept too.\n")
+    fill_results_page(page, results)
+    text = page.read_text("utf-8")
+    assert text.startswith("Kept.\n") and text.endswith("\nKept too.\n") and "old" not in text
+    head, _, *rows = (line.strip("| ").split("|") for line in text.splitlines() if "|" in line)
+    assert [row[0].strip() for row in rows] == list(results["systems"])
+    for name, row in zip(results["systems"], rows, strict=True):
+        found = dict(zip(map(str.strip, head), map(str.strip, row), strict=True))
+        own = results["systems"][name]["clean"]
+        assert float(found["TotalHallu"].split()[0]) == round(100 * own["total_hallu"]["rate"], 1)
+        assert float(found["row recall"]) == round(100 * own["row_recall"]["rate"], 1)
+    page.write_text("<!-- figures: cleen -->\n<!-- end -->\n")
+    with pytest.raises(TablemendError, match="no figures are called 'cleen'"):
+        fill_results_page(page, results)

@@ -1,12 +1,19 @@
 """Attention as matrix products must compute what torch's own does, and only where it may."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from transformers import AutoModelForCausalLM, Gemma3TextConfig, Qwen3Config  # noqa: E402
+from transformers import (  # noqa: E402
+    AutoModelForCausalLM,
+    Gemma3TextConfig,
+    Qwen3Config,
+    TrainerControl,
+    TrainerState,
+)
 
 from tablemend.training import on_cpu  # noqa: E402
 from tablemend.training.packing import MASKED  # noqa: E402
@@ -89,3 +96,22 @@ def test_a_saved_model_does_not_name_it_and_packing_knows_it(tmp_path: Path) -> 
     own.save_pretrained(tmp_path)
     assert on_cpu.NAME not in (tmp_path / "config.json").read_text()
     assert on_cpu.NAME in MASKED
+
+
+def test_memory_is_kept_on_cpus_alone_and_gaps_in_it_are_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[str] = []
+    libc = SimpleNamespace(
+        mallopt=lambda *_: calls.append("keep"), malloc_trim=lambda _: calls.append("trim")
+    )
+    monkeypatch.setattr(on_cpu, "_glibc", lambda: libc)
+    own = model(Qwen3Config(**SHAPE))
+    on_cpu.prepare(own.to("meta"), "bfloat16")
+    assert not calls and own.config._attn_implementation == "sdpa"
+    on_cpu.prepare(model(Qwen3Config(**SHAPE)), "float32")
+    assert set(calls) == {"keep"}
+    calls.clear()
+    for step in range(1, 2 * on_cpu.TRIMMED + 1):
+        on_cpu.Trim().on_step_end(None, TrainerState(global_step=step), TrainerControl())
+    assert calls == ["trim"] * 2
