@@ -23,6 +23,8 @@ from transformers.masking_utils import sdpa_mask
 NAME = "blocks_of_queries"
 BLOCK = 256
 """Queries that attend at a time; scores of later keys are never computed."""
+LONGEST = 2048
+"""Tokens of a row: what is kept for the backward pass grows with their square."""
 TRIMMED = 10
 """Steps after which kept memory is given back once: rows of many lengths leave gaps in it."""
 _MMAP_MAX, _TRIM_THRESHOLD, _TOP_PAD = -4, -1, -2
@@ -94,8 +96,10 @@ def attend(
     Returns:
         (batch, tokens, heads, head width), and no attention weights.
     """
-    plain = attention_mask is None and query.shape[2] == key.shape[2] and not dropout
-    if not plain or options.get("is_causal") is False:
+    tokens, causal = query.shape[2], options.get("is_causal")
+    if causal is None:  # as transformers asks
+        causal = getattr(module, "is_causal", True)
+    if attention_mask is not None or not causal or dropout or not tokens == key.shape[2] <= LONGEST:
         given = (module, query, key, value, attention_mask, dropout, scaling)
         fused: tuple[Tensor, None] = sdpa_attention_forward(*given, **options)
         return fused

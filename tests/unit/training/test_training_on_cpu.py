@@ -52,6 +52,24 @@ def test_values_and_gradients_equal_torchs_attention(key_heads: int, tokens: int
         torch.testing.assert_close(got, wanted)
 
 
+@pytest.mark.parametrize("why", ["not causal", "its layer is not", "too long", "dropout"])
+def test_other_attention_is_torchs(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_cpu, "products", None)
+    monkeypatch.setattr(on_cpu, "LONGEST", 16 if why == "too long" else 17)
+    module = torch.nn.Identity()
+    module.is_causal = why != "its layer is not"
+    module.num_key_value_groups = 1
+    given = [torch.randn(1, 2, 17, 8) for _ in range(3)]
+    options = {"is_causal": False} if why == "not causal" else {}
+    dropout = 0.5 if why == "dropout" else 0.0
+    mixed, _ = on_cpu.attend(module, *given, None, dropout=dropout, **options)
+    causal = why in ("too long", "dropout")
+    wanted = torch.nn.functional.scaled_dot_product_attention(*given, is_causal=causal)
+    assert mixed.shape == (1, 17, 2, 8)
+    if why != "dropout":
+        torch.testing.assert_close(mixed, wanted.transpose(1, 2))
+
+
 @pytest.mark.parametrize(
     "config",
     [
