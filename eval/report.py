@@ -1,7 +1,10 @@
 """Write report.md and report.html of a finished comparison again.
 
 python eval/report.py run=demo
-python eval/report.py run=demo page=results/PAGE.md    # and its tables into a page between markers
+python eval/report.py run=demo page=PAGE.md
+
+The second puts a table of all systems for each context into a page as well, between its lines
+<!-- figures: CONTEXT --> and <!-- end -->.
 """
 
 from __future__ import annotations

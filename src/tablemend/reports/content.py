@@ -116,23 +116,22 @@ def rate_table(
 def system_table(results: Results, context: ContextKind) -> Rows:
     """One system a row: error rates and recalls, and what an answer cost; for pages of results."""
     second = results["second"]
-    shown = [one for one in metrics_of(results) if one.kind in ("error", "share")]
-    head = [
-        "%",
-        total_of(results).title,
-        *([short_name(second["scorer"])] if second["scorer"] else []),
-    ]
+    shown = [one for one in metrics_of(results) if one.kind in ("error", "share", "unscored")]
+    total = total_of(results).title
+    others = [f"{total}, {short_name(second['scorer'])}"] if second["scorer"] else []
     rows = []
     for system, kinds in results["systems"].items():
         own, cost = kinds[context], results["cost"][system][context]
-        row = [Cell(system), _rate(own[TOTAL])]
+        row = [Cell(system), Cell(str(own[TOTAL]["n"])), _rate(own[TOTAL])]
         if second["scorer"]:
             row.append(_rate(second["systems"][system][context][TOTAL]))
         row += [Cell(percent(own[one.name]["rate"])) for one in shown]
         for amount, digits in ((cost["completion_tokens"], 0), (cost["seconds"], 2)):
             row.append(Cell(f"{amount / max(1, cost['answers']):.{digits}f}"))
         rows.append(row)
-    return Rows([*head, *(one.column for one in shown), "tokens", "seconds"], rows)
+    measures = [total, *others, *(one.column for one in shown)]
+    costs = ["tokens an answer", "seconds an answer"]
+    return Rows(["system (rates in %)", "scored", *measures, *costs], rows)
 
 
 ENDINGS = {

@@ -18,14 +18,21 @@ def read_page(path: Path, known: Collection[str]) -> str:
     """A page that figures are to be put into.
 
     Raises:
-        TablemendError: no such page, or a marker whose name is not among ``known``.
+        TablemendError: no such page, no marker in it, or one whose name is not among ``known``.
     """
     if not path.is_file():
         raise TablemendError(f"no page {path}: page= names a Markdown file with the markers")
     text = path.read_text("utf-8")
-    unknown = [match["name"] for match in _PLACE.finditer(text) if match["name"] not in known]
-    if unknown:
-        raise TablemendError(f"{path}: no figures are called {unknown[0]!r}")
+    places = [match["name"] for match in _PLACE.finditer(text)]
+    if not places:
+        raise TablemendError(
+            f"{path} has no place for figures: lines <!-- figures: NAME --> and <!-- end -->, with "
+            f"a NAME of {', '.join(known)}"
+        )
+    if unknown := [name for name in places if name not in known]:
+        raise TablemendError(
+            f"{path}: no figures are called {unknown[0]!r}; there are {', '.join(known)}"
+        )
     return text
 
 

@@ -120,7 +120,7 @@ def fill_results_page(path: Path, results: Mapping[str, Any]) -> None:
     """Put a table of all systems for each context into a page's marked places.
 
     Raises:
-        TablemendError: no such page, or a place that is called otherwise.
+        TablemendError: no such page, or a marker that names no context of this run.
     """
     made = {context: system_table(results, context).markdown() for context in results["contexts"]}
     fill_page(path, made, made)

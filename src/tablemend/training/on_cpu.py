@@ -1,12 +1,14 @@
-"""What makes training fast on a CPU: attention as matrix products, and memory that is kept."""
+"""What makes training on a CPU fast: attention as matrix products, and memory that is kept."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from typing import Any
 
 import torch
+from accelerate import PartialState
 from torch import Tensor, nn
 from transformers import (
     AttentionInterface,
@@ -24,51 +26,61 @@ NAME = "blocks_of_queries"
 BLOCK = 256
 """Queries that attend at a time; scores of later keys are never computed."""
 LONGEST = 2048
-"""Tokens of a row: what is kept for the backward pass grows with their square."""
-TRIMMED = 10
-"""Steps after which kept memory is given back once: rows of many lengths leave gaps in it."""
+"""Tokens of a row; longer ones take torch's kernel: what is kept for the backward pass grows with
+their square."""
+TRIMMED = 20
+"""Forward and backward passes after which free memory goes back to the system: rows of many
+lengths leave gaps in it."""
 _MMAP_MAX, _TRIM_THRESHOLD, _TOP_PAD = -4, -1, -2
 """Parameters of glibc's ``mallopt`` (malloc.h)."""
 
 
 def prepare(model: PreTrainedModel, precision: str) -> None:
-    """Have a model on a CPU, and this process, train faster; elsewhere it does nothing.
+    """Make training on a CPU faster; no effect where it is on another device.
 
-    glibc keeps what is freed: given back, each large tensor costs page faults anew, a third of a
-    step's time on rows of 1,400 tokens. A model that attends by ``sdpa`` does so by :func:`attend`
-    in bfloat16: torch 2.13's fused attention for CPUs computes it at the speed of float32. Remove
-    either when benchmarks/sft_throughput.py is as fast without it.
+    glibc keeps what is freed, unless the user has set ``MALLOC_...``: given back, each large tensor
+    costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16:
+    torch 2.13's fused attention for CPUs computes it at the speed of float32. Either can go when
+    benchmarks/sft_throughput.py is as fast without it.
 
     Args:
         model: to be trained.
         precision: what its products are computed in.
     """
-    if model.device.type != "cpu":
-        return
     if libc := _glibc():
         libc.mallopt(_MMAP_MAX, 0)
         libc.mallopt(_TRIM_THRESHOLD, -1)
         libc.mallopt(_TOP_PAD, 2**28)
-    if precision == "bfloat16" and model.config._attn_implementation == "sdpa":
+    on_cpu = PartialState().device.type == "cpu"
+    if on_cpu and precision == "bfloat16" and model.config._attn_implementation == "sdpa":
         AttentionInterface.register(NAME, attend)
         AttentionMaskInterface.register(NAME, sdpa_mask)
         model.set_attn_implementation(NAME)
 
 
 def _glibc() -> ctypes.CDLL | None:
-    found = ctypes.CDLL(None) if sys.platform == "linux" else None
+    """The C library whose memory is kept; ``None`` on other devices, systems and by wish."""
+    chosen = any(name.startswith("MALLOC_") for name in os.environ)
+    if PartialState().device.type != "cpu" or sys.platform != "linux" or chosen:
+        return None
+    found = ctypes.CDLL(None)
     return found if hasattr(found, "mallopt") else None
 
 
 class Trim(TrainerCallback):  # type: ignore[misc]
-    """Gives the gaps in kept memory back every :data:`TRIMMED` steps: else they add up."""
+    """Gives free memory back every :data:`TRIMMED` passes: the gaps in it would add up."""
 
-    def on_step_end(
+    passes = 0
+
+    def on_substep_end(
         self, _: TrainingArguments, state: TrainerState, control: TrainerControl, **__: Any
     ) -> None:
-        """Trim after a step."""
-        if state.global_step % TRIMMED == 0 and (libc := _glibc()):
+        """Count a pass."""
+        self.passes += 1
+        if self.passes % TRIMMED == 0 and (libc := _glibc()):
             libc.malloc_trim(0)
+
+    on_step_end = on_substep_end
 
 
 def attend(
@@ -82,6 +94,8 @@ def attend(
     **options: Any,
 ) -> tuple[Tensor, None]:
     """What ``sdpa`` does in transformers; where no mask is needed, as matrix products.
+
+    Their scores are rounded to the type of the products, as by ``eager``.
 
     Args:
         module: the attention layer.
@@ -97,9 +111,10 @@ def attend(
         (batch, tokens, heads, head width), and no attention weights.
     """
     tokens, causal = query.shape[2], options.get("is_causal")
-    if causal is None:  # as transformers asks
+    if causal is None:  # sdpa_attention_forward decides it so
         causal = getattr(module, "is_causal", True)
-    if attention_mask is not None or not causal or dropout or not tokens == key.shape[2] <= LONGEST:
+    more = attention_mask is not None or options.get("position_bias") is not None or dropout
+    if more or not causal or not tokens == key.shape[2] <= LONGEST or query.device.type != "cpu":
         given = (module, query, key, value, attention_mask, dropout, scaling)
         fused: tuple[Tensor, None] = sdpa_attention_forward(*given, **options)
         return fused
@@ -123,5 +138,5 @@ def products(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tenso
         last = scores.view(batch, -1, groups, end - start, end)[..., start:]
         last.masked_fill_(future, -torch.inf)
         mixed = scores.softmax(-1) @ value[:, :, :end]
-        blocks.append(mixed.view(batch, heads, end - start, width))
-    return torch.cat(blocks, dim=2).transpose(1, 2)
+        blocks.append(mixed.view(batch, heads, end - start, value.shape[-1]))
+    return torch.cat(blocks, dim=2).transpose(1, 2).contiguous()

@@ -1,5 +1,6 @@
 """Attention as matrix products must compute what torch's own does, and only where it may."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -116,20 +117,59 @@ def test_a_saved_model_does_not_name_it_and_packing_knows_it(tmp_path: Path) -> 
     assert on_cpu.NAME in MASKED
 
 
-def test_memory_is_kept_on_cpus_alone_and_gaps_in_it_are_given_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_memory_is_kept_and_gaps_in_it_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     libc = SimpleNamespace(
         mallopt=lambda *_: calls.append("keep"), malloc_trim=lambda _: calls.append("trim")
     )
-    monkeypatch.setattr(on_cpu, "_glibc", lambda: libc)
+    monkeypatch.setattr(on_cpu.ctypes, "CDLL", lambda _: libc)
+    monkeypatch.setattr(on_cpu.sys, "platform", "linux")
+    for name in [name for name in os.environ if name.startswith("MALLOC_")]:
+        monkeypatch.delenv(name)
+
+    def train() -> list[str]:
+        calls.clear()
+        on_cpu.prepare(model(Qwen3Config(**SHAPE)), "float32")
+        trim, state = on_cpu.Trim(), TrainerState()
+        for _ in range(on_cpu.TRIMMED):
+            trim.on_substep_end(None, state, TrainerControl())
+            trim.on_step_end(None, state, TrainerControl())
+        return calls
+
+    assert train() == ["keep"] * 3 + ["trim"] * 2
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "2")
+    assert train() == []
+    monkeypatch.delenv("MALLOC_ARENA_MAX")
+    monkeypatch.setattr(on_cpu.sys, "platform", "darwin")
+    assert train() == []
+
+
+def test_a_training_on_another_device_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    # the weights are still on the CPU when they are prepared
+    elsewhere = SimpleNamespace(device=torch.device("cuda"))
+    monkeypatch.setattr(on_cpu, "PartialState", lambda: elsewhere)
+    monkeypatch.setattr(on_cpu.ctypes, "CDLL", None)
     own = model(Qwen3Config(**SHAPE))
-    on_cpu.prepare(own.to("meta"), "bfloat16")
-    assert not calls and own.config._attn_implementation == "sdpa"
-    on_cpu.prepare(model(Qwen3Config(**SHAPE)), "float32")
-    assert set(calls) == {"keep"}
-    calls.clear()
-    for step in range(1, 2 * on_cpu.TRIMMED + 1):
-        on_cpu.Trim().on_step_end(None, TrainerState(global_step=step), TrainerControl())
-    assert calls == ["trim"] * 2
+    on_cpu.prepare(own, "bfloat16")
+    assert own.config._attn_implementation == "sdpa"
+
+
+def test_in_bfloat16_it_is_about_as_exact_as_torchs() -> None:
+    torch.manual_seed(0)
+    given = [torch.randn(1, 4, 512, 64) for _ in range(3)]
+    exact = torch.nn.functional.scaled_dot_product_attention(*given, is_causal=True)
+    rounded = [one.bfloat16() for one in given]
+    mixed, _ = on_cpu.attend(torch.nn.Identity(), *rounded, None)
+    assert mixed.dtype == torch.bfloat16 and mixed.is_contiguous()
+    error = (mixed.transpose(1, 2).float() - exact).norm() / exact.norm()
+    assert error < 0.01
+
+
+def test_values_may_be_narrower_than_keys() -> None:
+    query, key = torch.randn(2, 4, 300, 12), torch.randn(2, 2, 300, 12)
+    value = torch.randn(2, 2, 300, 8)
+    mixed, _ = on_cpu.attend(torch.nn.Identity(), query, key, value, None)
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, is_causal=True, enable_gqa=True
+    )
+    torch.testing.assert_close(mixed, wanted.transpose(1, 2))
