@@ -66,8 +66,9 @@ demo: $(STAMP)
 	took=$$((SECONDS - start)); \
 	echo "done in $$((took / 60)) min $$((took % 60)) s: $(FOLDER)/report.html, $(FOLDER)/results.json"
 
-REAL := recipe=smollm2-135m run=runs/demo-real train.max_steps=64 train.save_every=32 data.validation.n=4 \
-  data.test.source=data/wikipedia-real evaluation.n=24 evaluation.max_new_tokens=1000 \
+REAL := recipe=smollm2-135m run=runs/demo-real train.max_steps=64 train.save_every=32 \
+  data.train='{source: data/wikipedia, split: train, n: 128, seed: 0}' \
+  data.test='{source: data/wikipedia, split: test, n: 24, seed: 0}' evaluation.n=24 \
   $(foreach system,careful follow cot constrained cave,evaluation.systems.$(system)=null)
 
 demo-real: $(STAMP)
@@ -76,7 +77,6 @@ demo-real: $(STAMP)
 	$(BIN)/python checkpoints/fetch.py smollm2-135m-instruct; \
 	echo "2/4 adversarial examples of real tables"; \
 	$(BIN)/python data_gen/tablehallu.py recipe=wikipedia-data; \
-	$(BIN)/python data_gen/tablehallu.py recipe=wikipedia-data distractors=real out=data/wikipedia-real; \
 	echo "3/4 fine-tuning"; \
 	$(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml train/sft.py $(REAL); \
 	echo "4/4 base, two demonstrations, repair and fine-tuning under one detector"; \
