@@ -2,13 +2,13 @@
 
     python benchmarks/sft_throughput.py recipe=tiny [rows=256 rounds=3]
 
-All sides train one epoch on the same rows with the same model, batch, precision and optimizer,
-turn about, each time in a process of its own, and are timed after the first quarter of the steps,
-where layers are compiled. The plain sides are SFTTrainer as TRL's documentation
-uses it, with its own collation and loss: in a random order, grouped by length, and packed into rows
-of as many tokens as a batch has; where the recipe compiles layers, also with transformers'
-torch_compile. Ours is compared with the best of them. On a CPU, where TRL's fused head scores the
-prompt too, the ratio says nothing of GPUs.
+All sides train one epoch on the same rows with the same model, batch, precision and optimizer, turn
+about, each time in a process of its own, and are timed after the first quarter of the steps, where
+layers are compiled. The plain sides are SFTTrainer as TRL's documentation uses it, with its own
+collation and loss: in a random order, grouped by length, and packed into rows of as many tokens as
+a batch has; where the recipe compiles layers, also with transformers' torch_compile. Ours is
+compared with the best of them. On a CPU, where TRL's fused head scores the prompt too, the ratio
+says nothing of GPUs.
 """
 
 from __future__ import annotations
