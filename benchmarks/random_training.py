@@ -169,7 +169,7 @@ def random_reward_trainer(
 def random_model(config: Trained) -> PreTrainedModel:
     """The recipe's architecture with random weights, as a training would load it."""
     architecture = architectures.config_of(config.model.path)
-    with torch.device(torch.accelerator.current_accelerator() or "cpu"):
+    with torch.device(torch.accelerator.current_accelerator(check_available=True) or "cpu"):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(
             architecture,
             dtype=memory.weight_type(config, architecture),
@@ -341,7 +341,7 @@ def crossing(trainer: SFTTrainer) -> float | None:
 
 def product_rate(dtype: torch.dtype) -> float:
     """TFLOP/s of a large matrix product in this type on this device, the median of ten."""
-    device = torch.accelerator.current_accelerator()
+    device = torch.accelerator.current_accelerator(check_available=True)
     size = 8192 if device else 256
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     taken = []
