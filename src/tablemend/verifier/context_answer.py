@@ -77,7 +77,9 @@ class AnswerReader:
         self.scope = replace(self.scope, conditions=conditions)
         named = [condition.label for condition in conditions if condition.label]
         names = (*table.columns, *self.missing_columns(), *named)
-        self.labels = {name: Label.of(name) for name in names if name != table.columns[self.key]}
+        key = table.columns[self.key]  # a small model may give two columns this header
+        headers = names if table.columns.count(key) > 1 else [name for name in names if name != key]
+        self.labels = {name: Label.of(name) for name in headers}
         self.reader = ContextReader(
             context,
             [name for row in self.rows if (name := self.name(row))],

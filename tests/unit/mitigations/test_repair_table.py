@@ -235,3 +235,10 @@ def test_gold_tables_are_left_alone(examples: list[Example]) -> None:
         assert not done.edits
     for case in llm_kernels.CASES:
         assert not repair_table(case.draft.table, case.draft.context, case.query)[1].edits
+
+
+def test_two_columns_of_one_header_are_no_crash() -> None:
+    # SmolLM2 with two demonstrations writes such tables
+    twice = Table.of(("Ship", "Guns", "Ship"), [["Sul Dan", "2", "Sul Dan"], ["Fen Dek", "2", "x"]])
+    table, _ = repair_table(twice, CONTEXT, QUERY)
+    assert {row[0] for row in table.rows} <= {"Sul Dan", "Fen Dek"}
