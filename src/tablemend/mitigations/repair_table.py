@@ -31,7 +31,7 @@ from tablemend.verifier.context import VERSION as VERIFIER
 from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
 from tablemend.verifier.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/7"
+VERSION = "repair-table/8"
 _BRACKETS = re.compile(r"\s*[(\[].*")
 _COUNTED = re.compile(
     r"(?! (?:columns?|or more|or fewer)\b)(?:(?!\b(?:sort|order|rank|arrang)\w*)[^.,;:!?\n])+"
@@ -150,8 +150,10 @@ class _Draft:
         draft = cls(shape, blank)
         verdicts = _verification(verifier, verifier.query).verdicts
         rows = [verdict for verdict in verdicts if verdict.claim.column is None]
-        # A table of which no row belongs is a sign that the query was not understood.
+        # A table of which no row belongs is a sign that the query was not understood, but where
+        # the context has others that do.
         doubtful = len(rows) > 1 and all(verdict.wrong for verdict in rows)
+        doubtful = doubtful and not verifier.has_others_in_scope()
         for verdict in verdicts:
             if verdict.wrong and not (doubtful and verdict.claim.column is None):
                 draft.mend(verifier, verdict)

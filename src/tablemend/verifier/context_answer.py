@@ -72,6 +72,12 @@ class AnswerReader:
         self.query = query
         self.key = primary_key(table)
         self.rows = filled_rows(table)
+        self.reader = ContextReader(
+            context,
+            [name for row in self.rows if (name := self.name(row))],
+            table.columns[self.key],
+            (*table.columns, *(cell for row in table.rows for cell in row if cell), query),
+        )
         self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
         conditions = (*map(self._of_column, self.scope.conditions), *self._of_values())
         self.scope = replace(self.scope, conditions=conditions)
@@ -80,12 +86,6 @@ class AnswerReader:
         key = table.columns[self.key]  # a small model may give two columns this header
         headers = names if table.columns.count(key) > 1 else [name for name in names if name != key]
         self.labels = {name: Label.of(name) for name in headers}
-        self.reader = ContextReader(
-            context,
-            [name for row in self.rows if (name := self.name(row))],
-            table.columns[self.key],
-            (*table.columns, *(cell for row in table.rows for cell in row if cell), query),
-        )
         # A condition on the names themselves is met by a row's name, whatever is said of it.
         self.conditions = [
             condition
@@ -174,8 +174,15 @@ class AnswerReader:
         return replace(condition, label=short[0]) if is_short else condition
 
     def _of_values(self) -> Iterator[ScopeCondition]:
-        """Conditions by names alone, of the one column that has them: "near Castricum or Lunel"."""
+        """Conditions by names alone, of the one column that has them: "near Castricum or Lunel",
+        and lists of rows: "the films Heat, Ronin and Casino".
+        """
+        own = {name for row in self.rows if (name := self.name(row))}
         for topic in self.scope.topics:
+            listed = tuple(re.split(r",\s+(?:and\s+)?|\s+and\s+", topic))
+            if len(listed) > 1 and own & {*listed} and all(map(self.reader.places.find, listed)):
+                yield ScopeCondition(self.table.columns[self.key], topic, values=listed)
+                continue
             values = tuple(re.split(r",\s+(?:or\s+)?|\s+or\s+", topic))
             found = []
             for column in range(len(self.table.columns)):
@@ -186,6 +193,18 @@ class AnswerReader:
                     found.append(self.table.columns[column])
             if len(found) == 1 and " or " in topic:
                 yield ScopeCondition(found[0], topic, values=values)
+
+    def has_others_in_scope(self) -> bool:
+        """Whether the context gives what no row names a value that a condition admits."""
+        for sentence in range(len(self.reader.sentences)):
+            if self.reader.names_in(sentence):
+                continue
+            for one in self.records.readings(sentence):
+                value, label = read_value(self.context[slice(*one.span)]), one.label
+                wanted = (condition for condition in self.conditions if condition.label == label)
+                if any(condition.meets(value, self.labels[label].unit) for condition in wanted):
+                    return True
+        return False
 
     def missing_columns(self) -> tuple[str, ...]:
         """Columns that the query lists and the answer lacks."""

@@ -242,3 +242,35 @@ def test_two_columns_of_one_header_are_no_crash() -> None:
     twice = Table.of(("Ship", "Guns", "Ship"), [["Sul Dan", "2", "Sul Dan"], ["Fen Dek", "2", "x"]])
     table, _ = repair_table(twice, CONTEXT, QUERY)
     assert {row[0] for row in table.rows} <= {"Sul Dan", "Fen Dek"}
+
+
+def test_rows_that_are_none_of_those_listed_are_dropped() -> None:
+    query = (
+        'Tabulate the ships Sul Dan, Pon Wok and Fen Dek: columns "Ship", "Guns", rows sorted by '
+        '"Ship" in ascending order.'
+    )
+    listed = Table.of(("Ship", "Guns"), [["Fen Dek", "2"], ["Pon Wok", "7"], ["Sul Dan", "2"]])
+    context = f"{CONTEXT}\nIn 2029, Ral Tos carried 4 guns."
+    assert repair_table(listed, context, query)[0] is listed
+    more = Table.of(listed.columns, [*listed.rows[:2], ("Ral Tos", "4"), listed.rows[2]])
+    table, found = repair_table(more, context, query)
+    assert table == listed
+    assert [edit.row for edit in found.edits] == [2]
+    # names that no row has are no list of rows
+    places = query.replace("Sul Dan, Pon Wok and Fen Dek", "between Rome, Oslo and Bergen")
+    sailed = f"{context}\nAll sail between Rome, Oslo and Bergen."
+    assert len(repair_table(more, sailed, places)[0].rows) == len(more.rows)
+
+
+def test_a_table_of_which_no_row_belongs_is_emptied_where_others_do() -> None:
+    context = "\n".join(
+        f"The swimmer {name} started in lane {lane}."
+        for name, lane in zip(
+            ("Ana Kow", "Bel Tor", "Cid Ram", "Dov Lis"), (1, 2, 7, 8), strict=True
+        )
+    )
+    query = 'List the swimmers in lanes {}: columns "Name", "Lane", sorted by "Lane", ascending.'
+    wrong = Table.of(("Name", "Lane"), [["Cid Ram", "7"], ["Dov Lis", "8"]])
+    assert repair_table(wrong, context, query.format("1 to 4"))[0].rows == ()
+    # nobody is in these lanes: the query may have been misread
+    assert repair_table(wrong, context, query.format("3 to 5"))[0] == wrong
