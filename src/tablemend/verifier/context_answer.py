@@ -180,7 +180,8 @@ class AnswerReader:
         own = {name for row in self.rows if (name := self.name(row))}
         for topic in self.scope.topics:
             listed = tuple(re.split(r",\s+(?:and\s+)?|\s+and\s+", topic))
-            if len(listed) > 1 and own & {*listed} and all(map(self.reader.places.find, listed)):
+            fewest = 1 if len(listed) > 2 else 2  # "Washington, D.C." is no list
+            if len(own & {*listed}) >= fewest and all(map(self.reader.places.find, listed)):
                 yield ScopeCondition(self.table.columns[self.key], topic, values=listed)
                 continue
             values = tuple(re.split(r",\s+(?:or\s+)?|\s+or\s+", topic))
