@@ -150,10 +150,9 @@ class _Draft:
         draft = cls(shape, blank)
         verdicts = _verification(verifier, verifier.query).verdicts
         rows = [verdict for verdict in verdicts if verdict.claim.column is None]
-        # A table of which no row belongs is a sign that the query was not understood, but where
-        # the context has others that do.
-        doubtful = len(rows) > 1 and all(verdict.wrong for verdict in rows)
-        doubtful = doubtful and not verifier.has_others_in_scope()
+        # Where no row belongs, and nothing else in the context does, the query was misread.
+        none_belongs = len(rows) > 1 and all(verdict.wrong for verdict in rows)
+        doubtful = none_belongs and not verifier.has_others_in_scope()
         for verdict in verdicts:
             if verdict.wrong and not (doubtful and verdict.claim.column is None):
                 draft.mend(verifier, verdict)

@@ -177,11 +177,11 @@ class AnswerReader:
         """Conditions by names alone, of the one column that has them: "near Castricum or Lunel",
         and lists of rows: "the films Heat, Ronin and Casino".
         """
-        own = {name for row in self.rows if (name := self.name(row))}
         for topic in self.scope.topics:
             listed = tuple(re.split(r",\s+(?:and\s+)?|\s+and\s+", topic))
             fewest = 1 if len(listed) > 2 else 2  # "Washington, D.C." is no list
-            if len(own & {*listed}) >= fewest and all(map(self.reader.places.find, listed)):
+            known = len(self.rows_of.keys() & {*listed}) >= fewest
+            if known and all(map(self.reader.places.find, listed)):
                 yield ScopeCondition(self.table.columns[self.key], topic, values=listed)
                 continue
             values = tuple(re.split(r",\s+(?:or\s+)?|\s+or\s+", topic))
@@ -196,7 +196,7 @@ class AnswerReader:
                 yield ScopeCondition(found[0], topic, values=values)
 
     def has_others_in_scope(self) -> bool:
-        """Whether the context gives what no row names a value that a condition admits."""
+        """Whether a sentence that names no row states a value that the query asks for."""
         for sentence in range(len(self.reader.sentences)):
             if self.reader.names_in(sentence):
                 continue
