@@ -8,7 +8,7 @@ made by the content hash of the table, so no table is in two.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
@@ -42,7 +42,8 @@ NAMED = 10
 _TABLES = "tables"
 Record = dict[str, Any]
 """What came of a number: ``line``, ``split`` and ``counts`` of its example, or why it was
-``dropped``; and ``notes``: what was drawn in vain, by reason."""
+``dropped``, or where its source is and why it was ``skipped``; ``notes``: what was drawn in vain,
+by reason; and ``beside``: lines for further files, by their names."""
 
 
 class Skipped(NamedTuple):
@@ -129,40 +130,52 @@ def make_by_number(
         for record in make(source.tables, missing):
             store.put(record)
             progress(1)
-        counts = _join(out, store, total, source)
-        write_jsonl(out / SKIPPED, [entry._asdict() for entry in source.skipped])
+        counts, skipped = _join(out, store, total, source)
+        write_jsonl(out / SKIPPED, [entry._asdict() for entry in skipped])
         write_text(out / "README.md", card(counts))
         return counts
 
     return build(out, noted, make_files)
 
 
-def _join(out: Path, store: Store, total: int, source: Opened) -> dict[str, Any]:
-    """Write the splits; the counts.
+def _join(
+    out: Path, store: Store, total: int, source: Opened
+) -> tuple[dict[str, Any], list[Skipped]]:
+    """Write the splits; the counts, and what was skipped.
 
     Raises:
         TablemendError: there is no example.
     """
     counts, splits = Counter[str](), Counter[Split]()
     dropped, notes = Counter[str](), Counter[str]()
+    left_out = list(source.skipped)
+    beside = defaultdict[str, list[str]](list)
     with split_files(out) as write:
         for number in range(total):
             record = store[number]
             notes.update(record["notes"])
+            for name, lines in record.get("beside", {}).items():
+                beside[name] += lines
+            if "skipped" in record:
+                left_out.append(Skipped(*record["skipped"]))
+                continue
             if "dropped" in record:
                 dropped[record["dropped"]] += 1
                 continue
             write(record["line"], record["split"])
             splits[record["split"]] += 1
             counts.update(record["counts"])
+    skipped = Counter(re.sub(r"\d+", "#", entry.reason)[:80] for entry in left_out)
     if not splits:
-        reasons = "; ".join(f"{n} x {reason}" for reason, n in ranked(dropped + notes, 3).items())
+        found = ranked(dropped + notes + skipped, 3)
+        reasons = "; ".join(f"{n} x {reason}" for reason, n in found.items())
         raise TablemendError(
             f"none of {total} examples could be made ({reasons}); give other sources or settings, "
             f"and another out= or delete {out}"
         )
-    skipped = Counter(re.sub(r"\d+", "#", entry.reason)[:80] for entry in source.skipped)
-    return {
+    for name, lines in beside.items():
+        write_text(out / name, "".join(lines))
+    counted = {
         "examples": {"asked": total, "made": splits.total()},
         "splits": {split: splits[split] for split in SPLITS if splits[split]},
         "counts": ranked(counts),
@@ -171,6 +184,7 @@ def _join(out: Path, store: Store, total: int, source: Opened) -> dict[str, Any]
         "tables": {"usable": len(source.hashes), "skipped": skipped.total()},
         "skipped": ranked(skipped),
     }
+    return counted, left_out
 
 
 def describe(counts: Mapping[str, Any], out: str, shares: Shares) -> Iterator[str]:

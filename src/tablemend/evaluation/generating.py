@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -148,11 +148,10 @@ class _Asked:
         in_a_row = 0
         for parts in self._rounds():
             progress.set_description(self.backend.name)
-            completions = self.backend.generate(self._requests(parts))
-            assert isinstance(completions, Generator)
-            stream = write_out(generations, self.settings, map(_stored, completions))
+            answers = self._answers(parts)
+            stream = write_out(generations, self.settings, answers)
             # what is in flight at a stop is cancelled
-            with closing(completions), closing(stream):
+            with closing(answers), closing(stream):
                 for one in stream:
                     progress.update()
                     if not one.failed:
@@ -176,6 +175,39 @@ class _Asked:
                 "They count as unscored; the same command asks them again",
                 file=sys.stderr,
             )
+
+    def _answers(self, parts: Sequence[Part]) -> Generator[Stored]:
+        """Answers as they end; one that its task cannot read is asked for again, as often as the
+        task says, and the last one counts.
+        """
+        tries = max(system.task.tries for system, _, _ in parts)
+        asked: Iterable[Request] = self._requests(parts)
+        before: dict[str, Stored] = {}
+        for number in range(1, tries + 1):
+            known: dict[str, Request] = {}
+            if tries > 1:
+                known = {request.id: request for request in asked}
+                asked = known.values()
+            again: list[Request] = []
+            completions = self.backend.generate(asked)
+            assert isinstance(completions, Generator)
+            with closing(completions):
+                for completion in completions:
+                    one = _stored(completion, before.get(completion.id))
+                    chat = None
+                    if number < tries and completion.finish_reason == "stop":
+                        task = self._systems[one.answer.system].task
+                        chat = task.ask_again(known[completion.id].messages, completion.text)
+                    if chat is not None:
+                        anew = replace(known[completion.id], messages=chat)
+                        if not self.backend.too_long([anew]):
+                            before[anew.id] = one
+                            again.append(anew)
+                            continue
+                    yield one
+            if not again:
+                return
+            asked = again
 
     def _refuse_unheld(self, one: Stored) -> None:
         """Stop where a server passes over the grammar that a system's answers are to keep to.
@@ -276,16 +308,24 @@ def _name(system: str, context: ContextKind, example_id: str) -> str:
     return f"{system}.{context}.{example_id}"
 
 
-def _stored(completion: Completion) -> Stored:
+def _stored(completion: Completion, before: Stored | None = None) -> Stored:
+    """An answer, and what it took; ``before`` is the try that was not taken."""
     system, context, example_id = completion.id.rsplit(".", 2)
+    prompt, tokens = completion.prompt_tokens, completion.completion_tokens
+    seconds, cached = completion.seconds, completion.cached_tokens
+    if before is not None:
+        prompt += before.answer.prompt_tokens
+        tokens += before.answer.completion_tokens
+        seconds, cached = seconds + before.seconds, cached + before.cached_tokens
     answer = Answer(
         example_id=example_id,
         system=system,
         context=context,
         text=completion.text,
-        prompt_tokens=completion.prompt_tokens,
-        completion_tokens=completion.completion_tokens,
+        prompt_tokens=prompt,
+        completion_tokens=tokens,
         finish_reason=completion.finish_reason,
         error=completion.error,
     )
-    return Stored(answer, completion.seconds, completion.cached_tokens, completion.estimated)
+    calls = 1 if before is None else before.calls + 1
+    return Stored(answer, seconds, cached, completion.estimated, calls)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from tablemend.backends.names import ModelName
@@ -27,8 +28,18 @@ def write_results(
     """
     generations = Generations(run.path / "generations")
     task = config.task_of()
+    answers = defaultdict[tuple[ContextKind, str], list[tuple[str, Judgement]]](list)
+    for kinds in scored.values():
+        for context, own in kinds.items():
+            for name, one in own.items():
+                answers[context, name].append((one.stored.answer.text, one.judgement))
     views = {
-        context: {sample.id: task.show(sample, context) for sample in examples}
+        context: {
+            sample.id: replace(
+                task.show(sample, context), domain=task.domain(sample, answers[context, sample.id])
+            )
+            for sample in examples
+        }
         for context in config.contexts
     }
     tables = {sample.id: sample.source_hash for sample in examples}

@@ -22,7 +22,7 @@ class Source:
     Attributes:
         tables: one or more tables; a JSON document becomes several.
         text: a context in prose; empty where the tables are all there is.
-        query: what an answer table was asked for; empty for a summary.
+        query: what an answer table, or one value, was asked for; empty for a summary.
     """
 
     tables: tuple[Table, ...] = ()

@@ -9,18 +9,22 @@ from tablemend.faithfulness.staf import verify_text
 from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.repair_table import repair_answer
 from tablemend.mitigations.repair_text import repair_text
+from tablemend.mitigations.repair_value import repair_value
 from tablemend.records import Verification
 
 
 def repair(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
-    """Texts by any verifier, tables by the program."""
+    """Texts by any verifier; tables, and values that answer a question, by the program."""
 
     def verify(text: str, source: Source) -> Verification:
         return verify_text(text, source, tools.verifier, tools.extractor)
 
-    return [
-        repair_text(one.text, one.evidence, verify)
-        if one.format is None
-        else repair_answer(one.text, one.evidence.text, one.evidence.query, one.format)
-        for one in drafts
-    ]
+    def repair_one(draft: Draft) -> Mended:
+        text, evidence = draft.text, draft.evidence
+        if draft.format is not None:
+            return repair_answer(text, evidence.text, evidence.query, draft.format)
+        if evidence.query:
+            return repair_value(text, evidence)
+        return repair_text(text, evidence, verify)
+
+    return [repair_one(draft) for draft in drafts]

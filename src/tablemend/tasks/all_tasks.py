@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tablemend.tasks.claim_verification import ClaimVerification
+from tablemend.tasks.faith.task import Faith
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Task, TaskOptions
@@ -14,4 +15,5 @@ TASKS: dict[str, Callable[[TaskOptions], Task[Any]]] = {
     "table_generation": TableGeneration,
     "table_summary": TableSummary,
     "claim_verification": ClaimVerification,
+    "faith": Faith,
 }

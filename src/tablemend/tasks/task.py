@@ -155,6 +155,7 @@ class Task(ABC, Generic[S]):
         second_scorer: name of a scorer that shares no code with the first; ``None``
             for none.
         mendable: whether answers are texts or tables that the rule repair can judge.
+        tries: how often an answer that :meth:`ask_again` refuses is asked for.
         format: serialisation of the answers; ``None`` where they are no tables.
     """
 
@@ -169,6 +170,7 @@ class Task(ABC, Generic[S]):
     begins: ClassVar[str]
     second_scorer: ClassVar[str | None] = None
     mendable: ClassVar[bool] = True
+    tries: ClassVar[int] = 1
     format: Format | None = None
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
@@ -213,6 +215,16 @@ class Task(ABC, Generic[S]):
     @abstractmethod
     def show(self, sample: S, view: str) -> SampleView:
         """The sample for a report's reader."""
+
+    def ask_again(
+        self, chat: Sequence[Mapping[str, str]], text: str
+    ) -> Sequence[Mapping[str, str]] | None:
+        """The chat that asks anew for an answer that cannot be read; ``None`` where it can be."""
+        return None
+
+    def domain(self, sample: S, answers: Iterable[tuple[str, Judgement]]) -> str:
+        """What reports break rates down by; ``answers`` are those of all systems."""
+        return sample.domain
 
     @abstractmethod
     def scorer(self) -> AbstractContextManager[Scorer[S]]:

@@ -60,6 +60,8 @@ HEDGE = re.compile(
 )
 _TAIL = re.compile(r"\+?(?:[*†‡§¶#]|\^\w{1,2}$|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
 _POWER_OF_TEN = re.compile(r"^10\^(?=[+-]?\d)")
+_SIGN_OUTSIDE = re.compile(r"^([$€£¥₹] ?)\((?=[\d.])([^()]*)\)")
+"""``$(5)`` is ``($5)``."""
 _MIXED = re.compile(r"(?<![\d.,/])(\d+)[ -](\d{1,2})/(2|4|5|8|10|16|32)(?![\d/])")
 
 _WORDS = {word: value for value, word in enumerate(ONES)}
@@ -133,6 +135,7 @@ def parse_clean_number(text: str) -> Number | None:
     if simple := _SIMPLE.match(text):  # most cells
         return Number(Decimal(text), PLAIN, len(simple[1] or ".") - 1)
     text = decimals_for_fractions(_POWER_OF_TEN.sub("1e", SPACED_POWER.sub(r"\1\2", text)))
+    text = _SIGN_OUTSIDE.sub(r"(\1\2)", text)
     negative = False
     if text[0] == "(" and text[-1] == ")":
         text, negative = text[1:-1].strip(), True

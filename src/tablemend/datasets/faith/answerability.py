@@ -1,0 +1,113 @@
+"""Which masked numbers follow from the tables: the votes of models and of the program, and how
+they agree (FAITH, 3.2 (3), 3.5 and Table 1).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tablemend.backends.asking import ask, short_name
+from tablemend.backends.backend import Backend
+from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.prompting.files import PromptFolder
+from tablemend.prompting.replies import Unreadable, one_object, why_no_answer
+from tablemend.tables.table import Table
+from tablemend.tasks.faith.sample import write_tables
+from tablemend.values.sentences import Span
+
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
+PROMPT = "answerable"
+MAX_NEW_TOKENS = 2048
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "spans": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+    "required": ["reasoning", "spans"],
+}
+
+
+class Question(NamedTuple):
+    """A sentence whose numbers are in question.
+
+    Attributes:
+        name: of its own.
+        tables: of its report.
+        before, sentence, after: the text.
+        spans: the numbers.
+    """
+
+    name: str
+    tables: Sequence[Table]
+    before: str
+    sentence: str
+    after: str
+    spans: Sequence[Span]
+
+    @property
+    def marked(self) -> str:
+        """The text with its numbers marked."""
+        parts, position = [], 0
+        for start, end in self.spans:
+            parts += [self.sentence[position:start], f"<SPAN>{self.sentence[start:end]}</SPAN>"]
+            position = end
+        parts.append(self.sentence[position:])
+        return " ".join(filter(None, (self.before, "".join(parts), self.after)))
+
+
+def vote(questions: Sequence[Question], backend: Backend) -> tuple[str, list[list[bool | None]]]:
+    """What a model says of each number: answerable or not; ``None`` where it does not say.
+
+    Returns:
+        The model's name, and the votes of each question.
+
+    Raises:
+        Stopped: the server is gone.
+    """
+    requests = [
+        Request(
+            one.name,
+            PROMPTS.render(PROMPT, tables=write_tables(one.tables), text=one.marked),
+            Sampling(MAX_NEW_TOKENS),
+            schema=SCHEMA,
+        )
+        for one in questions
+    ]
+    answers = ask(backend, requests)
+    return short_name(backend), [_read(answers[one.name], one) for one in questions]
+
+
+def _read(completion: Completion, question: Question) -> list[bool | None]:
+    if why_no_answer(completion):
+        return [None] * len(question.spans)
+    try:
+        found = one_object(completion.answer, ("spans",))["spans"]
+    except Unreadable:
+        return [None] * len(question.spans)
+    said = {_plain(name): str(label).strip().lower() for name, label in _items(found)}
+    labels = {"answerable": True, "unanswerable": False}
+    return [labels.get(said.get(_plain(question.sentence[a:b]), "")) for a, b in question.spans]
+
+
+def _items(found: object) -> Iterable[tuple[str, object]]:
+    return found.items() if isinstance(found, dict) else ()
+
+
+def _plain(span: str) -> str:
+    return " ".join(span.replace("<SPAN>", "").replace("</SPAN>", "").split()).casefold()
+
+
+def decide(votes: Mapping[str, bool | None], quorum: int | None) -> bool:
+    """Whether enough annotators call a number answerable; a vote that is missing is none."""
+    return sum(one is True for one in votes.values()) >= (quorum or len(votes))
+
+
+def pattern_of(votes: Mapping[str, bool | None]) -> str:
+    """How a number's votes fall, as Table 1 counts them: ``2 yes, 1 no``."""
+    counted = Counter(votes.values())
+    silent = f", {counted[None]} silent" if counted[None] else ""
+    return f"{counted[True]} yes, {counted[False]} no{silent}"

@@ -1,0 +1,314 @@
+"""Writing a FAITH set: reports, their sentences, the numbers that follow from their tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tablemend.backends.backend import open_backend
+from tablemend.datasets import build
+from tablemend.datasets.build import Record
+from tablemend.datasets.card import LICENCE, command_of, table_of, write_card
+from tablemend.datasets.faith import derivations
+from tablemend.datasets.faith.answerability import (
+    PROMPT,
+    PROMPTS,
+    Question,
+    decide,
+    pattern_of,
+    vote,
+)
+from tablemend.datasets.faith.derivations import Derivation, Evidence
+from tablemend.datasets.faith.reports import Report, Unusable
+from tablemend.datasets.faith.settings import PROGRAM, FaithSet
+from tablemend.datasets.faith.sources import Place, list_places, open_report
+from tablemend.datasets.faith.spans import find_spans
+from tablemend.datasets.splits import split_of
+from tablemend.runs import hash_text, read_jsonl, to_line
+from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan, write_tables
+from tablemend.values.sentences import Span
+from tablemend.workers import map_in_workers
+
+ENGINE = f"faith-1+{derivations.VERSION}"
+FREE = {"kind", "workers", "out", "annotator_options"}
+"""Settings that change nothing in the files."""
+VOTES = "votes.jsonl"
+_SEVERAL = "derivations with an equally likely other"
+PUBLISHED = {"pilot": (9, 14_148, 14.9, 164, 300), "main": (453, 12_843, 19.2, 1_122, 2_406)}
+"""FAITH, Table 2."""
+
+
+def make_dataset(settings: FaithSet, progress: Callable[[int], object]) -> dict[str, Any]:
+    """Make a set: :func:`~tablemend.datasets.build.make_by_number`, a number a report.
+
+    Args:
+        settings: what to make and where.
+        progress: called with the number of reports that are newly done.
+
+    Raises:
+        TablemendError: there is no such model, or no report that can be used.
+        Stopped: a model's server is gone; the same command goes on.
+    """
+    noted = settings.model_dump(mode="json", exclude=FREE)
+    noted["annotators"] = [name.partition("@")[0] for name in settings.annotators]
+    if settings.models:
+        noted["prompt"] = PROMPTS.version(PROMPT)
+    places = list_places(settings)
+    return build.make_by_number(
+        Path(settings.out),
+        {"engine_version": ENGINE, **noted},
+        len(places),
+        lambda: build.Opened(places, [place.hash for place in places], ()),
+        lambda opened, numbers: _make(settings, opened, numbers),
+        lambda counts: _card(settings, counts),
+        progress,
+    )
+
+
+def _make(settings: FaithSet, places: Sequence[Place], numbers: Sequence[int]) -> Iterator[Record]:
+    """The records of these reports; models are asked report by report, in this process."""
+    if not settings.models:
+        yield from map_in_workers(_Maker, (settings, places), numbers, settings.workers)
+        return
+    with ExitStack() as stack:
+        opened = [
+            stack.enter_context(open_backend(name, settings.annotator_options))
+            for name in settings.models
+        ]
+        maker = _Maker(settings, places)
+        for backend in opened:
+            backend.load()
+        maker.voters = [partial(vote, backend=backend) for backend in opened]
+        yield from map(maker, numbers)
+
+
+Voter = Callable[[Sequence[Question]], tuple[str, list[list[bool | None]]]]
+
+
+class _Maker:
+    """Makes the record of a report by its number."""
+
+    def __init__(self, settings: FaithSet, places: Sequence[Place]) -> None:
+        self._settings, self._places = settings, places
+        self.voters: list[Voter] = []
+
+    def __call__(self, number: int) -> Record:
+        """All masked spans of one report, or why there are none."""
+        settings, place = self._settings, self._places[number]
+        try:
+            found = open_report(place)
+            labelled = settings.keep_labels and found.labels
+            drawn, votes = (found.labels, []) if labelled else self._annotated(found.report)
+        except Unusable as error:
+            return {"number": number, "skipped": (place.name, str(error)), "notes": {}}
+        counts, notes, spans = Counter[str](), Counter[str](), []
+        counts.update(f"votes {pattern_of(one['votes'])}" for one in votes)
+        evidence = Evidence(found.report.tables)
+        for one in drawn:
+            made, way = _explained(_with_nearest(one, evidence, settings.nearest_tables))
+            size = len(write_tables(made.tables))
+            if size > settings.most_characters:
+                notes[
+                    f"a number whose tables have more than {settings.most_characters} characters"
+                ] += 1
+            elif way is None and not labelled and not settings.models:
+                notes["a number that the nearest tables do not give"] += 1
+            else:
+                spans.append(made)
+                counts["characters"] += size
+                counts["tables"] += len(made.tables)
+                counts[f"scenario {SCENARIOS[made.scenario]}"] += 1
+                counts["derived by the program"] += way is not None
+                counts[_SEVERAL] += way is not None and way.alternatives > 0
+        kept = {"number": number, "notes": notes, **_beside(votes)}
+        if not spans:
+            why = "none of its numbers follows from its tables" if not notes else next(iter(notes))
+            return {**kept, "skipped": (place.name, why)}
+        counts["sentences"] = len(
+            {(one.before, one.sentence.replace(MASK, one.answer)) for one in spans}
+        )
+        counts["spans"] = len(spans)
+        counts[f"company {found.report.company}"] = 1
+        return {
+            **kept,
+            "split": split_of(hash_text(found.report.company), settings.shares),
+            "counts": counts,
+            "line": "".join(to_line(one.to_json()) for one in spans),
+        }
+
+    def _annotated(self, report: Report) -> tuple[list[MaskedSpan], list[dict[str, Any]]]:
+        """The spans that the annotators call answerable, and all of their votes."""
+        settings, asked = self._settings, self._questions(report)
+        masked = [[_masked(report, one, span) for span in one.spans] for one in asked]
+        votes: list[list[dict[str, bool | None]]] = [[{} for _ in own] for own in masked]
+        if PROGRAM in settings.annotators:
+            evidence = Evidence(report.tables)
+            for own, ballots in zip(masked, votes, strict=True):
+                for one, ballot in zip(own, ballots, strict=True):
+                    ballot[PROGRAM] = _derive(evidence, one) is not None
+        for voter in self.voters:
+            name, found = voter(asked)
+            for ballots, said in zip(votes, found, strict=True):
+                for ballot, label in zip(ballots, said, strict=True):
+                    ballot[name] = label
+        kept, cast = [], []
+        for own, ballots in zip(masked, votes, strict=True):
+            for one, ballot in zip(own, ballots, strict=True):
+                cast.append(
+                    {
+                        "report": report.name,
+                        "sentence": one.sentence,
+                        "span": one.answer,
+                        "votes": ballot,
+                    }
+                )
+                if decide(ballot, settings.quorum):
+                    kept.append(one)
+        return kept, cast
+
+    def _questions(self, report: Report) -> list[Question]:
+        settings = self._settings
+        found = []
+        for place, sentence in enumerate(report.sentences):
+            if spans := find_spans(sentence, settings.spans):
+                before = report.sentences[place - 1] if place else ""
+                after = "".join(report.sentences[place + 1 : place + 2])
+                name = f"{report.name}.{place}"
+                found.append(Question(name, report.tables, before, sentence, after, spans))
+        rng = Random(f"faith:{settings.seed}:{report.name}")
+        drawn = rng.sample(range(len(found)), min(settings.sentences, len(found)))
+        return [found[place] for place in sorted(drawn)]
+
+
+def _beside(votes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"beside": {VOTES: [to_line(one) for one in votes]}} if votes else {}
+
+
+def describe(counts: Mapping[str, Any], settings: FaithSet) -> Iterator[str]:
+    """What came of a set, in lines for a person."""
+    found, made = counts["counts"], counts["examples"]
+    splits = ", ".join(f"{n} {split}" for split, n in counts["splits"].items())
+    yield (
+        f"{found['spans']} masked numbers of {made['made']} of {made['asked']} reports in "
+        f"{settings.out} (reports: {splits})"
+    )
+    for name in SCENARIOS.values():
+        if n := found.get(f"scenario {name}"):
+            yield f"  {name}: {n}"
+    for pattern, n in _patterns(counts).items():
+        yield f"  votes, {pattern}: {n}"
+    if skipped := counts["tables"]["skipped"]:
+        path = Path(settings.out) / build.SKIPPED
+        yield f"skipped: {skipped} reports"
+        yield from (
+            f"  {one['where']}: {one['reason']}" for one in islice(read_jsonl(path), build.NAMED)
+        )
+        if skipped > build.NAMED:
+            yield f"  and {skipped - build.NAMED} more in {path}"
+
+
+def _patterns(counts: Mapping[str, Any]) -> dict[str, int]:
+    """How the annotators agree, as in Table 1."""
+    start = "votes "
+    found = {name: n for name, n in counts["counts"].items() if name.startswith(start)}
+    return {name.removeprefix(start): found[name] for name in sorted(found, reverse=True)}
+
+
+def _derive(evidence: Evidence, one: MaskedSpan) -> Derivation | None:
+    around = f"{one.before} {one.after}"
+    return evidence.derive(one.sentence.replace(MASK, " "), one.answer, around)
+
+
+def _with_nearest(one: MaskedSpan, evidence: Evidence, most: int | None) -> MaskedSpan:
+    """The span with the tables that fit its sentence best."""
+    if most is None:
+        return one
+    around = f"{one.before} {one.after}"
+    kept = evidence.nearest(one.sentence.replace(MASK, " "), around, most)
+    return replace(one, tables=tuple(one.tables[place] for place in kept))
+
+
+def _explained(one: MaskedSpan) -> tuple[MaskedSpan, Derivation | None]:
+    """The span with its derivation from the tables that it comes with, and the scenario where
+    nobody has said it.
+    """
+    way = _derive(Evidence(one.tables), one)
+    if way is None:
+        return one, None
+    scenario = one.scenario or way.scenario
+    return replace(one, scenario=scenario, derivation=way.explanation), way
+
+
+def _masked(report: Report, question: Question, span: Span) -> MaskedSpan:
+    sentence = question.sentence
+    return MaskedSpan(
+        company=report.company,
+        report=report.name,
+        tables=tuple(report.tables),
+        before=question.before,
+        sentence=f"{sentence[: span.start]}{MASK}{sentence[span.end :]}",
+        after=question.after,
+        answer=sentence[span.start : span.end],
+        source="annotators",
+    )
+
+
+def _card(settings: FaithSet, counts: Mapping[str, Any]) -> str:
+    return write_card(
+        _parts(settings, counts),
+        categories=["question-answering"],
+        tags=["tables", "hallucination", "finance"],
+        files={split: f"{split}.jsonl" for split in counts["splits"]},
+        record=MaskedSpan,
+    )
+
+
+def _parts(settings: FaithSet, counts: Mapping[str, Any]) -> Iterator[str]:
+    found, made = counts["counts"], counts["examples"]["made"]
+    yield "# Masked numbers in reports"
+    yield f"{found['spans']} numbers in {made} reports, by `{ENGINE}` (FAITH, section 4)."
+    yield command_of("faith.py", settings, {"seed": settings.seed}, FREE)
+    companies = sum(name.startswith("company ") for name in found)
+    spans = found["spans"]
+    own = (
+        companies,
+        round(found["characters"] / spans),
+        round(found["tables"] / spans, 1),
+        found["sentences"],
+        found["spans"],
+    )
+    rows = (
+        "companies",
+        "characters of the tables, mean",
+        "tables, mean",
+        "sentences",
+        "answerable numbers",
+    )
+    yield table_of(
+        "| this set | published: pilot | published: main",
+        {
+            name: (own[n], PUBLISHED["pilot"][n], PUBLISHED["main"][n])
+            for n, name in enumerate(rows)
+        },
+    )
+    yield table_of(
+        "scenario | numbers",
+        {
+            name: found[f"scenario {name}"]
+            for name in SCENARIOS.values()
+            if f"scenario {name}" in found
+        },
+    )
+    yield table_of("votes | numbers", _patterns(counts))
+    yield f"{_SEVERAL}: {found.get(_SEVERAL, 0)}."
+    yield table_of("split | reports", counts["splits"])
+    yield "No company is in two splits."
+    yield table_of("reason for skipping a report | reports", counts["skipped"])
+    yield LICENCE

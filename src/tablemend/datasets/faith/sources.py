@@ -1,0 +1,209 @@
+"""Reports of several origins: filings, records of public data sets, and invented ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from tablemend.datasets.faith.reports import SUFFIXES, Report, Unusable, make_report, read_report
+from tablemend.datasets.faith.settings import INVENTED, FaithSet
+from tablemend.datasets.tabfaith import financial
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser
+from tablemend.errors import TablemendError
+from tablemend.foreign import load_json
+from tablemend.programs.speaker import Unsayable
+from tablemend.runs import hash_file, hash_text
+from tablemend.tables.table import Table, TableError
+from tablemend.tasks.faith.sample import MASK, MaskedSpan
+
+MANY = 100
+"""Invented reports, where no number is given."""
+Rows = Sequence[Sequence[str]]
+
+
+class Place(NamedTuple):
+    """Where a report is.
+
+    Attributes:
+        source: a file, or ``invented``.
+        number: of the record in it; of invented reports the running number.
+        name: for messages.
+        hash: of its content.
+        settings: of invented reports: seed and tables.
+    """
+
+    source: str
+    number: int
+    name: str
+    hash: str
+    settings: tuple[int, int] = (0, 1)
+
+
+class Labelled(NamedTuple):
+    """A report, and the numbers in it that people or models have masked; mostly none."""
+
+    report: Report
+    labels: tuple[MaskedSpan, ...] = ()
+
+
+def list_places(settings: FaithSet) -> list[Place]:
+    """All reports, in their order.
+
+    Raises:
+        TablemendError: a folder without files, or a file of something else.
+    """
+    return [place for source in settings.reports for place in _places(source, settings)]
+
+
+def _places(source: str, settings: FaithSet) -> list[Place]:
+    if source == INVENTED:
+        drawn = (settings.seed, settings.tables)
+        return [
+            Place(source, n, f"invented {n}", hash_text(f"{drawn} {n}"), drawn)
+            for n in range(settings.n or MANY)
+        ]
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.is_file() and one.name[0] != ".")
+        found = [Place(str(one), 0, one.name, hash_file(one)) for one in files[: settings.n]]
+        if not found:
+            raise TablemendError(f"reports: {path} has no file: filings end in {_suffixes()}")
+        return found
+    if path.suffix in SUFFIXES:
+        return [Place(source, 0, path.name, hash_file(path))]
+    digest = hash_file(path)
+    return [
+        Place(source, n, f"{path.name}:{n + 1}", f"{digest}{n}")
+        for n in range(len(_records(source)))
+    ][: settings.n]
+
+
+def _suffixes() -> str:
+    return ", ".join(SUFFIXES)
+
+
+def open_report(place: Place) -> Labelled:
+    """Read a report.
+
+    Raises:
+        Unusable: it cannot be used, with the reason.
+    """
+    if place.source == INVENTED:
+        return Labelled(invented(*place.settings, place.number))
+    path = Path(place.source)
+    if path.suffix in SUFFIXES:
+        return Labelled(read_report(path))
+    if path.suffix not in (".json", ".jsonl"):
+        raise Unusable(f"its name ends in none of {_suffixes()}, .json and .jsonl")
+    record = _records(place.source)[place.number]
+    try:
+        return next(read(record) for fields, read in _FORMS.items() if record.keys() >= set(fields))
+    except StopIteration:
+        raise Unusable("the record is neither of FAITH nor of FinQA nor of TAT-QA") from None
+    except (KeyError, TypeError, ValueError, TableError) as error:
+        raise Unusable(f"the record cannot be read: {error}") from error
+
+
+@lru_cache(maxsize=4)
+def _records(source: str) -> list[Any]:
+    """The records of a file.
+
+    Raises:
+        TablemendError: it is not JSON.
+    """
+    try:
+        text = Path(source).read_text("utf-8")
+        if source.endswith(".jsonl"):
+            return [load_json(line) for line in text.splitlines() if line.strip()]
+        found = load_json(text)
+    except (ValueError, UnicodeDecodeError, RecursionError) as error:
+        raise TablemendError(f"reports: {source} is no JSON: {error}") from error
+    return found if isinstance(found, list) else list(found.values())
+
+
+def _faith(record: Mapping[str, Any]) -> Labelled:
+    """A record of FAITH's own files: tables with pre-texts, and instances."""
+    meta = record["metadata"]
+    company, name = str(meta["cik"]), f"{meta['cik']}_{meta['filing_date']}"
+    ordered = sorted(record["tables"], key=lambda one: int(one["table_index"]))
+    tables = tuple(_table(one["cells"], _text(one["pre_text"])) for one in ordered)
+    sentences: dict[str, None] = {}
+    labels = []
+    for one in record["instances"]:
+        start, end = one["mask_span"]
+        sentence = one["sentence"]
+        sentences[sentence] = None
+        labels.append(
+            MaskedSpan(
+                company,
+                name,
+                tables,
+                _text(one["pre_sentence"]),
+                f"{sentence[:start]}{MASK}{sentence[end:]}",
+                _text(one["post_sentence"]),
+                sentence[start:end],
+                one.get("mask_type") or "",
+                source="people" if one.get("mask_type") else "models",
+                exact=str(one.get("ground_truth") or ""),
+            )
+        )
+    return Labelled(Report(company, name, tables, tuple(sentences)), tuple(labels))
+
+
+def _finqa(record: Mapping[str, Any]) -> Labelled:
+    """A page of FinQA: text, one table, text; the company is the first part of its name."""
+    name = str(record.get("document") or record["id"])
+    before, after = (" ".join(record[part]) for part in ("pre_text", "post_text"))
+    blocks: list[str | Table] = [before, _table(record["table"]), after]
+    return Labelled(make_report(name.replace("/", "_"), blocks))
+
+
+def _tatqa(record: Mapping[str, Any]) -> Labelled:
+    """A page of TAT-QA: one table and paragraphs; every page is its own company."""
+    paragraphs = sorted(record["paragraphs"], key=lambda one: int(one["order"]))
+    texts = [str(one["text"]) for one in paragraphs]
+    blocks: list[str | Table] = [_table(record["table"]["table"]), *texts]
+    return Labelled(make_report(str(record["table"]["uid"]), blocks))
+
+
+_FORMS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Labelled]] = {
+    ("metadata", "tables", "instances"): _faith,
+    ("pre_text", "table", "post_text"): _finqa,
+    ("table", "paragraphs"): _tatqa,
+}
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _table(cells: Rows, title: str = "") -> Table:
+    width = max(map(len, cells))
+    rows = [[str(cell).strip() for cell in row] + [""] * (width - len(row)) for row in cells]
+    return Table.of(rows[0], rows[1:], title)
+
+
+def invented(seed: int, tables: int, number: int) -> Report:
+    """A report of invented firms: earnings tables, and sentences about them that are true.
+
+    Raises:
+        Unusable: there is nothing to say of its tables.
+    """
+    rng = Random(f"faith invented:{seed}:{number}")
+    found: list[Table] = []
+    sentences: list[str] = []
+    for part in range(tables):
+        table = financial.make_table(seed, number * tables + part)
+        found.append(table)
+        try:
+            said = Verbaliser(table).summarise(rng, (3, 5)).text
+        except Unsayable as error:
+            raise Unusable(f"nothing can be said of its table: {error}") from error
+        sentences.append(said)
+    company = found[0].title.partition(":")[0]
+    blocks: list[str | Table] = [*found, *sentences]
+    made = make_report(f"{company}_{number}", blocks)
+    return made._replace(company=company)

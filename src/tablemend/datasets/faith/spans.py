@@ -1,0 +1,169 @@
+"""Numbers in a report's sentences that can be masked: money, percentages, counts and quantities
+(FAITH, 4.1, "Numerical Span Identification").
+
+By a program, or by spaCy's entities where a model of it is installed; both are expanded over
+currency signs, scales and units. Dates, durations and references are no spans.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from tablemend.errors import TablemendError
+from tablemend.tasks.faith.values import unit_words
+from tablemend.values.dates import MONTHS
+from tablemend.values.numbers import Stated, find_quantities, find_spelled
+from tablemend.values.sentences import Span
+from tablemend.values.text import align
+from tablemend.values.units import MEASURES
+
+Recogniser = Literal["program", "spacy"]
+SPACY_MODEL = "en_core_web_sm"
+_ENTITIES = ("MONEY", "PERCENT", "CARDINAL", "QUANTITY")
+
+_MONTH = "|".join(name[:3] for name in MONTHS)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_BEFORE = re.compile(  # what makes a number the name of something
+    r"(?:\b(?:notes?|items?|parts?|sections?|pages?|topics?|subtopic|levels?|exhibits?|rules?|forms?"
+    r"|tables?|figures?|schedules?|chapters?|articles?|steps?|tiers?|phases?|paragraphs?|asc|asu"
+    r"|asus|sfas|fas|fasb|fin|ifrs|ias|no|nos|number|fiscal(?: years?)?|fy|years? ended|q"
+    rf"|basel|act of|class|series|covid|ebitda|s&p|nasdaq|moody's|(?:{_MONTH})[a-z]*)\.? ?"
+    rf"|[a-z]\d?[-\u2013./]|\d[/:]|(?:{_MONTH})[a-z]*\.? \d{{1,2}},? )$",
+    re.I,
+)
+_REFERENCE = re.compile(r"\b(?:forms?|items?|notes?|asu|asc) $|\d-$", re.I)
+_RANGE = re.compile(r"-[$\d]")
+_BEHIND = re.compile(
+    rf"(?:st|nd|rd|th)\b|-[kq]\b|[/:]\d|-for-|\(k\)| ?(?:{_MONTH})[a-z]*\b(?! be)"
+    r"|[ -](?:fiscal |calendar |business |consecutive |full |additional |first |last )?"
+    r"(?:years?|months?|weeks?|days?|hours?|quarters?|minutes?)(?:\b|-)|-\d{2,4}\b",
+    re.I,
+)
+_PLACE = re.compile(r"\(\d{1,2}\)|^\d{1,2}\.(?= )")
+_UNIT = re.compile(r"[ -]?(?:[A-Z]{2,6}[a-z]?\b|(?:basis|percentage) points?\b)")
+_PER = re.compile(
+    r" ?(?:per|a|/) ?(?:[a-z]+ ){0,2}(?:share|unit|barrel|ounce|ton|boe|bbl|mcf|mmbtu)\b", re.I
+)
+_SIGN = re.compile(r"(?:[$\u20ac\u00a3\u00a5] ?|\(|-)$")
+_MONEY_BRACKET = re.compile(r"[$\u20ac\u00a3\u00a5] ?\($")
+_ALIAS = re.compile(r' \("[a-z]+"\)', re.I)
+_BRACKETED = re.compile(r"\)? ?%")
+
+
+def find_spans(sentence: str, recogniser: Recogniser = "program") -> list[Span]:
+    """The spans of a sentence that can be masked, left to right."""
+    text = align(sentence)
+    if recogniser == "spacy":
+        places = [
+            (one.start_char, one.end_char)
+            for one in _spacy()(sentence).ents
+            if one.label_ in _ENTITIES and any(map(str.isalnum, one.text))
+        ]
+        found = [
+            one for one in _numbers(text) if any(a < one.end and one.start < b for a, b in places)
+        ]
+    else:
+        found = _numbers(text)
+    spans: list[Span] = []
+    for one in found:
+        if _names_something(one, text) or (not _says_unit(one, text) and _is_bare_word(one, text)):
+            continue
+        span = _expanded(one, text, sentence)
+        if not spans or span.start >= spans[-1].end:
+            spans.append(span)
+    return spans
+
+
+def _numbers(text: str) -> list[Stated]:
+    """Numbers in digits and in words; words within others belong to them."""
+    found = {(one.start, one.end): one for one in (*find_quantities(text), *find_spelled(text))}
+    kept: list[Stated] = []
+    for one in sorted(found.values(), key=lambda one: (one.start, -one.end)):
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return kept
+
+
+def _names_something(one: Stated, text: str) -> bool:
+    """A date, a duration, a reference, the number of a list's item."""
+    before, behind = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 24]
+    unit = one.number.unit
+    if _REFERENCE.search(before) or (text[one.end : one.end + 1] == "-" and _RANGE.match(behind)):
+        return True
+    if unit.symbol and MEASURES[unit.symbol][0] in ("time", "months"):
+        return True
+    if unit.symbol or unit.currency or unit.scale != 1:
+        return False
+    digits = text[one.start : one.end]
+    around = text[max(0, one.start - 1) : one.end + 1]
+    return bool(
+        _YEAR.fullmatch(digits)
+        or _BEFORE.search(before)
+        or _BEHIND.match(behind)
+        or (_PLACE.fullmatch(around) or _PLACE.match(text[one.start : one.end + 2]))
+    )
+
+
+def _says_unit(one: Stated, text: str) -> bool:
+    unit = one.number.unit
+    return bool(unit.symbol or unit.currency or unit.scale != 1)
+
+
+def _is_bare_word(one: Stated, text: str) -> bool:
+    """A number word or a small number without a unit counts only before what is counted."""
+    words = text[one.start : one.end]
+    small = abs(one.number.value) < 20 and not any(map(str.isdigit, words))
+    return small and not _counted(text, one.end)
+
+
+def _counted(text: str, end: int) -> bool:
+    behind = text[end : end + 40].lstrip(" -").casefold()
+    return any(re.match(rf"(?:[a-z-]+ )?{re.escape(word)}\b", behind) for word in unit_words())
+
+
+def _expanded(one: Stated, text: str, sentence: str) -> Span:
+    """With the signs before it and the units behind it."""
+    start, end = one.start, one.end
+    if (match := _MONEY_BRACKET.search(text, max(0, start - 3), start)) and text[
+        end : end + 1
+    ] == ")":
+        closed = re.match(r"\) ?(?:million|billion|thousand)?", text[end:])
+        return Span(match.start(), end + (closed.end() if closed else 0))
+    while match := _SIGN.search(text, max(0, start - 2), start):
+        if match[0] == "(" and not _closes(text, end):
+            break
+        if match[0] == "-" and match.start() and text[match.start() - 1].isalnum():
+            break
+        start = match.start()
+    if text[start] == "(" and (match := re.match(r"\) ?(?:%|percent\b)?", text[end:])):
+        end += match.end()
+    for form, within in ((_PER, text), (_UNIT, sentence), (_ALIAS, text)):
+        if match := form.match(within, end):
+            end = match.end()
+    return Span(start, end)
+
+
+def _closes(text: str, end: int) -> bool:
+    return text[end : end + 1] == ")" and text[end + 1 : end + 3].lstrip().startswith("%")
+
+
+@cache
+def _spacy() -> Callable[[str], Any]:
+    """SpaCy's pipeline.
+
+    Raises:
+        TablemendError: it, or its model, is not installed.
+    """
+    for package in ("spacy", SPACY_MODEL):
+        if find_spec(package) is None:
+            raise TablemendError(
+                f"spans=spacy needs {package}: pip install spacy && python -m spacy download "
+                f"{SPACY_MODEL}; spans=program needs neither"
+            )
+    import spacy
+
+    return spacy.load(SPACY_MODEL, disable=["parser", "lemmatizer"])  # type: ignore[no-any-return]

@@ -1,0 +1,116 @@
+"""Repair of an answer that is one value: its scale and its unit, by the tables (FAITH, 5.2.3).
+
+Only where one reading is possible: the answer has the digits of cells that all state one scale and
+one unit, and no cell says what the answer says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from tablemend.evidence.source import Source
+from tablemend.mitigations.edits import Edit, Mended, apply_edits
+from tablemend.values.numbers import Number, find_quantities
+from tablemend.values.text import align
+from tablemend.values.units import PLAIN, SCALES, Unit
+
+VERSION = "repair-value/1"
+_FEWEST_DIGITS = 2
+"""Fewer significant digits stand in too many cells."""
+_ANSWER = re.compile(r'"answer"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_NAMES = {scale: name for name, scale in SCALES.items() if name in "thousand million billion"}
+_SIGNS = {"$": "$", "usd": "$", "eur": "\u20ac", "gbp": "\u00a3"}
+
+
+def repair_value(text: str, source: Source) -> Mended:
+    """The answer in a JSON object, with the scale and the unit of the cells that it is read from.
+
+    Args:
+        text: the raw answer.
+        source: the tables.
+    """
+    match = _ANSWER.search(text)
+    if match is None:
+        return Mended(text)
+    stated = find_quantities(align(match[1]))
+    if len(stated) != 1 or len(align(match[1])) != len(match[1]):
+        return Mended(text)
+    number = stated[0].number
+    found = set(_units(number, source))
+    if len(found) != 1 or _is_said(number, source):
+        return Mended(text)
+    new = _spelled(match[1], number, *found)
+    if new == match[1]:
+        return Mended(text)
+    start, end = match.span(1)
+    edit = Edit(match[1], new, "the cell's scale and unit", VERSION, None, start, end)
+    return Mended(apply_edits(text, [edit]), (edit,), passes=1)
+
+
+def _is_said(number: Number, source: Source) -> bool:
+    """Whether a cell, its scale applied, rounds to the answer as it is."""
+    half = number.unit.scale / 2 / 10**number.decimals
+    return any(
+        abs(abs(value) - abs(number.value)) <= half and (scale != 1 or number.unit.scale == 1)
+        for value, scale in _values(source)
+    )
+
+
+def _values(source: Source) -> Iterator[tuple[Decimal, Decimal]]:
+    """Every number of the tables, with its scale."""
+    for grid in source.grids:
+        for line in grid.lines:
+            for column in grid.columns:
+                if (cell := grid.value(line.index, column.index).number) is not None:
+                    beyond = grid.unit(line.index, column.index).scale
+                    scale = beyond if cell.unit.scale == 1 else Decimal(1)
+                    yield cell.value * scale, beyond * cell.unit.scale
+
+
+def _units(number: Number, source: Source) -> Iterator[Unit]:
+    """What the cells with the number's digits count in."""
+    digits = _digits(number)
+    if len(digits) < _FEWEST_DIGITS:
+        return
+    for grid in source.grids:
+        for line in grid.lines:
+            for column in grid.columns:
+                cell = grid.value(line.index, column.index).number
+                if cell is None or _digits(cell) != digits:
+                    continue
+                beyond, own = grid.unit(line.index, column.index), cell.unit
+                yield Unit(
+                    own.scale if own.scale != 1 else beyond.scale,
+                    own.symbol or beyond.symbol,
+                    own.currency or beyond.currency,
+                )
+
+
+def _digits(number: Number) -> str:
+    """The number as its cell writes it, without scale, sign and zeros behind the point."""
+    written = abs(number.value / number.unit.scale).normalize()
+    return format(written, "f")
+
+
+def _spelled(answer: str, number: Number, unit: Unit) -> str:
+    """The answer with a cell's scale and unit where it states none, or another scale."""
+    own = number.unit
+    if (own.symbol and unit.symbol and own.symbol != unit.symbol) or (
+        own.currency and unit.currency == "" and unit.symbol
+    ):
+        return answer  # another kind of value
+    words = answer
+    if own.scale != unit.scale and (unit.scale == Decimal(1) or unit.scale in _NAMES):
+        for name in SCALES:
+            if len(name) > 1:
+                words = re.sub(rf" ?\b{name}\b", "", words, flags=re.I)
+        if unit.scale != 1:
+            last = max(place for place, one in enumerate(words) if one.isdigit()) + 1
+            words = f"{words[:last]} {_NAMES[unit.scale]}{words[last:]}"
+    if unit.symbol == "%" and own == PLAIN:
+        words += "%"
+    if unit.currency and not own.currency and not own.symbol and unit.currency in _SIGNS:
+        words = f"{_SIGNS[unit.currency]}{words}"
+    return words

@@ -1,0 +1,1 @@
+"""FAITH: a masked number of a financial report is recovered from the report's tables."""
