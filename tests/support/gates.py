@@ -13,6 +13,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import write_jsonl
 from tablemend.tasks.claim_verification import LabelledClaim
+from tablemend.tasks.faith.sample import MASK, MaskedSpan
 from tests.support.short_trainings import RECIPES, ROOT, injected_pairs
 from tests.support.trainings_in_process import begin
 
@@ -35,9 +36,10 @@ def recipes() -> list[str]:
 
 
 def write_data(folder: Path) -> None:
-    """Summaries and claims of the small world's tables, chats, and pairs of injected errors."""
+    """Summaries, claims and masked values of the small world's tables, chats, pairs of errors."""
     for split, world in SMALL_WORLD.items():
-        records: dict[str, list[Any]] = {"table_summary": [], "claim_verification": [], "chats": []}
+        names = ("table_summary", "claim_verification", "faith", "chats")
+        records: dict[str, list[Any]] = {name: [] for name in names}
         for number, example in enumerate(small_world.examples(seed=world["seed"], n=world["n"])):
             table = example.gold_table
             said = [f"{row[0]} has {table.columns[1]} {row[1]}." for row in table.rows]
@@ -59,6 +61,12 @@ def write_data(folder: Path) -> None:
             records["table_summary"].append(summary.to_json())
             records["claim_verification"].append(
                 LabelledClaim(said[0], table, label, "general").to_json()
+            )
+            masked = said[0].replace(str(table.rows[0][1]), MASK)
+            records["faith"].append(
+                MaskedSpan(
+                    f"{split} {number}", "10-K", (table,), "", masked, "", "$5", "A"
+                ).to_json()
             )
             records["chats"].append(
                 {"messages": [{"role": role, "content": text} for role, text in turns]}

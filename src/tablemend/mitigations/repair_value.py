@@ -1,7 +1,7 @@
 """Repair of an answer that is one value: its scale and its unit, by the tables (FAITH, 5.2.3).
 
 Only where one reading is possible: the answer has the digits of cells that all state one scale and
-one unit, and no cell says what the answer says.
+one unit. A scale stays where some cell says what the answer says.
 """
 
 from __future__ import annotations
@@ -39,9 +39,12 @@ def repair_value(text: str, source: Source) -> Mended:
         return Mended(text)
     number = stated[0].number
     found = set(_units(number, source))
-    if len(found) != 1 or _is_said(number, source):
+    if len(found) != 1:
         return Mended(text)
-    new = _spelled(match[1], number, *found)
+    unit = found.pop()
+    if _is_said(number, source):
+        unit = unit._replace(scale=number.unit.scale)
+    new = _spelled(match[1], number, unit)
     if new == match[1]:
         return Mended(text)
     start, end = match.span(1)

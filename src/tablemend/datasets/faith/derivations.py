@@ -14,6 +14,7 @@ from itertools import combinations, pairwise
 from math import log
 from typing import Literal, NamedTuple
 
+from tablemend.evidence.labels import counts_by_itself
 from tablemend.programs.table import Cell, TypedTable
 from tablemend.tables.table import Table
 from tablemend.tasks.faith.values import Reading, read_values
@@ -26,17 +27,21 @@ VERSION = "derivations-1"
 
 _COST: dict[Formula, float] = {
     "value": 0.0,
-    "change": 0.15,
-    "difference": 0.15,
+    "change": 0.25,
+    "difference": 0.25,
     "share": 0.3,
     "ratio": 0.45,
-    "sum": 0.35,
+    "sum": 0.45,
 }
 """What a formula must be more likely than a look-up by."""
 _LEAST = 0.5
 """The least score of a derivation; chosen on the dev half of the pilot."""
 _NEARLY = 0.05
 """Derivations within this of the best are as likely."""
+_SAYS_SCALE = 10**4
+"""From here on a number is said with its scale."""
+_TOTAL = 0.3
+"""How well a row or column of totals fits that the sentence does not name."""
 _MOST_ADDED = 24
 """Rows of a column among which sums of three are looked for."""
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -45,6 +50,7 @@ _CHANGES = re.compile(
     r"|\blower|\bimprov|\breduc|\bcompared",
     re.I,
 )
+_RATES = re.compile(r"percent|%|\b(?:rates?|ratio|margin|yield|growth|change|bps)\b", re.I)
 _SHARES = re.compile(
     r"\bof (?:our |the |its )?(?:total|net|revenue|sales|portfolio)|\brepresent"
     r"|\bapproximately .* of\b|\bpercent of|% of|\bmargin|\bratio|\brate\b",
@@ -126,6 +132,8 @@ class _Number(NamedTuple):
     row: int
     score: float
     may_scale: bool
+    of_total: bool
+    is_change: bool
 
 
 class Evidence:
@@ -174,6 +182,8 @@ class Evidence:
             if above:
                 section = [word for label in above for word in content_words(label)]
                 fit = max(fit, 0.7 * fit + 0.3 * self._fit(section, near, far))
+            if table.rows[row].total:
+                fit = max(fit, _TOTAL)  # what a share is of need not be said
             if not fit:
                 continue
             fit += 0.15 * bool(self._titles[number] & near)
@@ -187,7 +197,11 @@ class Evidence:
                 told = set(_YEAR.findall(header))
                 extra = 0.25 if told & years else -0.25 if told and years else 0.0
                 extra += 0.15 * self._fit(content_words(header), near, set())
-                line.append(_Number(cell, number, row, fit + extra, not self._scaled[number]))
+                score = fit + extra
+                total = table.columns[place].total or "total" in header.casefold()
+                change = _CHANGES.search(header) is not None
+                may_scale = not (self._scaled[number] or counts_by_itself(f"{name} {header}"))
+                line.append(_Number(cell, number, row, score, may_scale, total, change))
             found.append(line)
         return found
 
@@ -249,6 +263,12 @@ class Evidence:
                 said.append(f"{left.text} from {right.text}: {gap}, {change:.1f} %")
         return "; ".join(said)
 
+    def is_kin(self, one: _Number, other: _Number) -> bool:
+        """Whether two rows are of one metric: "2014 net revenue" and "2015 net revenue"."""
+        words = (set(self._row_words(each.table, each.row)) for each in (one, other))
+        left, right = ({word for word in own if not word.isdigit()} for own in words)
+        return left == right or (bool(left & right) and len(left ^ right) <= 1)
+
     def derive(self, masked: str, span: str, around: str = "") -> Derivation | None:
         """The likeliest way in which a span follows from the tables; ``None`` for none.
 
@@ -279,9 +299,9 @@ class Evidence:
 def _dearer(one: Derivation, sentence: str) -> float:
     """What the sentence says of how its number came about makes a formula likelier."""
     if one.formula in ("change", "difference") and _CHANGES.search(sentence):
-        return 0.3
+        return 0.5
     if one.formula in ("share", "ratio") and _SHARES.search(sentence):
-        return 0.3
+        return 0.5
     return 1.0 if len(one.operands) < 3 else 1.5
 
 
@@ -312,7 +332,8 @@ class _Search:
         for line in lines:
             for one in line:
                 yield from self._look_up(one)
-            for one, other in combinations(line, 2):
+            stated = [one for one in line if not one.is_change]
+            for one, other in combinations(stated, 2):
                 if _alike(one.cell, other.cell):
                     yield from self._of_row(one, other)
         for column in _columns(lines):
@@ -336,15 +357,28 @@ class _Search:
         return Derivation(formula, operands, value, sum(scores) / len(scores))
 
     def _scaled(self, *numbers: _Number) -> Iterator[list[float]]:
-        """The numbers as they may be said: a table that states no scale may be in any."""
-        first = numbers[0]
-        if not _may_be(first.cell.unit, self._wanted):
+        """The numbers as they may be said: a table that states no scale may be in any, and a small
+        number may leave the table's scale out.
+        """
+        first, scales = numbers[0], [1.0]
+        unit = first.cell.unit
+        if not _may_be(unit, self._wanted):
             return
-        stated = not first.may_scale or first.cell.unit.symbol == "%" or self._percent
-        for scale in (1.0,) if stated or self._target < 10**4 else (1.0, 1e3, 1e6):
+        if self._percent and len(numbers) > 1 and unit.symbol != "%":
+            return
+        if unit.symbol != "%" and not self._percent:
+            if self._target >= _SAYS_SCALE:
+                scales += [1e3, 1e6] if all(one.may_scale for one in numbers) else []
+            elif unit.scale != 1:
+                scales.append(1 / float(unit.scale))
+        for scale in scales:
             yield [one.cell.value * scale for one in numbers]
 
     def _look_up(self, one: _Number) -> Iterator[Derivation]:
+        if self._percent and one.cell.unit.symbol != "%":
+            operand = self._evidence.operand(one)
+            if not _RATES.search(f"{operand.label} {operand.header}"):
+                return
         for (value,) in self._scaled(one):
             if self._fits(value):
                 found = self._made("value", value, one)
@@ -352,19 +386,26 @@ class _Search:
 
     def _of_row(self, one: _Number, other: _Number) -> Iterator[Derivation]:
         for a, b in ((one, other), (other, one)):
-            if self._percent and b.cell.value:
-                change = (a.cell.value - b.cell.value) / abs(b.cell.value) * 100
-                if self._fits(change):
-                    yield self._made("change", change, a, b)
+            if not (self._percent and b.cell.value):
+                continue
+            change = (a.cell.value - b.cell.value) / abs(b.cell.value) * 100
+            if self._fits(change):
+                yield self._made("change", change, a, b)
+            elif b.of_total and self._fits(change + 100):
+                yield self._made("share", change + 100, a, b)
         for x, y in self._scaled(one, other):
             if self._fits(x - y, (x, y)):
                 yield self._made("difference", x - y, one, other)
+        yield from self._sum((one, other))
 
     def _of_column(self, one: _Number, other: _Number) -> Iterator[Derivation]:
         for a, b in ((one, other), (other, one)):
             ratio = a.cell.value / b.cell.value if b.cell.value else 0.0
+            change = (a.cell.value - b.cell.value) / abs(b.cell.value) * 100 if ratio else 0.0
             if self._percent and self._fits(ratio * 100):
                 yield self._made("share", ratio * 100, a, b)
+            elif self._percent and change and self._fits(change) and self._evidence.is_kin(a, b):
+                yield self._made("change", change, a, b)
             elif not self._wanted.units and self._fits(ratio):
                 yield self._made("ratio", ratio, a, b)
         for x, y in self._scaled(one, other):
@@ -396,9 +437,8 @@ def _is_money(wanted: Reading) -> bool:
 
 
 def _alike(one: Cell, other: Cell) -> bool:
-    return one.unit.symbol == other.unit.symbol and same_currency(
-        one.unit.currency, other.unit.currency
-    )
+    percent = (one.unit.symbol == "%") == (other.unit.symbol == "%")
+    return percent and same_currency(one.unit.currency, other.unit.currency)
 
 
 def _may_be(unit: Unit, wanted: Reading) -> bool:

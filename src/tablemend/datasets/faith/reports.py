@@ -1,13 +1,17 @@
 """Annual reports: the tables and sentences of Item 7 (FAITH, 4.1).
 
 HTML and inline XBRL, and the plain text of older filings with their ``<TABLE>`` blocks. Nothing is
-fetched or executed, and no entity outside the document is read.
+fetched or executed, and entities that a document declares are not expanded.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
+from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,46 +20,75 @@ import lxml.html
 
 from tablemend.errors import TablemendError
 from tablemend.tables.filings import read_ascii, tidy
-from tablemend.tables.html import read_html
+from tablemend.tables.html import locate_html, read_html
 from tablemend.tables.table import Table, TableError
 from tablemend.values.blanks import is_blank
 from tablemend.values.numbers import parse_number
 from tablemend.values.sentences import LONGEST_SENTENCE, sentence_spans
 
 SUFFIXES = (".htm", ".html", ".xhtml", ".txt")
+"""In small letters."""
 LARGEST = 40 * 2**20
 """Bytes of a filing that is read."""
 _SHORTEST = 400
 """Characters of text that an Item 7 has at least; a table of contents has fewer."""
-_HEADING = 240
 _LONG_LINE = 120
 """Characters of a line that no filing was wrapped at."""
+_RUNNING = 120
+"""Most characters of a running title."""
 
 _BLOCKS = frozenset(
-    "address article blockquote body center dd div dl dt form h1 h2 h3 h4 h5 h6 hr li ol p pre "
-    "section tr ul".split()
+    "address article blockquote body br center dd div dl dt form h1 h2 h3 h4 h5 h6 hr li ol p pre "
+    "section table tr ul".split()
 )
-_SILENT = frozenset(("script", "style", "head", "noscript", "template", "ix:header", "header"))
+_SILENT = frozenset(("script", "style", "head", "noscript", "template", "ix:header"))
+
+# Headings are compared by their letters and digits alone: "I TEM 7 . M ANAGEMENT ' S D ISCUSSION".
 _ITEM_7 = re.compile(
-    r"(?:part\s+ii\W+)?items?\s*7\s*[.:\u2013\u2014-]*\s*(?!a\b|\(a\)|\d)(?:and\s*7a\W*)?"
-    r"(?=management|$|\s*md&a)",
+    r"(?:part[iv]+)?items?7(?:(?:and)?(?:items?)?7a)?(?:managements?.{0,40}?analy|mda)"
+)
+_OTHER = re.compile(
+    r"(?:part[iv]+)?items?(\d\d?)(?:[abc]t?)?(?=business|risk|unresolved|cyber|propert|descr|legal"
+    r"|mine|submi|executive|market|registr|select|consol|reserved|removed|quanti|quali|disclos"
+    r"|financ|suppl|index|change|control|other|direct|certain|security|princip|exhibit|form10k"
+    r"|summary|report|notapplic|notreq|none)"
+)
+_WORDS = re.compile(
+    "(?:of|the|and|consolidated|results|operations?|financial|conditions?|position|liquidity"
+    "|capitalresources|cashflows?|mda|continued)*"
+)
+_TITLE = re.compile(f"managements?discussion(?:and)?analysis{_WORDS.pattern}")
+_NEXT_TITLE = re.compile(
+    r"quantitativeandqualitativedisclosures?aboutmarketrisks?|reportofindependent.{0,50}"
+    r"|(?:consolidated)?financialstatements(?:andsupplementarydata)?"
+)
+_NUMBER = re.compile(r"(?:[\W\d]|(?:and|part|[iv]+|i\s?t\s?e\s?m\s?s?|[abc])(?![a-z]))*", re.I)
+_TITLE_ENDS = re.compile(r"\.|\s(?=(?:The|This|Our|We|In|For|See|Not|As|You|Information)\s)")
+_REFERENCE = re.compile(
+    r"[\"\u201d](?!\))|\b(?:of|in) (?:this|our) |\b(?:is|are|has|have|should|which|see|herein"
+    r"|contains?|includ\w+|describ\w+|discuss(?:es|ed))\b",
     re.I,
 )
-_TITLE = re.compile(
-    r"management['\u2019`]?s?['\u2019`]?\s+discussion\s+and\s+analysis(?:\s+of\s+financial)?", re.I
-)
-_AFTER = re.compile(
-    r"(?:part\s+ii\W+)?item\s*(?:7\s*\(?a\)?|8)\s*[.:\u2013\u2014-]*\s*(?=quantitative|financial"
-    r"|consolidated|$|not applicable)",
-    re.I,
-)
-_SPACE = re.compile(r"[\s\xa0\u200b]+")
-_ASCII_TABLE = re.compile(r"<TABLE>.*?</TABLE>", re.I | re.S)
+
+_SPACE = re.compile(r"[\s\xa0\u200b\ufeff]+")
+_C1 = {n: bytes([n]).decode("cp1252", errors="replace") for n in range(0x80, 0xA0)}
 _TAG = re.compile(r"</?[A-Z][A-Z0-9-]{0,20}[^<>]{0,200}>", re.I)
-_IS_HTML = re.compile(rb"<(?:html|body|div|p|table|xbrl|!doctype html)[\s>]", re.I)
-_HEX = re.compile(r"^-?\d{1,3}-?$|^(?:page|table of contents)\b.{0,20}$", re.I)
+_IS_HTML = re.compile(r"<(?:html|body|div|t[dr]|!doctype html)[\s>]", re.I)
+_SUBMITTED = re.compile(r"<DOCUMENT>\s*<TYPE>10-K.*?(?:</DOCUMENT>|\Z)", re.I | re.S)
+_PAGE = re.compile(
+    r"(?:page\s*)?[-\u2013]?\s?(?:f-)?\d{1,3}\s?[-\u2013]?|(?:back to )?table of contents", re.I
+)
+_PAGE_LINE = re.compile(r"^[ \t]*(?:<PAGE>.*|-?[ \t]?\d{1,3}[ \t]?-?)[ \t]*$", re.I | re.M)
+_NUMBERED = re.compile(r"^\d{1,3}\b|\b\d{1,3}$")
+_CAPTION = re.compile(
+    r"\([^()]{1,150}\)\W*|\W*(?:\w+ ){0,4}in (?:thousands|millions|billions)\b.{0,80}", re.I
+)
 _END = re.compile(r"[.!?:;][\"'\u201d\u2019)\]]*$")
-_OLE = (b"%PDF", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b")
+_OPEN = re.compile(
+    r"(?:[,$]|\b(?:an?|and|as|at|by|for|from|in|of|on|or|our|see|than|that|the|to|under|was|were|with"
+    r"|within|January|February|March|April|June|July|August|September|October|November|December))$"
+)
+_GOES_ON = re.compile(r"[a-z$%,]|\((?!\w{1,3}\))")
 
 
 class Report(NamedTuple):
@@ -87,13 +120,15 @@ def read_report(path: Path) -> Report:
     if path.stat().st_size > LARGEST:
         raise Unusable(f"it has more than {LARGEST >> 20} MB")
     data = path.read_bytes()
-    if data.startswith(_OLE) or b"\x00" in data[:4096].replace(b"\xff\xfe", b""):
-        raise Unusable("it is no text: a PDF, an archive or another binary file")
     if not data.strip():
         raise Unusable("it is empty")
-    html = _IS_HTML.search(data[:100_000]) is not None
-    blocks = list(_html_blocks(data)) if html else list(_text_blocks(_decoded(data)))
-    return make_report(path.stem, item_7(blocks))
+    text = _decoded(data)
+    if b"%PDF" in data[:1024] or "\0" in text:
+        raise Unusable("it is no text: a PDF, an archive or another binary file")
+    if submitted := _SUBMITTED.search(text):
+        text = submitted[0]
+    blocks = _html_blocks(text) if _IS_HTML.search(text[:100_000]) else _text_blocks(text)
+    return make_report(path.stem, _without_running(item_7(list(blocks))))
 
 
 def make_report(name: str, blocks: Sequence[str | Table]) -> Report:
@@ -102,19 +137,21 @@ def make_report(name: str, blocks: Sequence[str | Table]) -> Report:
     Raises:
         Unusable: there is no table, or no sentence.
     """
-    tables, texts = [], [""]
+    tables: list[Table] = []
+    sentences: list[str] = []
+    paragraphs: list[str] = []
     for block in blocks:
         if isinstance(block, str):
-            texts[-1] += f"{block}\n\n"
+            paragraphs.append(block)
             continue
-        before, pre = _cut_last(texts[-1])
-        texts[-1] = before
-        title = "\n".join(part for part in (pre, block.title) if part)
+        said = list(_sentences(paragraphs))
+        title = "\n".join(filter(None, (_take_last(said), block.title)))
         tables.append(Table(block.columns, block.rows, title))
-        texts.append("")
+        sentences += said
+        paragraphs = []
     if not tables:
         raise Unusable("its Item 7 has no table of numbers")
-    sentences = [one for text in texts for one in _sentences(text)]
+    sentences += _sentences(paragraphs)
     if not sentences:
         raise Unusable("its Item 7 has no sentence beside the tables")
     return Report(name.partition("_")[0], name, tuple(tables), tuple(sentences))
@@ -123,115 +160,159 @@ def make_report(name: str, blocks: Sequence[str | Table]) -> Report:
 def item_7(blocks: Sequence[str | Table]) -> list[str | Table]:
     """The blocks from the heading of Item 7 to that of the next item.
 
-    Headings are also in the table of contents and in running titles: the longest stretch counts.
+    Headings are also in the table of contents, in references and on every page: what counts is the
+    longest part, if possible without headings of the items before.
 
     Raises:
         Unusable: no heading with text behind it.
     """
-    starts, ends = [], []
-    for place, block in enumerate(blocks):
-        if not isinstance(block, str) or len(block) > _HEADING:
-            continue
-        following = next((b for b in blocks[place + 1 : place + 3] if isinstance(b, str)), "")
-        if match := _ITEM_7.match(block):
-            title = block[match.end() :].strip() or following
-            if _TITLE.match(title):
-                starts.append(place)
-        elif _AFTER.match(block):
-            ends.append(place)
-        elif block.isupper() and _TITLE.match(block):
-            starts.append(place)
-    best: list[str | Table] = []
-    size = 0
-    for start in starts:
-        end = next((end for end in ends if end > start), len(blocks))
-        length = sum(len(one) for one in blocks[start:end] if isinstance(one, str))
-        if length > size:
-            best, size = list(blocks[start + 1 : end]), length
-    if size < _SHORTEST:
+    found: dict[str, list[int]] = {"start": [], "before": [], "after": [], "title": [], "": []}
+    for place in range(len(blocks)):
+        found[_heading(blocks, place)].append(place)
+    sizes = [0, *accumulate(len(one) if isinstance(one, str) else 0 for one in blocks)]
+    parts = []
+    for start in found["start"]:
+        later = [ends[bisect(ends, start) :][:1] for ends in (found["after"], found["title"])]
+        end = next((one[0] for one in later if one), len(blocks))
+        others = bisect(found["before"], end) - bisect(found["before"], start)
+        parts.append((others, sizes[start] - sizes[end], start, end))
+    least = max([_SHORTEST, *(-size // 20 for _, size, *_ in parts)])
+    parts = [one for one in parts if -one[1] >= least]
+    if not parts:
         raise Unusable("no Item 7 (Management's Discussion and Analysis) with text is found in it")
-    return best
+    *_, place, end = min(parts)
+    key = _key(blocks[place])
+    while not (_ITEM_7.match(key) or _TITLE.match(key)):  # the heading has several blocks
+        place += 1
+        key += _key(blocks[place])
+    rest = _cut_title(str(blocks[place]))[1]
+    while _key(blocks[place + 1]) and _WORDS.fullmatch(_key(blocks[place + 1])):
+        place += 1
+    return [*filter(None, [rest]), *blocks[place + 1 : end]]
 
 
-def _cut_last(text: str) -> tuple[str, str]:
-    """A text without its last sentence, and this, which says what the next table shows."""
-    text = text.rstrip()
-    spans = sentence_spans(text)
-    if not spans:
-        return text, ""
-    start = spans[-1].start
-    return text[:start], " ".join(text[start:].split())
+def _heading(blocks: Sequence[str | Table], place: int) -> str:
+    """What a block begins: ``start`` of Item 7, an item ``before`` or ``after`` it, or a part with
+    the ``title`` of one after it; empty where it is no heading.
+    """
+    block, previous = blocks[place], blocks[place - 1] if place else ""
+    key = _key(block)
+    if not isinstance(block, str) or key[:1] not in ("i", "p", "m", "q", "r", "f", "c"):
+        return ""
+    if _TITLE.fullmatch(key):
+        return "start"
+    if _NEXT_TITLE.fullmatch(key):
+        return "title"
+    if len(key) < 20:
+        key += "".join(map(_key, blocks[place + 1 : place + 3]))
+    if not block[0].isalpha() or _REFERENCE.search(_cut_title(block)[0]):
+        return ""
+    if isinstance(previous, str) and _OPEN.search(previous):
+        return ""
+    if _ITEM_7.match(key):
+        return "start"
+    other = _OTHER.match(key)
+    return "" if other is None else "before" if int(other[1]) < 7 else "after"
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Sentences; a fragment that a conversion has torn off is joined to what it goes on."""
+def _key(block: str | Table) -> str:
+    return re.sub("[^a-z0-9]+", "", block[:300].lower()) if isinstance(block, str) else ""
+
+
+def _cut_title(block: str) -> tuple[str, str]:
+    """The title of a heading behind its number, and the text that follows in the same block."""
+    title = block[_NUMBER.match(block).end() :]
+    end = _TITLE_ENDS.search(title)
+    return (title[: end.start()], title[end.end() :].strip()) if end else (title, "")
+
+
+def _without_running(blocks: Sequence[str | Table]) -> list[str | Table]:
+    """Without page numbers, and the titles that recur beside them on every page."""
+    texts = [one if isinstance(one, str) and len(one) <= _RUNNING else "" for one in blocks]
+    forms = ["" if _END.search(one) else re.sub(r"\d+", "#", one) for one in texts]
+    seen = Counter(filter(None, forms))
+    recurs = [seen[form] > 2 for form in forms]
+    out = [
+        bool(_PAGE.fullmatch(one) or (again and _NUMBERED.search(one)))
+        for one, again in zip(texts, recurs, strict=True)
+    ]
+    for step, order in ((-1, range(1, len(out))), (1, range(len(out) - 2, -1, -1))):
+        for place in order:
+            out[place] = out[place] or (recurs[place] and out[place + step])
+    return [one for one, leave in zip(blocks, out, strict=True) if not leave]
+
+
+def _take_last(sentences: list[str]) -> str:
+    """Take off the last sentence, which says what the next table shows, and its unit behind it."""
+    taken: list[str] = []
+    while sentences and all(map(_CAPTION.fullmatch, taken)):
+        taken.insert(0, sentences.pop())
+    return " ".join(taken)
+
+
+def _sentences(paragraphs: Sequence[str]) -> Iterator[str]:
+    """Sentences, also those that a conversion has torn; without what is too long to be one."""
     held = ""
-    for start, end in sentence_spans(text):
-        part = " ".join(text[start:end].split())
-        if not part or _HEX.match(part):
-            continue
-        if held and not _END.search(held) and (part[0].islower() or part[0] in "$(%,"):
-            held = f"{held} {part}"
-            continue
-        if held:
-            yield held[:LONGEST_SENTENCE]
-        held = part
-    if held:
-        yield held[:LONGEST_SENTENCE]
+    for paragraph in paragraphs:
+        for start, end in sentence_spans(paragraph):
+            part = " ".join(paragraph[start:end].split())
+            if held and _is_torn(held, part):
+                held = f"{held} {part}"
+                continue
+            if 0 < len(held) <= LONGEST_SENTENCE:
+                yield held
+            held = part
+    if 0 < len(held) <= LONGEST_SENTENCE:
+        yield held
 
 
-def _html_blocks(data: bytes) -> Iterator[str | Table]:
+def _is_torn(held: str, part: str) -> bool:
+    """Whether a sentence goes on in the next part."""
+    if _END.search(held) or len(held) + len(part) >= LONGEST_SENTENCE:
+        return False
+    return bool(_OPEN.search(held) or (held.count(" ") > 2 and _GOES_ON.match(part)))
+
+
+def _html_blocks(text: str) -> Iterator[str | Table]:
     """Paragraphs and tables of numbers in their order.
 
     Raises:
         Unusable: lxml cannot read it.
     """
     parser = lxml.html.HTMLParser(
-        huge_tree=True,
-        remove_comments=True,
-        remove_pis=True,
-        no_network=True,
-        encoding=_encoding(data),
+        huge_tree=True, remove_comments=True, remove_pis=True, no_network=True, encoding="utf-8"
     )
     try:
-        root = lxml.html.document_fromstring(data, parser=parser)
+        root = lxml.html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (lxml.etree.LxmlError, ValueError, AssertionError) as error:
         raise Unusable(f"its HTML cannot be read: {error}") from error
+    if cut := parser.error_log.filter_from_fatals():
+        raise Unusable(f"its HTML cannot be read: {cut[0].message.strip()}, line {cut[0].line}")
     pieces: list[str] = []
-    skip: lxml.html.HtmlElement | None = None
 
     def flush() -> Iterator[str]:
-        text = _SPACE.sub(" ", "".join(pieces)).strip()
+        joined = _SPACE.sub(" ", "".join(pieces).translate(_C1)).strip()
         pieces.clear()
-        if text:
-            yield text
+        if joined:
+            yield joined
 
-    for event, node in lxml.etree.iterwalk(root, events=("start", "end")):
-        if skip is not None:
-            if event == "end" and node is skip:
-                skip = None
-                pieces.append(node.tail or "")
-            continue
+    walker = lxml.etree.iterwalk(root, events=("start", "end"))
+    for event, node in walker:
         tag = node.tag if isinstance(node.tag, str) else ""
-        if event == "start" and (tag in _SILENT or _is_hidden(node)):
-            skip = node
-            continue
-        if event == "start" and tag == "table" and (table := _table_of(node)) is not None:
-            yield from flush()
-            yield table
-            skip = node
-            continue
-        if tag in _BLOCKS or tag in ("table", "br"):
+        if tag in _BLOCKS:
             yield from flush()
         elif tag in ("td", "th"):
             pieces.append(" ")
-        pieces.append((node.text if event == "start" else node.tail) or "")
+        if event == "end":
+            pieces.append(node.tail or "")
+        elif tag in _SILENT or "display:none" in node.get("style", "").replace(" ", "").lower():
+            walker.skip_subtree()
+        elif tag == "table" and (table := _table_of(node)) is not None:
+            yield table
+            walker.skip_subtree()
+        else:
+            pieces.append(node.text or "")
     yield from flush()
-
-
-def _is_hidden(node: lxml.html.HtmlElement) -> bool:
-    style = node.get("style") or ""
-    return "display:none" in style.replace(" ", "").lower()
 
 
 def _table_of(node: lxml.html.HtmlElement) -> Table | None:
@@ -244,10 +325,27 @@ def _table_of(node: lxml.html.HtmlElement) -> Table | None:
 def table_of_html(text: str) -> Table | None:
     """One ``<table>``, without spacers; ``None`` where it holds fewer than two numbers."""
     try:
-        table = tidy(read_html(text))
+        table = tidy(_without_copies(read_html(text)))
     except TableError:
         return None
     return table if _has_numbers(table) else None
+
+
+def _without_copies(table: Table) -> Table:
+    """Neighbouring columns as one where most cells span both, as the labels of filings do."""
+    kept: list[list[str]] = []
+    spanned = {row for row, cells in enumerate(table.rows) if len(set(cells)) == 1}
+    for column in zip(table.columns, *table.rows, strict=True):
+        cells = [cell or "" for cell in column]
+        pairs = [] if not kept else list(zip(kept[-1], cells, strict=True))
+        body = [pair for row, pair in enumerate(pairs[1:]) if row not in spanned and any(pair)]
+        same = sum(a == b for a, b in body)
+        if 2 * same > len(body) and all(a == b or not (a and b) for a, b in pairs):
+            kept[-1] = [a or b for a, b in pairs]
+        else:
+            kept.append(cells)
+    columns, *rows = zip(*kept, strict=True)
+    return Table.of(columns, rows, table.title)
 
 
 def _has_numbers(table: Table) -> bool:
@@ -260,41 +358,38 @@ def _has_numbers(table: Table) -> bool:
 def _text_blocks(text: str) -> Iterator[str | Table]:
     """Paragraphs and the tables marked in plain text."""
     position = 0
-    for match in _ASCII_TABLE.finditer(text):
-        yield from _paragraphs(text[position : match.start()])
+    for start, end in locate_html(text):
+        yield from _paragraphs(text[position:start])
         try:
-            table = read_ascii(match[0])
+            table = read_ascii(text[start:end])
         except TableError:
-            yield from _paragraphs(match[0])
+            table = None
+        if table is not None and _has_numbers(table):
+            yield table
         else:
-            if _has_numbers(table):
-                yield table
-            else:
-                yield from _paragraphs(match[0])
-        position = match.end()
+            yield from _paragraphs(text[start:end])
+        position = end
     yield from _paragraphs(text[position:])
 
 
 def _paragraphs(text: str) -> Iterator[str]:
     """Parts between blank lines, or lines where they are whole paragraphs; a heading is its own."""
-    text = _TAG.sub(" ", text)
     lines = text.splitlines()
     long = sum(len(line) > _LONG_LINE for line in lines)
     single = 5 * long > len(lines) or not re.search(r"\n\s*\n", text)
     border = r"\n" if single else r"\n\s*\n|\n(?=\s*(?:part\s+ii\W+)?item\s+\d)"
+    text = _TAG.sub(" ", _PAGE_LINE.sub(r"\n\n\g<0>\n\n", text))
     for part in re.split(border, text, flags=re.I):
         if plain := _SPACE.sub(" ", part).strip():
             yield plain
 
 
-def _encoding(data: bytes) -> str | None:
-    """What decodes the bytes without loss; what a document declares is often wrong."""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return "windows-1252"
-    return "utf-8"
-
-
 def _decoded(data: bytes) -> str:
-    return data.decode(_encoding(data) or "utf-8", errors="replace")
+    """The text; what a document declares of its encoding is often wrong."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    text = data.decode("utf-8-sig", errors="replace")
+    others = len(text) - len(text.encode("ascii", "ignore"))
+    if 2 * text.count("\ufffd") > others:  # a single wrong byte leaves it UTF-8
+        return data.decode("windows-1252", errors="replace")
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +20,9 @@ from tablemend.runs import hash_file, hash_text
 from tablemend.tables.table import Table, TableError
 from tablemend.tasks.faith.sample import MASK, MaskedSpan
 
+_TWICE = re.compile(r"(-[\d.,]+ ?%?) \( [\d.,]+ ?%? \)")
+"""FinQA writes a negative number twice: "-32 ( 32 )"."""
+_RECORDS = (".json", ".jsonl")
 MANY = 100
 """Invented reports, where no number is given."""
 Rows = Sequence[Sequence[str]]
@@ -66,19 +70,24 @@ def _places(source: str, settings: FaithSet) -> list[Place]:
             for n in range(settings.n or MANY)
         ]
     path = Path(source)
-    if path.is_dir():
-        files = sorted(one for one in path.rglob("*") if one.is_file() and one.name[0] != ".")
-        found = [Place(str(one), 0, one.name, hash_file(one)) for one in files[: settings.n]]
-        if not found:
-            raise TablemendError(f"reports: {path} has no file: filings end in {_suffixes()}")
-        return found
-    if path.suffix in SUFFIXES:
-        return [Place(source, 0, path.name, hash_file(path))]
+    if not path.is_dir():
+        return _of_file(path)[: settings.n]
+    files = sorted(one for one in path.rglob("*") if one.is_file() and one.name[0] != ".")
+    if not files:
+        raise TablemendError(f"reports: {path} has no file: filings end in {_suffixes()}")
+    return [place for file in files[: settings.n] for place in _of_file(file)][: settings.n]
+
+
+def _of_file(path: Path) -> list[Place]:
+    """A filing, or the records of a file; one that cannot be read is a place too, to be skipped."""
     digest = hash_file(path)
-    return [
-        Place(source, n, f"{path.name}:{n + 1}", f"{digest}{n}")
-        for n in range(len(_records(source)))
-    ][: settings.n]
+    try:
+        records = len(_records(str(path))) if path.suffix in _RECORDS else 0
+    except Unusable:
+        records = 0
+    if not records:
+        return [Place(str(path), 0, path.name, digest)]
+    return [Place(str(path), n, f"{path.name}:{n + 1}", f"{digest}{n}") for n in range(records)]
 
 
 def _suffixes() -> str:
@@ -94,11 +103,21 @@ def open_report(place: Place) -> Labelled:
     if place.source == INVENTED:
         return Labelled(invented(*place.settings, place.number))
     path = Path(place.source)
-    if path.suffix in SUFFIXES:
+    if path.suffix.lower() in SUFFIXES:
         return Labelled(read_report(path))
-    if path.suffix not in (".json", ".jsonl"):
+    if path.suffix not in _RECORDS:
         raise Unusable(f"its name ends in none of {_suffixes()}, .json and .jsonl")
-    record = _records(place.source)[place.number]
+    return read_record(_records(place.source)[place.number])
+
+
+def read_record(record: Mapping[str, Any]) -> Labelled:
+    """A record of FAITH, FinQA or TAT-QA.
+
+    Raises:
+        Unusable: it is none.
+    """
+    if not isinstance(record, dict):
+        raise Unusable("the record is no JSON object")
     try:
         return next(read(record) for fields, read in _FORMS.items() if record.keys() >= set(fields))
     except StopIteration:
@@ -112,16 +131,20 @@ def _records(source: str) -> list[Any]:
     """The records of a file.
 
     Raises:
-        TablemendError: it is not JSON.
+        Unusable: it is not JSON, or has none.
     """
     try:
         text = Path(source).read_text("utf-8")
         if source.endswith(".jsonl"):
-            return [load_json(line) for line in text.splitlines() if line.strip()]
-        found = load_json(text)
-    except (ValueError, UnicodeDecodeError, RecursionError) as error:
-        raise TablemendError(f"reports: {source} is no JSON: {error}") from error
-    return found if isinstance(found, list) else list(found.values())
+            found = [load_json(line) for line in text.splitlines() if line.strip()]
+        else:
+            found = load_json(text)
+    except (ValueError, RecursionError) as error:
+        raise Unusable(f"it is no JSON: {error}") from error
+    records = list(found.values()) if isinstance(found, dict) else found
+    if not isinstance(records, list) or not records:
+        raise Unusable("it has no records")
+    return records
 
 
 def _faith(record: Mapping[str, Any]) -> Labelled:
@@ -157,7 +180,8 @@ def _finqa(record: Mapping[str, Any]) -> Labelled:
     """A page of FinQA: text, one table, text; the company is the first part of its name."""
     name = str(record.get("document") or record["id"])
     before, after = (" ".join(record[part]) for part in ("pre_text", "post_text"))
-    blocks: list[str | Table] = [before, _table(record["table"]), after]
+    cells = [[_TWICE.sub(r"\1", cell) for cell in row] for row in record["table"]]
+    blocks: list[str | Table] = [before, _table(cells), after]
     return Labelled(make_report(name.replace("/", "_"), blocks))
 
 
