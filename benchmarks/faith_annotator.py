@@ -74,7 +74,7 @@ def pilot(labelled: list[Labelled], votes: list[list[int]]) -> Iterator[tuple[st
 def derive(evidence: Evidence, one: MaskedSpan) -> Derivation | None:
     """The program's derivation."""
     around = f"{one.before} {one.after}"
-    return evidence.derive(one.sentence.replace(MASK, " "), one.answer, around)
+    return evidence.derive(one.sentence, one.answer, around)
 
 
 def finqa(lines: list[dict[str, Any]]) -> Counter[str]:
@@ -95,7 +95,7 @@ def finqa(lines: list[dict[str, Any]]) -> Counter[str]:
         value = float(line["answer"])
         is_share = steps[-1][0] == "divide" and _SHARE.search(line["question"])
         span = f"{100 * value:.2f}%" if is_share else f"{value:g}"
-        way = Evidence(report.tables).derive(line["question"], span)
+        way = Evidence(report.tables).derive(f"{line['question']} {MASK}", span)
         found["questions"] += 1
         if way is None:
             found["no derivation"] += 1

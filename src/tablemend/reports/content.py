@@ -150,16 +150,23 @@ CALCULATED = "attribute"
 """The error that a wrong calculation is (TableHallu, 4.6)."""
 
 
-def calculation_table(results: Results, context: ContextKind) -> Rows | None:
-    """Wrong values by what was to be calculated (TableHallu, Figure 7); ``None`` for nothing."""
-    names = parts_of(results, "by_calculation")
+def part_table(results: Results, context: ContextKind, by: str, metric: str) -> Rows | None:
+    """One metric by parts of the data; ``None`` where there is one part alone.
+
+    Wrong values by what was to be calculated (TableHallu, Figure 7), accuracy by scenario (FAITH,
+    Table 3).
+    """
+    names = parts_of(results, by)
     if len(names) < 2:
         return None
+    found = results[by]
+    most = {name: max(own[context][name][metric]["n"] for own in found.values()) for name in names}
+    head = [f"{name} (n = {most[name]})" for name in names]
     rows = [
-        [Cell(system), *(_rate(kinds[context][name][CALCULATED]) for name in names)]
-        for system, kinds in results["by_calculation"].items()
+        [Cell(system), *(_rate(kinds[context][name][metric]) for name in names)]
+        for system, kinds in found.items()
     ]
-    return Rows(["%", *names], rows)
+    return Rows(["%", *head], rows)
 
 
 # ---- tests and mitigations ----

@@ -15,12 +15,12 @@ from tablemend.reports import plots
 from tablemend.reports.content import (
     CALCULATED,
     agreement_table,
-    calculation_table,
     cost_table,
     editing_table,
     headline,
     pair_sentences,
     pair_table,
+    part_table,
     rate_table,
     say_differing,
     setting_table,
@@ -172,7 +172,6 @@ def write_html(
         sections={id: title for id, title in SECTIONS.items() if id not in left_out},
         styles={metric.name: error_style(place) for place, metric in enumerate(errors)},
         total=total_of(results),
-        share=main_share(results),
         last=results["contexts"][contexts_of(results)[-1]],
         cards=cards,
         headlines=headlines,
@@ -194,18 +193,21 @@ def _content(results: Mapping[str, Any]) -> dict[str, Any]:
     """What the page and the Markdown report both show."""
     metrics = metrics_of(results)
     several = len(results["systems"]) > 1
+    share = main_share(results)
     contexts = {
         name: {
             "rates": rate_table(results, context, metrics),
             "editing": editing_table(results, context),
             "tests": pair_sentences(results, context) if several else [],
-            "calculations": calculation_table(results, context),
+            "calculations": part_table(results, context, "by_calculation", CALCULATED),
+            "domains": part_table(results, context, "by_domain", share.name) if share else None,
         }
         for context, name in results["contexts"].items()
     }
     return {
         "results": results,
         "metrics": metrics,
+        "share": share,
         "contexts": list(contexts.items()),
         "edits": any(settings.get("after") for settings in results["settings"].values()),
         "agreement": agreement_table(results),

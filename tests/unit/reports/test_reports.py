@@ -219,7 +219,7 @@ def test_wrong_values_are_shown_by_calculation() -> None:
         }
         for system, kinds in results["systems"].items()
     }
-    assert re.search(r"\| % +\| +none \| +addition \|", write_markdown(results))
+    assert re.search(r"\| % +\| +none \(n = \d+\) \| +addition", write_markdown(results))
     found = [name for name, _ in Page(write_html(results, views, shown)).elements]
     assert found.count("svg") == 5
 

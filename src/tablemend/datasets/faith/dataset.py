@@ -177,7 +177,8 @@ class _Maker:
         settings = self._settings
         found = []
         for place, sentence in enumerate(report.sentences):
-            if spans := find_spans(sentence, settings.spans):
+            spans = find_spans(sentence, settings.spans)
+            if spans and not _is_table(sentence):
                 before = report.sentences[place - 1] if place else ""
                 after = "".join(report.sentences[place + 1 : place + 2])
                 name = f"{report.name}.{place}"
@@ -221,9 +222,15 @@ def _patterns(counts: Mapping[str, Any]) -> dict[str, int]:
     return {name.removeprefix(start): found[name] for name in sorted(found, reverse=True)}
 
 
+def _is_table(sentence: str) -> bool:
+    """Whether a "sentence" is a table that lost its cells: more than a third of it are numbers."""
+    words = sentence.split()
+    return 3 * sum(any(map(str.isdigit, word)) for word in words) > len(words) > 8
+
+
 def _derive(evidence: Evidence, one: MaskedSpan) -> Derivation | None:
     around = f"{one.before} {one.after}"
-    return evidence.derive(one.sentence.replace(MASK, " "), one.answer, around)
+    return evidence.derive(one.sentence, one.answer, around)
 
 
 def _with_nearest(one: MaskedSpan, evidence: Evidence, most: int | None) -> MaskedSpan:
@@ -231,7 +238,7 @@ def _with_nearest(one: MaskedSpan, evidence: Evidence, most: int | None) -> Mask
     if most is None:
         return one
     around = f"{one.before} {one.after}"
-    kept = evidence.nearest(one.sentence.replace(MASK, " "), around, most)
+    kept = evidence.nearest(one.sentence, around, most)
     return replace(one, tables=tuple(one.tables[place] for place in kept))
 
 

@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 from tablemend.evidence.labels import counts_by_itself
 from tablemend.programs.table import Cell, TypedTable
 from tablemend.tables.table import Table
-from tablemend.tasks.faith.values import Reading, read_values
+from tablemend.tasks.faith.sample import MASK
+from tablemend.tasks.faith.values import Reading, read_values, unit_scale
 from tablemend.values.units import Unit, same_currency
 from tablemend.values.words import content_words
 
@@ -27,11 +28,11 @@ VERSION = "derivations-1"
 
 _COST: dict[Formula, float] = {
     "value": 0.0,
-    "change": 0.25,
-    "difference": 0.25,
-    "share": 0.3,
-    "ratio": 0.45,
-    "sum": 0.45,
+    "change": 0.1,
+    "difference": 0.1,
+    "share": 0.1,
+    "ratio": 0.1,
+    "sum": 0.4,
 }
 """What a formula must be more likely than a look-up by."""
 _LEAST = 0.5
@@ -47,15 +48,27 @@ _MOST_ADDED = 24
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CHANGES = re.compile(
     r"\b(?:in|de)creas|\bgrew|\bgrowth|\bdecline|\brose|\bfell|\bup\b|\bdown\b|\bchange|\bhigher"
-    r"|\blower|\bimprov|\breduc|\bcompared",
+    r"|\blower|\bimprov|\breduc|\bcompared|\bdifference|\bmore than|\bless than",
+    re.I,
+)
+_DIRECTION = re.compile(
+    r"\b(?:(?P<up>increas|grew|growth|rose|up\b|higher|improv)"
+    r"|(?P<down>decreas|declin|fell|down\b|lower|reduc))",
     re.I,
 )
 _RATES = re.compile(r"percent|%|\b(?:rates?|ratio|margin|yield|growth|change|bps)\b", re.I)
-_SHARES = re.compile(
-    r"\bof (?:our |the |its )?(?:total|net|revenue|sales|portfolio)|\brepresent"
-    r"|\bapproximately .* of\b|\bpercent of|% of|\bmargin|\bratio|\brate\b",
-    re.I,
-)
+_WORDINGS: dict[Formula, re.Pattern[str]] = {
+    "change": _CHANGES,
+    "difference": _CHANGES,
+    "share": re.compile(
+        r"\bof (?:our |the |its |all )?\w+|\brepresent|\bportion|\bshare|\bmargin|\bratio|\brate\b"
+        r"|\baccount|\bas a percent",
+        re.I,
+    ),
+    "ratio": re.compile(r"\btimes\b|\bratio|\btwice|\bmultiple", re.I),
+    "sum": re.compile(r"\btotal|\bcombined|\baggregate|\btogether|\bsum\b|\bcumulative", re.I),
+}
+"""What a sentence says where its number came about by a formula."""
 
 
 class Operand(NamedTuple):
@@ -107,6 +120,12 @@ class Derivation(NamedTuple):
         if len(self.operands) > 2:
             return "D"
         return "B" if len({one.label for one in self.operands}) == 1 else "C"
+
+    @property
+    def rises(self) -> bool:
+        """Whether the first cell is more than the second; of two negative ones, further from 0."""
+        both_negative = all(one.text.lstrip("$ ").startswith(("(", "-")) for one in self.operands)
+        return (self.value > 0) != both_negative
 
     @property
     def explanation(self) -> str:
@@ -273,7 +292,7 @@ class Evidence:
         """The likeliest way in which a span follows from the tables; ``None`` for none.
 
         Args:
-            masked: the sentence without the span.
+            masked: the sentence with :data:`~tablemend.tasks.faith.sample.MASK` for the span.
             span: its words.
             around: the sentences before and after.
         """
@@ -284,8 +303,9 @@ class Evidence:
         lines = self.rank(masked, around)
         found = sorted(
             (
-                one._replace(score=one.score - _COST[one.formula] * _dearer(one, masked))
+                one._replace(score=one.score - _COST[one.formula] * max(1, len(one.operands) - 1))
                 for one in _Search(self, wanted).of_lines(lines)
+                if _agrees(one, masked, wanted.value < 0)
             ),
             key=lambda one: -one.score,
         )
@@ -296,17 +316,30 @@ class Evidence:
         return best._replace(alternatives=len(close))
 
 
-def _dearer(one: Derivation, sentence: str) -> float:
-    """What the sentence says of how its number came about makes a formula likelier."""
-    if one.formula in ("change", "difference") and _CHANGES.search(sentence):
-        return 0.5
-    if one.formula in ("share", "ratio") and _SHARES.search(sentence):
-        return 0.5
-    return 1.0 if len(one.operands) < 3 else 1.5
+def _agrees(one: Derivation, masked: str, is_signed: bool) -> bool:
+    """Whether the sentence speaks of such a formula; a change goes forward in time, and the way
+    that the word next to the mask says.
+    """
+    wording = _WORDINGS.get(one.formula)
+    if wording is not None and not wording.search(masked):
+        return False
+    if one.formula != "change" or is_signed:
+        return True
+    years = [max(_YEAR.findall(operand.header), default="") for operand in one.operands]
+    if all(years) and years[0] < years[1]:
+        return False
+    place = masked.find(MASK)
+    words = [(abs(match.start() - place), match.lastgroup) for match in _DIRECTION.finditer(masked)]
+    _, said = min(words, default=(0, None))
+    return said is None or (said == "up") == one.rises
 
 
 def _written(span: str, reading: Reading) -> Reading:
-    """The reading with the step of its last written digit, as rounding in a report is."""
+    """The reading with the step of its last written digit, as rounding in a report is, and in
+    the unit that it is written in, as a table has it: thousands of BOE in MBOE.
+    """
+    own = unit_scale(span)
+    reading = reading._replace(value=reading.value / own, step=reading.step / own)
     digits = re.findall(r"\d[\d,]*(?:\.\d+)?", span)
     if len(digits) != 1 or not reading.value:
         return reading

@@ -6,13 +6,11 @@ fetched or executed, and entities that a document declares are not expanded.
 
 from __future__ import annotations
 
-import codecs
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import NamedTuple
 
 import lxml.etree
@@ -26,68 +24,45 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.numbers import parse_number
 from tablemend.values.sentences import LONGEST_SENTENCE, sentence_spans
 
-SUFFIXES = (".htm", ".html", ".xhtml", ".txt")
-"""In small letters."""
-LARGEST = 40 * 2**20
-"""Bytes of a filing that is read."""
-_SHORTEST = 400
-"""Characters of text that an Item 7 has at least; a table of contents has fewer."""
-_LONG_LINE = 120
-"""Characters of a line that no filing was wrapped at."""
-_RUNNING = 120
-"""Most characters of a running title."""
+_SHORTEST = 400  # characters of an Item 7 at least; a table of contents has fewer
+_LONG_LINE = 120  # characters; no filing was wrapped there, and no running title is longer
 
 _BLOCKS = frozenset(
     "address article blockquote body br center dd div dl dt form h1 h2 h3 h4 h5 h6 hr li ol p pre "
     "section table tr ul".split()
 )
 _SILENT = frozenset(("script", "style", "head", "noscript", "template", "ix:header"))
-
-# Headings are compared by their letters and digits alone: "I TEM 7 . M ANAGEMENT ' S D ISCUSSION".
-_ITEM_7 = re.compile(
-    r"(?:part[iv]+)?items?7(?:(?:and)?(?:items?)?7a)?(?:managements?.{0,40}?analy|mda)"
-)
-_OTHER = re.compile(
-    r"(?:part[iv]+)?items?(\d\d?)(?:[abc]t?)?(?=business|risk|unresolved|cyber|propert|descr|legal"
-    r"|mine|submi|executive|market|registr|select|consol|reserved|removed|quanti|quali|disclos"
-    r"|financ|suppl|index|change|control|other|direct|certain|security|princip|exhibit|form10k"
-    r"|summary|report|notapplic|notreq|none)"
-)
+# The first six see letters and digits alone: "I TEM 7 . M ANAGEMENT ' S" is item7managements.
+_ITEM_7 = re.compile(r"(?:part[iv]+)?items?7(?:and)?(?:items?7a|7a)?(?:management.{,45}?analy|mda)")
+_OTHER = re.compile(r"(?:part[iv]+)?items?(?!7(?!a))(\d\d?)")
 _WORDS = re.compile(
-    "(?:of|the|and|consolidated|results|operations?|financial|conditions?|position|liquidity"
-    "|capitalresources|cashflows?|mda|continued)*"
+    "(?:of|the|and|results|operations?|financial|conditions?|position|liquidity|mda|continued)*"
 )
 _TITLE = re.compile(f"managements?discussion(?:and)?analysis{_WORDS.pattern}")
-_NEXT_TITLE = re.compile(
-    r"quantitativeandqualitativedisclosures?aboutmarketrisks?|reportofindependent.{0,50}"
-    r"|(?:consolidated)?financialstatements(?:andsupplementarydata)?"
-)
-_NUMBER = re.compile(r"(?:[\W\d]|(?:and|part|[iv]+|i\s?t\s?e\s?m\s?s?|[abc])(?![a-z]))*", re.I)
+_NEXT_TITLE = re.compile("quantitativeandqual.*|reportofindependent.*|financialstatementsandsupp.*")
+_NUMBER = re.compile(r"(?:[\W\d]|(?:i\s?t\s?e\s?m\s?s?|and|part|[iv]+|[abc])(?![a-z]))*", re.I)
 _TITLE_ENDS = re.compile(r"\.|\s(?=(?:The|This|Our|We|In|For|See|Not|As|You|Information)\s)")
 _REFERENCE = re.compile(
-    r"[\"\u201d](?!\))|\b(?:of|in) (?:this|our) |\b(?:is|are|has|have|should|which|see|herein"
-    r"|contains?|includ\w+|describ\w+|discuss(?:es|ed))\b",
-    re.I,
+    r"(?i)[\"\u201d](?!\))|\b(?:(?:of|in) (?:this|our)|is|are|has|have|which|see|herein|contains?"
+    r"|includ\w+|describ\w+|discuss(?:es|ed))\b"
 )
-
 _SPACE = re.compile(r"[\s\xa0\u200b\ufeff]+")
 _C1 = {n: bytes([n]).decode("cp1252", errors="replace") for n in range(0x80, 0xA0)}
 _TAG = re.compile(r"</?[A-Z][A-Z0-9-]{0,20}[^<>]{0,200}>", re.I)
 _IS_HTML = re.compile(r"<(?:html|body|div|t[dr]|!doctype html)[\s>]", re.I)
 _SUBMITTED = re.compile(r"<DOCUMENT>\s*<TYPE>10-K.*?(?:</DOCUMENT>|\Z)", re.I | re.S)
-_PAGE = re.compile(
-    r"(?:page\s*)?[-\u2013]?\s?(?:f-)?\d{1,3}\s?[-\u2013]?|(?:back to )?table of contents", re.I
-)
+_PAGE = re.compile(r"(?i)(?:page )?[-\u2013]? ?(?:f-)?\d{1,3} ?[-\u2013]?|table of contents")
 _PAGE_LINE = re.compile(r"^[ \t]*(?:<PAGE>.*|-?[ \t]?\d{1,3}[ \t]?-?)[ \t]*$", re.I | re.M)
-_NUMBERED = re.compile(r"^\d{1,3}\b|\b\d{1,3}$")
-_CAPTION = re.compile(
-    r"\([^()]{1,150}\)\W*|\W*(?:\w+ ){0,4}in (?:thousands|millions|billions)\b.{0,80}", re.I
+_NUMBERED = re.compile(r"^\d{1,3}(?![\d.,%])|\b\d{1,3}$")
+_UNIT = re.compile(
+    r"(?i)\([^()]{1,150}\)\W*|\W*(?:\w+ ){,4}in (?:thousands|millions|billions)\b.{,80}"
 )
 _END = re.compile(r"[.!?:;][\"'\u201d\u2019)\]]*$")
 _OPEN = re.compile(
-    r"(?:[,$]|\b(?:an?|and|as|at|by|for|from|in|of|on|or|our|see|than|that|the|to|under|was|were|with"
-    r"|within|January|February|March|April|June|July|August|September|October|November|December))$"
+    r"(?:[,$]|\b(?:an?|and|as|at|by|for|from|in|of|on|or|our|see|than|that|the|to|under|was|were"
+    r"|with|within|January|February|March|April|June|July|August|\w{3,6}ber))$"
 )
+_BULLETS = tuple("\u2022\u00b7\u25cf\u25aa\u25e6*o-\u2013\u2014")
 _GOES_ON = re.compile(r"[a-z$%,]|\((?!\w{1,3}\))")
 
 
@@ -111,24 +86,16 @@ class Unusable(TablemendError):
     """A filing that cannot be used; the message says why."""
 
 
-def read_report(path: Path) -> Report:
-    """Item 7 of a filing.
+def read_report(name: str, text: str) -> Report:
+    """Item 7 of a filing; of a whole submission that of the annual report alone.
 
     Raises:
         Unusable: no filing, or one without Item 7 or without a table in it.
     """
-    if path.stat().st_size > LARGEST:
-        raise Unusable(f"it has more than {LARGEST >> 20} MB")
-    data = path.read_bytes()
-    if not data.strip():
-        raise Unusable("it is empty")
-    text = _decoded(data)
-    if b"%PDF" in data[:1024] or "\0" in text:
-        raise Unusable("it is no text: a PDF, an archive or another binary file")
     if submitted := _SUBMITTED.search(text):
         text = submitted[0]
     blocks = _html_blocks(text) if _IS_HTML.search(text[:100_000]) else _text_blocks(text)
-    return make_report(path.stem, _without_running(item_7(list(blocks))))
+    return make_report(name, _without_running(item_7(list(blocks))))
 
 
 def make_report(name: str, blocks: Sequence[str | Table]) -> Report:
@@ -144,14 +111,16 @@ def make_report(name: str, blocks: Sequence[str | Table]) -> Report:
         if isinstance(block, str):
             paragraphs.append(block)
             continue
-        said = list(_sentences(paragraphs))
-        title = "\n".join(filter(None, (_take_last(said), block.title)))
+        said, before = list(_sentences(paragraphs)), list[str]()
+        while said and all(map(_UNIT.fullmatch, before)):
+            before.insert(0, said.pop())
+        title = "\n".join(filter(None, (" ".join(before), block.title)))
         tables.append(Table(block.columns, block.rows, title))
         sentences += said
         paragraphs = []
+    sentences += _sentences(paragraphs)
     if not tables:
         raise Unusable("its Item 7 has no table of numbers")
-    sentences += _sentences(paragraphs)
     if not sentences:
         raise Unusable("its Item 7 has no sentence beside the tables")
     return Report(name.partition("_")[0], name, tuple(tables), tuple(sentences))
@@ -172,8 +141,8 @@ def item_7(blocks: Sequence[str | Table]) -> list[str | Table]:
     sizes = [0, *accumulate(len(one) if isinstance(one, str) else 0 for one in blocks)]
     parts = []
     for start in found["start"]:
-        later = [ends[bisect(ends, start) :][:1] for ends in (found["after"], found["title"])]
-        end = next((one[0] for one in later if one), len(blocks))
+        later = [(ends, bisect(ends, start)) for ends in (found["after"], found["title"])]
+        end = next((ends[n] for ends, n in later if n < len(ends)), len(blocks))
         others = bisect(found["before"], end) - bisect(found["before"], start)
         parts.append((others, sizes[start] - sizes[end], start, end))
     least = max([_SHORTEST, *(-size // 20 for _, size, *_ in parts)])
@@ -186,7 +155,7 @@ def item_7(blocks: Sequence[str | Table]) -> list[str | Table]:
         place += 1
         key += _key(blocks[place])
     rest = _cut_title(str(blocks[place]))[1]
-    while _key(blocks[place + 1]) and _WORDS.fullmatch(_key(blocks[place + 1])):
+    while place + 1 < end and (key := _key(blocks[place + 1])) and _WORDS.fullmatch(key):
         place += 1
     return [*filter(None, [rest]), *blocks[place + 1 : end]]
 
@@ -197,21 +166,20 @@ def _heading(blocks: Sequence[str | Table], place: int) -> str:
     """
     block, previous = blocks[place], blocks[place - 1] if place else ""
     key = _key(block)
-    if not isinstance(block, str) or key[:1] not in ("i", "p", "m", "q", "r", "f", "c"):
+    if not isinstance(block, str) or not block[0].isalpha():
         return ""
     if _TITLE.fullmatch(key):
         return "start"
     if _NEXT_TITLE.fullmatch(key):
         return "title"
+    title = _cut_title(block)[0]
+    if _REFERENCE.search(title) or (isinstance(previous, str) and _OPEN.search(previous)):
+        return ""
     if len(key) < 20:
         key += "".join(map(_key, blocks[place + 1 : place + 3]))
-    if not block[0].isalpha() or _REFERENCE.search(_cut_title(block)[0]):
-        return ""
-    if isinstance(previous, str) and _OPEN.search(previous):
-        return ""
     if _ITEM_7.match(key):
         return "start"
-    other = _OTHER.match(key)
+    other = _OTHER.match(key) if not title[:1].islower() else None
     return "" if other is None else "before" if int(other[1]) < 7 else "after"
 
 
@@ -221,33 +189,24 @@ def _key(block: str | Table) -> str:
 
 def _cut_title(block: str) -> tuple[str, str]:
     """The title of a heading behind its number, and the text that follows in the same block."""
-    title = block[_NUMBER.match(block).end() :]
+    title = _NUMBER.sub("", block, count=1)
     end = _TITLE_ENDS.search(title)
     return (title[: end.start()], title[end.end() :].strip()) if end else (title, "")
 
 
 def _without_running(blocks: Sequence[str | Table]) -> list[str | Table]:
     """Without page numbers, and the titles that recur beside them on every page."""
-    texts = [one if isinstance(one, str) and len(one) <= _RUNNING else "" for one in blocks]
+    texts = [one if isinstance(one, str) and len(one) <= _LONG_LINE else "" for one in blocks]
     forms = ["" if _END.search(one) else re.sub(r"\d+", "#", one) for one in texts]
     seen = Counter(filter(None, forms))
-    recurs = [seen[form] > 2 for form in forms]
     out = [
-        bool(_PAGE.fullmatch(one) or (again and _NUMBERED.search(one)))
-        for one, again in zip(texts, recurs, strict=True)
+        bool(_PAGE.fullmatch(one) or (seen[form] > 2 and _NUMBERED.search(one)))
+        for one, form in zip(texts, forms, strict=True)
     ]
     for step, order in ((-1, range(1, len(out))), (1, range(len(out) - 2, -1, -1))):
         for place in order:
-            out[place] = out[place] or (recurs[place] and out[place + step])
+            out[place] = out[place] or (seen[forms[place]] > 2 and out[place + step])
     return [one for one, leave in zip(blocks, out, strict=True) if not leave]
-
-
-def _take_last(sentences: list[str]) -> str:
-    """Take off the last sentence, which says what the next table shows, and its unit behind it."""
-    taken: list[str] = []
-    while sentences and all(map(_CAPTION.fullmatch, taken)):
-        taken.insert(0, sentences.pop())
-    return " ".join(taken)
 
 
 def _sentences(paragraphs: Sequence[str]) -> Iterator[str]:
@@ -256,19 +215,20 @@ def _sentences(paragraphs: Sequence[str]) -> Iterator[str]:
     for paragraph in paragraphs:
         for start, end in sentence_spans(paragraph):
             part = " ".join(paragraph[start:end].split())
-            if held and _is_torn(held, part):
-                held = f"{held} {part}"
+            if part in _BULLETS:
                 continue
-            if 0 < len(held) <= LONGEST_SENTENCE:
+            if _is_torn(held, part):
+                part = f"{held} {part}"
+            elif held:
                 yield held
-            held = part
-    if 0 < len(held) <= LONGEST_SENTENCE:
+            held = part if len(part) <= LONGEST_SENTENCE else ""
+    if held:
         yield held
 
 
 def _is_torn(held: str, part: str) -> bool:
     """Whether a sentence goes on in the next part."""
-    if _END.search(held) or len(held) + len(part) >= LONGEST_SENTENCE:
+    if not held or _END.search(held) or len(held) + len(part) >= LONGEST_SENTENCE:
         return False
     return bool(_OPEN.search(held) or (held.count(" ") > 2 and _GOES_ON.match(part)))
 
@@ -298,16 +258,15 @@ def _html_blocks(text: str) -> Iterator[str | Table]:
 
     walker = lxml.etree.iterwalk(root, events=("start", "end"))
     for event, node in walker:
-        tag = node.tag if isinstance(node.tag, str) else ""
-        if tag in _BLOCKS:
+        if node.tag in _BLOCKS:
             yield from flush()
-        elif tag in ("td", "th"):
+        elif node.tag in ("td", "th"):
             pieces.append(" ")
         if event == "end":
             pieces.append(node.tail or "")
-        elif tag in _SILENT or "display:none" in node.get("style", "").replace(" ", "").lower():
+        elif node.tag in _SILENT or "display:none" in node.get("style", "").replace(" ", ""):
             walker.skip_subtree()
-        elif tag == "table" and (table := _table_of(node)) is not None:
+        elif node.tag == "table" and (table := _table_of(node)):
             yield table
             walker.skip_subtree()
         else:
@@ -316,60 +275,48 @@ def _html_blocks(text: str) -> Iterator[str | Table]:
 
 
 def _table_of(node: lxml.html.HtmlElement) -> Table | None:
-    """A table of numbers; ``None`` for one that lays out text, or holds others."""
+    """A table of numbers, without spacers; ``None`` for one of text, or that holds others."""
     if node.find(".//table") is not None:
         return None
-    return table_of_html(lxml.html.tostring(node, encoding="unicode", with_tail=False))
+    html = lxml.html.tostring(node, encoding="unicode", with_tail=False)
+    return _of_numbers(lambda text: tidy(_without_copies(read_html(text))), html)
 
 
-def table_of_html(text: str) -> Table | None:
-    """One ``<table>``, without spacers; ``None`` where it holds fewer than two numbers."""
+def _of_numbers(read: Callable[[str], Table], text: str) -> Table | None:
     try:
-        table = tidy(_without_copies(read_html(text)))
+        table = read(text)
     except TableError:
         return None
-    return table if _has_numbers(table) else None
+    cells = [cell for row in table.rows for cell in row[1:] if not is_blank(cell)]
+    return table if sum(parse_number(cell or "") is not None for cell in cells) > 1 else None
 
 
 def _without_copies(table: Table) -> Table:
-    """Neighbouring columns as one where most cells span both, as the labels of filings do."""
-    kept: list[list[str]] = []
-    spanned = {row for row, cells in enumerate(table.rows) if len(set(cells)) == 1}
+    """Without columns that only repeat their neighbour, where labels and headers span several."""
+    kept: list[tuple[str | None, ...]] = []
     for column in zip(table.columns, *table.rows, strict=True):
-        cells = [cell or "" for cell in column]
-        pairs = [] if not kept else list(zip(kept[-1], cells, strict=True))
-        body = [pair for row, pair in enumerate(pairs[1:]) if row not in spanned and any(pair)]
-        same = sum(a == b for a, b in body)
-        if 2 * same > len(body) and all(a == b or not (a and b) for a, b in pairs):
-            kept[-1] = [a or b for a, b in pairs]
-        else:
-            kept.append(cells)
+        while kept and _covers(column, kept[-1]):
+            kept.pop()
+        if not (kept and _covers(kept[-1], column)):
+            kept.append(column)
     columns, *rows = zip(*kept, strict=True)
-    return Table.of(columns, rows, table.title)
+    return Table.of([name or "" for name in columns], rows, table.title)
 
 
-def _has_numbers(table: Table) -> bool:
-    if len(table.columns) < 2:
-        return False
-    cells = [cell for row in table.rows for cell in row[1:] if not is_blank(cell)]
-    return sum(parse_number(cell or "") is not None for cell in cells) >= 2
+def _covers(column: Sequence[str | None], other: Sequence[str | None]) -> bool:
+    return all(not b or a == b for a, b in zip(column, other, strict=True))
 
 
 def _text_blocks(text: str) -> Iterator[str | Table]:
     """Paragraphs and the tables marked in plain text."""
     position = 0
-    for start, end in locate_html(text):
+    for start, end in [*locate_html(text), (len(text), len(text))]:
         yield from _paragraphs(text[position:start])
-        try:
-            table = read_ascii(text[start:end])
-        except TableError:
-            table = None
-        if table is not None and _has_numbers(table):
+        if table := _of_numbers(read_ascii, text[start:end]):
             yield table
         else:
             yield from _paragraphs(text[start:end])
         position = end
-    yield from _paragraphs(text[position:])
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -379,17 +326,5 @@ def _paragraphs(text: str) -> Iterator[str]:
     single = 5 * long > len(lines) or not re.search(r"\n\s*\n", text)
     border = r"\n" if single else r"\n\s*\n|\n(?=\s*(?:part\s+ii\W+)?item\s+\d)"
     text = _TAG.sub(" ", _PAGE_LINE.sub(r"\n\n\g<0>\n\n", text))
-    for part in re.split(border, text, flags=re.I):
-        if plain := _SPACE.sub(" ", part).strip():
-            yield plain
-
-
-def _decoded(data: bytes) -> str:
-    """The text; what a document declares of its encoding is often wrong."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", errors="replace")
-    text = data.decode("utf-8-sig", errors="replace")
-    others = len(text) - len(text.encode("ascii", "ignore"))
-    if 2 * text.count("\ufffd") > others:  # a single wrong byte leaves it UTF-8
-        return data.decode("windows-1252", errors="replace")
-    return text
+    parts = (_SPACE.sub(" ", part).strip() for part in re.split(border, text, flags=re.I))
+    yield from filter(None, parts)

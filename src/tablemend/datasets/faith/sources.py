@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -9,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.datasets.faith.reports import SUFFIXES, Report, Unusable, make_report, read_report
+from tablemend.datasets.faith.reports import Report, Unusable, make_report, read_report
 from tablemend.datasets.faith.settings import INVENTED, FaithSet
 from tablemend.datasets.tabfaith import financial
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
@@ -20,9 +21,12 @@ from tablemend.runs import hash_file, hash_text
 from tablemend.tables.table import Table, TableError
 from tablemend.tasks.faith.sample import MASK, MaskedSpan
 
-_TWICE = re.compile(r"(-[\d.,]+ ?%?) \( [\d.,]+ ?%? \)")
-"""FinQA writes a negative number twice: "-32 ( 32 )"."""
+_TWICE = re.compile(r"(-?[\d.,]+ ?%?) \( ?[\d.,]+ ?%? \)")
+"""FinQA writes percentages and negative numbers twice: "-32 ( 32 )"."""
+SUFFIXES = (".htm", ".html", ".xhtml", ".txt")
 _RECORDS = (".json", ".jsonl")
+LARGEST = 40 * 2**20
+"""Bytes of a filing that is read."""
 MANY = 100
 """Invented reports, where no number is given."""
 Rows = Sequence[Sequence[str]]
@@ -104,10 +108,33 @@ def open_report(place: Place) -> Labelled:
         return Labelled(invented(*place.settings, place.number))
     path = Path(place.source)
     if path.suffix.lower() in SUFFIXES:
-        return Labelled(read_report(path))
+        return Labelled(read_report(path.stem, _read_text(path)))
     if path.suffix not in _RECORDS:
         raise Unusable(f"its name ends in none of {_suffixes()}, .json and .jsonl")
     return read_record(_records(place.source)[place.number])
+
+
+def _read_text(path: Path) -> str:
+    """The text of a filing; what it declares of its encoding is often wrong.
+
+    Raises:
+        Unusable: it has none, or is too large.
+    """
+    if path.stat().st_size > LARGEST:
+        raise Unusable(f"it has more than {LARGEST >> 20} MB")
+    data = path.read_bytes()
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = data.decode("utf-16", errors="replace")
+    else:
+        text = data.decode("utf-8-sig", errors="replace")
+        others = len(text) - len(text.encode("ascii", "ignore"))
+        if 2 * text.count("\ufffd") > others:  # a single wrong byte leaves it UTF-8
+            text = data.decode("windows-1252", errors="replace")
+    if not text.strip():
+        raise Unusable("it is empty")
+    if b"%PDF" in data[:1024] or "\0" in text:
+        raise Unusable("it is no text: a PDF, an archive or another binary file")
+    return text
 
 
 def read_record(record: Mapping[str, Any]) -> Labelled:
@@ -179,7 +206,9 @@ def _faith(record: Mapping[str, Any]) -> Labelled:
 def _finqa(record: Mapping[str, Any]) -> Labelled:
     """A page of FinQA: text, one table, text; the company is the first part of its name."""
     name = str(record.get("document") or record["id"])
-    before, after = (" ".join(record[part]) for part in ("pre_text", "post_text"))
+    before, after = (
+        _TWICE.sub(r"\1", " ".join(record[part])) for part in ("pre_text", "post_text")
+    )
     cells = [[_TWICE.sub(r"\1", cell) for cell in row] for row in record["table"]]
     blocks: list[str | Table] = [before, _table(cells), after]
     return Labelled(make_report(name.replace("/", "_"), blocks))

@@ -217,6 +217,11 @@ def _spellings() -> list[tuple[str, str, Decimal]]:
     return sorted(found, key=lambda one: (-len(one[0]), one))
 
 
+def unit_scale(text: str) -> Decimal:
+    """The scale that a unit itself says: of "5 MBOE" a thousand."""
+    return _groups(text)[1]
+
+
 def unit_words() -> frozenset[str]:
     """All spellings of the groups: what belongs to a number that stands before them."""
     return frozenset(spelling for spelling, _, _ in _spellings())

@@ -12,13 +12,11 @@ import pytest
 from tablemend.config import parse
 from tablemend.datasets.faith.dataset import describe, make_dataset
 from tablemend.datasets.faith.reports import (
-    LARGEST,
     Report,
     item_7,
-    read_report,
-    table_of_html,
 )
 from tablemend.datasets.faith.settings import FaithSet
+from tablemend.datasets.faith.sources import LARGEST, Place, open_report
 
 TITLE = (
     "Management&#8217;s Discussion and Analysis of Financial Condition and Results of Operations"
@@ -78,7 +76,7 @@ def read(tmp_path: Path) -> Callable[[str | bytes], Report]:
     def read_text(content: str | bytes, name: str = "123_10-K.htm") -> Report:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_report(path)
+        return open_report(Place(str(path), 0, name, "")).report
 
     return read_text
 
@@ -219,7 +217,7 @@ def test_only_the_annual_report_of_a_whole_submission_is_read(read: Read) -> Non
         f"<SEC-DOCUMENT>1.txt\n<SEC-HEADER>ACCESSION</SEC-HEADER>\n<DOCUMENT>\n<TYPE>10-K\n<TEXT>\n"
         f"{filing()}</TEXT>\n</DOCUMENT>\n<DOCUMENT>\n<TYPE>EX-13\n<TEXT>\n<p>Item 7. {TITLE}</p>"
         f"<p>{20 * PROSE}</p></TEXT></DOCUMENT>\n<DOCUMENT>\n<TYPE>ZIP\n<TEXT>begin 644 a.zip\n"
-        "M4$L#!!0````(`'\0!</TEXT></DOCUMENT>",
+        "M4$L#!!0````(`'0!</TEXT></DOCUMENT>",
         name="123_all.txt",
     )
     assert len(report.tables) == 1 and len(report.sentences) == 5
@@ -311,11 +309,22 @@ def test_running_titles_and_page_numbers_are_no_sentences(read: Read) -> None:
 
 
 def test_headings_are_not_joined_to_the_sentences_below_them(read: Read) -> None:
-    body = "<p><b>Results of Operations</b></p><p><b>Fiscal 2023 Compared to Fiscal 2022</b></p>"
+    body = "<p><b>Overview</b></p><p><b>Fiscal 2023 Compared to Fiscal 2022</b></p>"
     report = read(filing(body=f"{body}<p>{PROSE}</p><p>{INTRO}</p>{TABLE}"))
     assert report.sentences[1:3] == (
         "Fiscal 2023 Compared to Fiscal 2022",
         "Net sales increased 12% to $1,540 million in 2023.",
+    )
+
+
+def test_bullets_that_stand_alone_are_no_sentences(read: Read) -> None:
+    cells = "".join(
+        f"<tr><td><p>&#8226;</p></td><td><p>{one}</p></td></tr>"
+        for one in ("Sales rose by 3%, mainly for the new plant; and", "Costs fell by 2%.")
+    )
+    report = read(filing(body=f"<p>{PROSE}</p><table>{cells}</table><p>{INTRO}</p>{TABLE}"))
+    assert report.sentences[5:] == (
+        "Sales rose by 3%, mainly for the new plant; and Costs fell by 2%.",
     )
 
 
@@ -490,7 +499,7 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
     "no json": ("m.json", "{", "it is no JSON"),
     "json of a number": ("n.json", "3", "it has no records"),
     "json without records": ("o.json", "[]", "it has no records"),
-    "json of numbers": ("p.json", "[1]", "the record is neither"),
+    "json of numbers": ("p.json", "[1]", "the record is no JSON object"),
     "json of other records": ("q.jsonl", '{"a": 1}', "the record is neither"),
     "broken record": ("r.json", '[{"table": 3, "paragraphs": []}]', "the record cannot be read"),
     "null record": ("s.jsonl", '{"table": {"table": null}, "paragraphs": null}', "cannot be read"),
@@ -511,7 +520,7 @@ def test_what_cannot_be_used_is_skipped_in_a_line_each_and_counted(tmp_path: Pat
         (folder / name).write_bytes(data)
     with (folder / "z.htm").open("wb") as file:
         file.truncate(LARGEST + 1)
-    said = f"<p>{PROSE}</p><p>{INTRO}</p>{TABLE}<p>Net sales of Industrial were $940 million.</p>"
+    said = f"<p>{PROSE}</p><p>{INTRO}</p>{TABLE}<p>Industrial sales rose 15.3% in 2023.</p>"
     (folder / "123_good.HTM").write_text(filing(body=said), encoding="utf-8")
     out = tmp_path / "set"
     settings = parse(FaithSet, [f"reports=[{folder}]", f"out={out}", "workers=1"])
@@ -539,10 +548,14 @@ def test_all_records_of_a_json_file_in_a_folder_are_read(tmp_path: Path) -> None
 
 
 def test_real_tables_of_filings_are_read(
-    shared_data: Callable[[str], list[dict[str, Any]]],
+    shared_data: Callable[[str], list[dict[str, Any]]], read: Read
 ) -> None:
     tables = [one["raw_table"] for one in shared_data("sec_8k_tables") if one["kind"] == "html"]
-    assert sum(table_of_html(one) is not None for one in tables) >= 0.95 * len(tables)
+    body = "".join(f"<p>{PROSE} These are the votes.</p>{one}" for one in tables)
+    report = read(filing(body=body))
+    assert len(report.tables) >= 0.95 * len(tables)
+    assert {table.title for table in report.tables} == {"These are the votes."}
+    assert len(report.sentences) == 5 * len(tables)
 
 
 def test_real_texts_of_item_7_are_found(

@@ -1,0 +1,110 @@
+"""FAITH through the scripts: a set is made, a server's model answers, is asked again and mended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.config import Source, parse
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare
+from tablemend.reports.report import write_reports
+from tablemend.runs import Store
+from tablemend.tasks.faith.sample import MaskedSpan
+from tablemend.tasks.faith.task import Faith
+from tests.support.answering import AnsweringServer
+from tests.support.scripts import run_script
+
+N = 6
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Path:
+    out = tmp_path / "set"
+    shares = ["shares.train=0", "shares.validation=0", "shares.test=1"]
+    tokens = ["n=8", f"out={out}", "workers=1", *shares]
+    assert run_script("data_gen/faith.py", tokens, monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "masked numbers of" in said and "A direct look-up" in said
+    return out
+
+
+def asked(body: dict[str, Any], samples: list[MaskedSpan]) -> MaskedSpan:
+    """The sample of a request."""
+    question = body["messages"][1]["content"]
+    return next(one for one in samples if one.sentence in question)
+
+
+def test_a_model_is_asked_again_scored_and_mended(folder: Path, tmp_path: Path) -> None:
+    samples = Faith().samples(Source(source=str(folder), split="test", n=N))
+    stubborn, late = samples[0].id, samples[1].id
+
+    def reply(body: dict[str, Any]) -> Any:
+        sample, tries = asked(body, samples), len(body["messages"]) // 2
+        if sample.id == stubborn or (sample.id == late and tries < 2):
+            return "It is a fine number."
+        words = sample.answer.partition(" million")[0]
+        return json.dumps({"results": {"answer": words, "scenario": sample.scenario}})
+
+    with AnsweringServer(reply) as server:
+        recipe = {
+            "kind": "evaluation",
+            "name": "faith",
+            "task": "faith",
+            "run": str(tmp_path / "run"),
+            "model": {"path": server.model},
+            "data": {"test": {"source": str(folder), "split": "test", "n": N}},
+            "thinking": "off",
+            "evaluation": {
+                "second_scorer": "none",
+                "max_new_tokens": 80,
+                "options": {"cache": None},
+                "systems": {
+                    "base": {},
+                    "cot": {"prompt": "cot"},
+                    "assisted": {"prompt": "assisted"},
+                    "repair": {"after": "base", "mitigation": "repair"},
+                },
+            },
+        }
+        path = tmp_path / "faith.yaml"
+        path.write_text(json.dumps(recipe))
+        results = compare(parse(CompareCommand, [f"recipe={path}"]))
+    rates = {name: own["report"] for name, own in results["systems"].items()}
+    assert rates["base"]["unscored"]["rate"] == pytest.approx(1 / N)
+    assert rates["base"]["without_scale_errors"]["rate"] == 1.0
+    assert rates["repair"]["accuracy"]["rate"] >= rates["base"]["accuracy"]["rate"]
+    assert set(results["by_domain"]["base"]["report"]) == {one.domain for one in samples}
+    stored = Store(tmp_path / "run" / "generations" / "base.report.jsonl", "example_id")
+    assert {name: one["calls"] for name, one in stored.items()} == {
+        one.id: {stubborn: 3, late: 2}.get(one.id, 1) for one in samples
+    }
+    write_reports(tmp_path / "run")
+    page = (tmp_path / "run" / "report.md").read_text()
+    assert "Value accuracy without scale errors" in page and "A direct look-up" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["reports=[nowhere]"], "no folder or file nowhere"),
+        (["annotators=[gpt]"], "annotators"),
+        (["sentenses=3"], "sentences"),
+    ],
+)
+def test_bad_settings_are_one_line_and_an_exit_code(
+    arguments: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tokens = [f"out={tmp_path / 'out'}", *arguments]
+    assert run_script("data_gen/faith.py", tokens, monkeypatch) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
