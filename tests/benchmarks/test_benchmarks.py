@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
@@ -18,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import load_model
 from tablemend.config import ConfigError, load, parse
+from tablemend.datasets.faith.reports import read_report
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
@@ -138,6 +140,23 @@ def test_backends_measures_what_came_back(
     ideal = [float(row[4].rstrip("%")) for row in rows[2:]]
     assert all(0 <= share <= 100 for share in ideal)
     assert printed[-1].startswith("stream: 20 answers, ")
+
+
+def test_filings_measures_what_is_read_of_made_up_reports(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filings = import_module("filings")
+    made = filings.make_filing(Random(0))
+    assert len(made) == pytest.approx(1_000_000, rel=0.01)
+    report = read_report("0_", made)
+    assert 50 < len(report.tables) < 200 and len(report.sentences) > 1_000
+    assert {table.columns for table in report.tables} == {("", "2023", "2022")}
+    monkeypatch.setattr(filings, "make_filing", lambda rng: made)
+    monkeypatch.setattr(sys, "argv", ["filings.py", "--filings", "2"])
+    filings.main()
+    seconds, memory = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"[\d.]+ s, [\d.]+ filings a second", seconds)
+    assert all(int(peak) > 50 for peak in re.findall(r"(\d+) MiB", memory))
 
 
 def test_labels_of_user_texts_lie_on_their_words() -> None:

@@ -104,9 +104,7 @@ def make_report(name: str, blocks: Sequence[str | Table]) -> Report:
     Raises:
         Unusable: there is no table, or no sentence.
     """
-    tables: list[Table] = []
-    sentences: list[str] = []
-    paragraphs: list[str] = []
+    tables, sentences, paragraphs = list[Table](), list[str](), list[str]()
     for block in blocks:
         if isinstance(block, str):
             paragraphs.append(block)
@@ -130,7 +128,7 @@ def item_7(blocks: Sequence[str | Table]) -> list[str | Table]:
     """The blocks from the heading of Item 7 to that of the next item.
 
     Headings are also in the table of contents, in references and on every page: what counts is the
-    longest part, if possible without headings of the items before.
+    longest part, if possible one in which the items before do not begin.
 
     Raises:
         Unusable: no heading with text behind it.
@@ -141,10 +139,11 @@ def item_7(blocks: Sequence[str | Table]) -> list[str | Table]:
     sizes = [0, *accumulate(len(one) if isinstance(one, str) else 0 for one in blocks)]
     parts = []
     for start in found["start"]:
-        later = [(ends, bisect(ends, start)) for ends in (found["after"], found["title"])]
-        end = next((ends[n] for ends, n in later if n < len(ends)), len(blocks))
+        later = [(one, bisect(one, start)) for one in (found["after"], found["title"])]
+        ends = [*(places[n] for places, n in later if n < len(places)), len(blocks)]
+        end = min(ends) if _TITLE.fullmatch(_key(blocks[start])) else ends[0]
         others = bisect(found["before"], end) - bisect(found["before"], start)
-        parts.append((others, sizes[start] - sizes[end], start, end))
+        parts.append((others > 2, sizes[start] - sizes[end], start, end))
     least = max([_SHORTEST, *(-size // 20 for _, size, *_ in parts)])
     parts = [one for one in parts if -one[1] >= least]
     if not parts:

@@ -63,6 +63,8 @@ def filing(
         before,
         f"<div>Item 1. Business</div><p>We make pumps. {PROSE}</p>",
         f"<div>Item 1A. Risk Factors</div><p>Demand may fall. {4 * PROSE}</p>",
+        "<div>Item 2. Properties</div><p>We own two plants.</p>",
+        "<div>Item 6. [Reserved]</div>",
         heading,
         inside,
         after,
@@ -196,6 +198,24 @@ def test_a_table_of_contents_without_page_numbers_is_not_item_7(read: Read) -> N
     listed = "".join(f"<tr><td>Item {one}</td></tr>" for one in items)
     report = read(filing(before=f"<table>{listed}</table>"))
     assert len(report.tables) == 1 and len(report.sentences) == 5
+
+
+def test_a_report_without_item_numbers_ends_at_the_next_title(read: Read) -> None:
+    index = "".join(f"<p>Item {n}. {name}</p>" for n, name in ((7, TITLE), (8, "Financials")))
+    report = read(
+        page(
+            f"<h1>ABOUT US</h1><p>{PROSE}</p><h1>{TITLE.upper().replace('&#8217;S', '')}</h1>",
+            f"<p>{INTRO}</p>{TABLE}<p>{PROSE}</p><h1>REPORT OF INDEPENDENT AUDITORS</h1>",
+            f"<p>{20 * PROSE}</p>{TABLE}<h1>FORM 10-K CROSS REFERENCE</h1>{index}",
+        )
+    )
+    assert len(report.tables) == 1 and len(report.sentences) == 5
+
+
+def test_references_to_an_item_before_inside_do_not_cut_it(read: Read) -> None:
+    again = f"<p>Item 7. {TITLE} (continued)</p><p>{PROSE}</p>"
+    body = f"<p>{INTRO}</p>{TABLE}<p>{PROSE}</p><ul><li>Item 1A. Risk Factors</li></ul>{again}"
+    assert len(read(filing(body=body)).tables) == 1
 
 
 def test_a_heading_repeated_on_every_page_does_not_divide_it(read: Read) -> None:
