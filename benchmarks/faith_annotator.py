@@ -73,8 +73,7 @@ def pilot(labelled: list[Labelled], votes: list[list[int]]) -> Iterator[tuple[st
 
 def derive(evidence: Evidence, one: MaskedSpan) -> Derivation | None:
     """The program's derivation."""
-    around = f"{one.before} {one.after}"
-    return evidence.derive(one.sentence, one.answer, around)
+    return evidence.derive(one.sentence, one.answer, one.around)
 
 
 def finqa(lines: list[dict[str, Any]]) -> Counter[str]:

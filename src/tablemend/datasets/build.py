@@ -187,23 +187,26 @@ def _join(
     return counted, left_out
 
 
-def describe(counts: Mapping[str, Any], out: str, shares: Shares) -> Iterator[str]:
-    """What came of a data set, in lines for a person."""
+def describe(
+    counts: Mapping[str, Any], out: str, shares: Shares, what: str = "example"
+) -> Iterator[str]:
+    """What came of a data set, in lines for a person; ``what`` is made of a number."""
     examples, tables = counts["examples"], counts["tables"]
     splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
-    yield f"{examples['made']} of {examples['asked']} examples in {out} ({splits})"
+    yield f"{examples['made']} of {examples['asked']} {what}s in {out} ({splits})"
     for split, share in shares.model_dump().items():
         if share and split not in counts["splits"]:
-            yield f"note: no example fell into {split}: raise n, or set other shares"
-    if tables["usable"]:
+            yield f"note: no {what} fell into {split}: raise n, or set other shares"
+    if tables["usable"] and what == "example":
         yield f"source tables: {tables['usable']} usable, {tables['skipped']} skipped"
-    for title, what in (("skipped", "table"), ("dropped", "example"), ("notes", "drawn anew")):
-        yield from (f"  {title}, {what}: {n} x {reason}" for reason, n in counts[title].items())
+    source = "table" if what == "example" else what
+    for title, of in (("skipped", source), ("dropped", "example"), ("notes", "drawn anew")):
+        yield from (f"  {title}, {of}: {n} x {reason}" for reason, n in counts[title].items())
     if skipped := tables["skipped"]:
         path = Path(out) / SKIPPED
         yield from (f"  {one['where']}: {one['reason']}" for one in islice(read_jsonl(path), NAMED))
         if skipped > NAMED:
-            yield f"  and {skipped - NAMED} more skipped tables in {path}"
+            yield f"  and {skipped - NAMED} more skipped {source}s in {path}"
 
 
 def ranked(counter: Mapping[str, int], most: int | None = None) -> dict[str, int]:

@@ -34,7 +34,7 @@ TABLE = Table.of(
 )
 SAMPLE = MaskedSpan(
     "Firm", "Firm_2023", (TABLE,), "It was a good year.", "Revenue was [MASK] in 2023.",
-    "We thank all.", "$1,234.5 million", "A", "a = Revenue, 2023 (table 1): $1,234.5\na = 1.2345e+09",
+    "We thank all.", "$1,234.5 million", "A", "a = Revenue: $1,234.5",
 )  # fmt: skip
 TASK = Faith()
 
@@ -199,7 +199,7 @@ def test_faiths_own_records_are_read_as_labelled(tmp_path: Path) -> None:
         "Revenue was [MASK].", "$1.2 billion", "A", "$1,234,500,000", "7",
     )  # fmt: skip
     assert "a = Revenue, 2023 (table 1): $1,234.5" in found.derivation
-    assert any("1 masked numbers of 1 of 1 reports" in line for line in describe(counts, settings))
+    assert any("1 of 1 reports in" in line for line in describe(counts, settings))
 
 
 def test_models_vote_and_the_quorum_decides(

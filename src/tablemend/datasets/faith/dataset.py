@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,7 +30,7 @@ from tablemend.datasets.faith.settings import PROGRAM, FaithSet
 from tablemend.datasets.faith.sources import Place, list_places, open_report
 from tablemend.datasets.faith.spans import find_spans
 from tablemend.datasets.splits import split_of
-from tablemend.runs import hash_text, read_jsonl, to_line
+from tablemend.runs import hash_text, to_line
 from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan, write_tables
 from tablemend.values.sentences import Span
 from tablemend.workers import map_in_workers
@@ -41,8 +40,6 @@ FREE = {"kind", "workers", "out", "annotator_options"}
 """Settings that change nothing in the files."""
 VOTES = "votes.jsonl"
 _SEVERAL = "derivations with an equally likely other"
-PUBLISHED = {"pilot": (9, 14_148, 14.9, 164, 300), "main": (453, 12_843, 19.2, 1_122, 2_406)}
-"""FAITH, Table 2."""
 
 
 def make_dataset(settings: FaithSet, progress: Callable[[int], object]) -> dict[str, Any]:
@@ -194,32 +191,16 @@ def _beside(votes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def describe(counts: Mapping[str, Any], settings: FaithSet) -> Iterator[str]:
     """What came of a set, in lines for a person."""
-    found, made = counts["counts"], counts["examples"]
-    splits = ", ".join(f"{n} {split}" for split, n in counts["splits"].items())
-    yield (
-        f"{found['spans']} masked numbers of {made['made']} of {made['asked']} reports in "
-        f"{settings.out} (reports: {splits})"
-    )
-    for name in SCENARIOS.values():
-        if n := found.get(f"scenario {name}"):
-            yield f"  {name}: {n}"
-    for pattern, n in _patterns(counts).items():
-        yield f"  votes, {pattern}: {n}"
-    if skipped := counts["tables"]["skipped"]:
-        path = Path(settings.out) / build.SKIPPED
-        yield f"skipped: {skipped} reports"
-        yield from (
-            f"  {one['where']}: {one['reason']}" for one in islice(read_jsonl(path), build.NAMED)
-        )
-        if skipped > build.NAMED:
-            yield f"  and {skipped - build.NAMED} more in {path}"
+    yield f"{counts['counts']['spans']} masked numbers"
+    for name in ("scenario ", "votes "):
+        yield from (f"  {name}{key}: {n}" for key, n in _counted(counts, name).items())
+    yield from build.describe(counts, settings.out, settings.shares, "report")
 
 
-def _patterns(counts: Mapping[str, Any]) -> dict[str, int]:
-    """How the annotators agree, as in Table 1."""
-    start = "votes "
-    found = {name: n for name, n in counts["counts"].items() if name.startswith(start)}
-    return {name.removeprefix(start): found[name] for name in sorted(found, reverse=True)}
+def _counted(counts: Mapping[str, Any], start: str) -> dict[str, int]:
+    """The counts whose names begin so, without their beginning."""
+    found = counts["counts"]
+    return {name.removeprefix(start): found[name] for name in sorted(found) if start in name}
 
 
 def _is_table(sentence: str) -> bool:
@@ -229,16 +210,14 @@ def _is_table(sentence: str) -> bool:
 
 
 def _derive(evidence: Evidence, one: MaskedSpan) -> Derivation | None:
-    around = f"{one.before} {one.after}"
-    return evidence.derive(one.sentence, one.answer, around)
+    return evidence.derive(one.sentence, one.answer, one.around)
 
 
 def _with_nearest(one: MaskedSpan, evidence: Evidence, most: int | None) -> MaskedSpan:
     """The span with the tables that fit its sentence best."""
     if most is None:
         return one
-    around = f"{one.before} {one.after}"
-    kept = evidence.nearest(one.sentence, around, most)
+    kept = evidence.nearest(one.sentence, one.around, most)
     return replace(one, tables=tuple(one.tables[place] for place in kept))
 
 
@@ -282,38 +261,20 @@ def _parts(settings: FaithSet, counts: Mapping[str, Any]) -> Iterator[str]:
     yield "# Masked numbers in reports"
     yield f"{found['spans']} numbers in {made} reports, by `{ENGINE}` (FAITH, section 4)."
     yield command_of("faith.py", settings, {"seed": settings.seed}, FREE)
-    companies = sum(name.startswith("company ") for name in found)
     spans = found["spans"]
-    own = (
-        companies,
-        round(found["characters"] / spans),
-        round(found["tables"] / spans, 1),
-        found["sentences"],
-        found["spans"],
-    )
-    rows = (
-        "companies",
-        "characters of the tables, mean",
-        "tables, mean",
-        "sentences",
-        "answerable numbers",
-    )
+    companies = sum(name.startswith("company ") for name in found)
     yield table_of(
-        "| this set | published: pilot | published: main",
+        "| this set | published: pilot | published: main",  # FAITH, Table 2
         {
-            name: (own[n], PUBLISHED["pilot"][n], PUBLISHED["main"][n])
-            for n, name in enumerate(rows)
+            "companies": (companies, 9, 453),
+            "characters of the tables, mean": (round(found["characters"] / spans), 14_148, 12_843),
+            "tables, mean": (round(found["tables"] / spans, 1), 14.9, 19.2),
+            "sentences": (found["sentences"], 164, 1_122),
+            "answerable numbers": (spans, 300, 2_406),
         },
     )
-    yield table_of(
-        "scenario | numbers",
-        {
-            name: found[f"scenario {name}"]
-            for name in SCENARIOS.values()
-            if f"scenario {name}" in found
-        },
-    )
-    yield table_of("votes | numbers", _patterns(counts))
+    yield table_of("scenario | numbers", _counted(counts, "scenario "))
+    yield table_of("votes | numbers", _counted(counts, "votes "))
     yield f"{_SEVERAL}: {found.get(_SEVERAL, 0)}."
     yield table_of("split | reports", counts["splits"])
     yield "No company is in two splits."

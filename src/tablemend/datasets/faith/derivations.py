@@ -240,13 +240,7 @@ class Evidence:
         return Operand(one.table, cell.row, cell.column, cell.text, label, header)
 
     def nearest(self, masked: str, around: str, most: int) -> list[int]:
-        """The tables that fit a masked sentence best, in the report's order.
-
-        Args:
-            masked: the sentence without the span.
-            around: the sentences before and after.
-            most: how many.
-        """
+        """So many tables that fit a masked sentence best, in the report's order."""
         best = dict.fromkeys(range(len(self.tables)), 0.0)
         for line in self.rank(masked, around):
             for one in line:
@@ -254,20 +248,11 @@ class Evidence:
         return sorted(sorted(best, key=lambda table: -best[table])[:most])
 
     def candidates(self, masked: str, around: str, most: int) -> list[str]:
-        """The rows that fit a masked sentence best, with changes between neighbouring columns.
-
-        Args:
-            masked: the sentence without the span.
-            around: the sentences before and after.
-            most: rows.
-
-        Returns:
-            One line a row; nothing of the span is used.
+        """So many rows that fit a masked sentence best, a line each, with the changes between
+        neighbouring columns; nothing of the span is used.
         """
-        lines = sorted(
-            (line for line in self.rank(masked, around) if line),
-            key=lambda line: -max(one.score for one in line),
-        )
+        lines = [line for line in self.rank(masked, around) if line]
+        lines.sort(key=lambda line: -max(one.score for one in line))
         return [self._line(line) for line in lines[:most]]
 
     def _line(self, line: Sequence[_Number]) -> str:
@@ -301,19 +286,16 @@ class Evidence:
             return None
         wanted = _written(span, readings[0])
         lines = self.rank(masked, around)
-        found = sorted(
-            (
-                one._replace(score=one.score - _COST[one.formula] * max(1, len(one.operands) - 1))
-                for one in _Search(self, wanted).of_lines(lines)
-                if _agrees(one, masked, wanted.value < 0)
-            ),
-            key=lambda one: -one.score,
-        )
-        if not found or found[0].score < _LEAST:
+        found = [
+            one._replace(score=one.score - _COST[one.formula] * max(1, len(one.operands) - 1))
+            for one in _Search(self, wanted).of_lines(lines)
+            if _agrees(one, masked, wanted.value < 0)
+        ]
+        best = max(found, key=lambda one: one.score, default=None)
+        if best is None or best.score < _LEAST:
             return None
-        best = found[0]
-        close = [one for one in found[1:] if one.score > best.score - _NEARLY]
-        return best._replace(alternatives=len(close))
+        close = sum(one.score > best.score - _NEARLY for one in found)
+        return best._replace(alternatives=close - 1)
 
 
 def _agrees(one: Derivation, masked: str, is_signed: bool) -> bool:

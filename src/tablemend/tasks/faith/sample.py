@@ -71,6 +71,16 @@ class MaskedSpan(FromJson):
         return SCENARIOS[self.scenario]
 
     @property
+    def around(self) -> str:
+        """The sentences before and after."""
+        return f"{self.before} {self.after}"
+
+    @property
+    def text(self) -> str:
+        """The sentence between its neighbours."""
+        return " ".join(filter(None, (self.before, self.sentence, self.after)))
+
+    @property
     def hint(self) -> str:
         """What kind of value is masked, so that only one is right (FAITH, 3.3)."""
         return hint_of(self.answer)

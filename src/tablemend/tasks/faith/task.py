@@ -138,14 +138,13 @@ class Faith(Task[MaskedSpan]):
         if prompt == "assisted":
             from tablemend.datasets.faith.derivations import Evidence as Cells
 
-            around = f"{sample.before} {sample.after}"
-            lines = Cells(sample.tables).candidates(sample.sentence, around, SHOWN)
+            lines = Cells(sample.tables).candidates(sample.sentence, sample.around, SHOWN)
             listed = "\n".join(f"- {line}" for line in lines)
             candidates = f"\nA program found these cells and results:\n{listed}\n" if lines else ""
         return PROMPTS.render(
             FILES[prompt],
             tables=write_tables(sample.tables, self.options.format),
-            text=" ".join(filter(None, (sample.before, sample.sentence, sample.after))),
+            text=sample.text,
             hint=sample.hint,
             candidates=candidates,
         )
@@ -208,7 +207,7 @@ class Faith(Task[MaskedSpan]):
             sample.report,
             f"{sample.domain}, labelled by {sample.source or 'nobody'}, id {sample.id}",
             sample.domain,
-            query=" ".join(filter(None, (sample.before, sample.sentence, sample.after))),
+            query=sample.text,
             tables=sample.tables,
             gold=sample.answer,
         )
@@ -247,12 +246,8 @@ def _json(answer: str) -> str:
 
 
 def _other_digit(answer: str, rng: Random) -> str:
-    places = [place for place, one in enumerate(answer) if one.isdigit()]
-    if not places:
-        return ""
-    place = places[0]
-    digit = rng.choice([d for d in "123456789" if d != answer[place]])
-    return answer[:place] + digit + answer[place + 1 :]
+    digit = next((one for one in answer if one.isdigit()), "0")
+    return answer.replace(digit, rng.choice([d for d in "123456789" if d != digit]), 1)
 
 
 def _other_scale(answer: str, rng: Random) -> str:
