@@ -199,6 +199,8 @@ def describe(
             yield f"note: no {what} fell into {split}: raise n, or set other shares"
     if tables["usable"] and what == "example":
         yield f"source tables: {tables['usable']} usable, {tables['skipped']} skipped"
+    elif tables["skipped"]:
+        yield f"skipped: {tables['skipped']} {what}s"
     source = "table" if what == "example" else what
     for title, of in (("skipped", source), ("dropped", "example"), ("notes", "drawn anew")):
         yield from (f"  {title}, {of}: {n} x {reason}" for reason, n in counts[title].items())

@@ -5,7 +5,7 @@ they agree (FAITH, 3.2 (3), 3.5 and Table 1).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,13 +88,11 @@ def _read(completion: Completion, question: Question) -> list[bool | None]:
         found = one_object(completion.answer, ("spans",))["spans"]
     except Unreadable:
         return [None] * len(question.spans)
-    said = {_plain(name): str(label).strip().lower() for name, label in _items(found)}
+    if not isinstance(found, dict):
+        return [None] * len(question.spans)
+    said = {_plain(name): str(label).strip().lower() for name, label in found.items()}
     labels = {"answerable": True, "unanswerable": False}
     return [labels.get(said.get(_plain(question.sentence[a:b]), "")) for a, b in question.spans]
-
-
-def _items(found: object) -> Iterable[tuple[str, object]]:
-    return found.items() if isinstance(found, dict) else ()
 
 
 def _plain(span: str) -> str:

@@ -339,7 +339,7 @@ class _Search:
 
     def __init__(self, evidence: Evidence, wanted: Reading) -> None:
         self._evidence, self._wanted = evidence, wanted
-        self._percent, self._target = _is_percent(wanted), abs(float(wanted.value))
+        self._percent, self._target = "%" in wanted.units, abs(float(wanted.value))
         self._half = float(wanted.step) / 2 + 1e-9 * max(1.0, self._target)
 
     def of_lines(self, lines: Sequence[Sequence[_Number]]) -> Iterator[Derivation]:
@@ -443,10 +443,6 @@ def _columns(lines: Sequence[Sequence[_Number]]) -> list[list[_Number]]:
     return list(found.values())
 
 
-def _is_percent(wanted: Reading) -> bool:
-    return "%" in wanted.units
-
-
 def _is_money(wanted: Reading) -> bool:
     return any(len(unit) == 3 and unit.isalpha() for unit in wanted.units) or "usd" in wanted.units
 
@@ -458,7 +454,7 @@ def _alike(one: Cell, other: Cell) -> bool:
 
 def _may_be(unit: Unit, wanted: Reading) -> bool:
     """Whether a cell with this unit can be said with the units that are wanted."""
-    if _is_percent(wanted):
+    if "%" in wanted.units:
         return unit.symbol in ("%", "") and not unit.currency
     if unit.symbol == "%":
         return False

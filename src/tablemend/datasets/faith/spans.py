@@ -121,8 +121,8 @@ def _is_bare_word(one: Stated, text: str) -> bool:
 
 
 def _counted(text: str, end: int) -> bool:
-    behind = text[end : end + 40].lstrip(" -").casefold()
-    return any(re.match(rf"(?:[a-z-]+ )?{re.escape(word)}\b", behind) for word in unit_words())
+    words = text[end : end + 40].replace("-", " ").casefold().split()[:2]
+    return not unit_words().isdisjoint(word.strip(",.;") for word in words)
 
 
 def _expanded(one: Stated, text: str, sentence: str) -> Span:

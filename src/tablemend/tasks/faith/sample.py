@@ -83,23 +83,19 @@ class MaskedSpan(FromJson):
     @property
     def hint(self) -> str:
         """What kind of value is masked, so that only one is right (FAITH, 3.3)."""
-        return hint_of(self.answer)
+        units = frozenset().union(*(one.units for one in read_values(self.answer)))
+        if any(unit.startswith("per ") for unit in units):
+            return "an amount per share or unit"
+        if "%" in units:
+            return "a percentage"
+        money = any(
+            len(unit) == 3 and unit.isalpha() and unit not in ("boe", "btu") for unit in units
+        )
+        return "an amount of money" if money else "a count or quantity"
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
         return asdict(self) | {"tables": [table.to_json() for table in self.tables]}
-
-
-def hint_of(answer: str) -> str:
-    """The kind of a value: of "17%" a percentage."""
-    units = frozenset().union(*(one.units for one in read_values(answer)))
-    if any(unit.startswith("per ") for unit in units):
-        return "an amount per share or unit"
-    if "%" in units:
-        return "a percentage"
-    if any(len(unit) == 3 and unit.isalpha() and unit not in ("boe",) for unit in units):
-        return "an amount of money"
-    return "a count or quantity"
 
 
 def write_tables(tables: Sequence[Table], format: Format = "markdown") -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
+from tablemend.datasets.faith import spans
 from tablemend.datasets.faith.spans import find_spans
 from tablemend.errors import TablemendError
 
 
 @pytest.mark.parametrize(
-    ("sentence", "spans"),
+    ("sentence", "found"),
     [
         ("Revenue rose 5% to $1.2 billion.", ["5%", "$1.2 billion"]),
         ("It fell five percent, or 120 basis points.", ["five percent", "120 basis points"]),
@@ -27,12 +29,24 @@ from tablemend.errors import TablemendError
     ],
 )
 def test_money_percentages_and_counts_are_spans_and_dates_and_references_are_none(
-    sentence: str, spans: list[str]
+    sentence: str, found: list[str]
 ) -> None:
-    assert [sentence[start:end] for start, end in find_spans(sentence)] == spans
+    assert [sentence[start:end] for start, end in find_spans(sentence)] == found
 
 
 @pytest.mark.skipif(find_spec("spacy") is not None, reason="spaCy is installed")
 def test_spacy_is_asked_for_where_it_is_not_installed() -> None:
     with pytest.raises(TablemendError, match="pip install spacy"):
         find_spans("Revenue rose 5%.", "spacy")
+
+
+def test_spacys_entities_decide_and_are_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = "Revenue of $5 million rose 5% on 3 June."
+
+    def pipeline(text: str) -> SimpleNamespace:
+        entity = SimpleNamespace(label_="MONEY", start_char=12, end_char=13, text="5")
+        day = SimpleNamespace(label_="DATE", start_char=33, end_char=39, text="3 June")
+        return SimpleNamespace(ents=[entity, day])
+
+    monkeypatch.setattr(spans, "_spacy", lambda: pipeline)
+    assert [sentence[a:b] for a, b in find_spans(sentence, "spacy")] == ["$5 million"]
