@@ -32,6 +32,7 @@ from tablemend.datasets.faith.spans import find_spans
 from tablemend.datasets.splits import split_of
 from tablemend.runs import hash_text, to_line
 from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan, write_tables
+from tablemend.tasks.faith.values import read_values
 from tablemend.values.sentences import Span
 from tablemend.workers import map_in_workers
 
@@ -111,10 +112,10 @@ class _Maker:
         for one in drawn:
             made, way = _explained(_with_nearest(one, evidence, settings.nearest_tables))
             size = len(write_tables(made.tables))
-            if size > settings.most_characters:
-                notes[
-                    f"a number whose tables have more than {settings.most_characters} characters"
-                ] += 1
+            if not read_values(made.answer):
+                notes["a masked text without a number"] += 1
+            elif size > settings.most_characters:
+                notes["a number whose tables have more than most_characters"] += 1
             elif way is None and not labelled and not settings.models:
                 notes["a number that the nearest tables do not give"] += 1
             else:

@@ -21,6 +21,8 @@ _THOUSANDS = tuple(Decimal(10) ** power for power in (3, 6, 9, 12, -3, -6, -9, -
 _HUNDRED = (Decimal(100), Decimal("0.01"))
 """By how much a value is off where its scale is wrong; 100 for a percentage as a fraction."""
 _HALF = Decimal("0.5")
+_LONGEST = 300
+"""Characters of a text that is a value."""
 _ZERO = frozenset(("-", "nil", "none", "zero", "$-", "$ -"))
 _PREFIXED = frozenset(("ratio", "power", "energy", "frequency", "data"))
 """Measures whose units differ in a scale alone: GW and MW."""
@@ -122,7 +124,9 @@ def compare(truth: str, answer: str) -> Match:
 
 @lru_cache(maxsize=1 << 12)
 def read_values(text: str) -> tuple[Reading, ...]:
-    """Every number of a short text; "nil", "none" and a dash are zero."""
+    """Every number of a short text; "nil", "none" and a dash are zero; none of a long one."""
+    if len(text) > _LONGEST:
+        return ()
     plain = clean(text)
     if plain.casefold() in _ZERO:
         units = frozenset({"usd"} if "$" in plain else ())
@@ -242,7 +246,7 @@ def _equal(truth: Reading, answer: Reading) -> bool:
         return False
     step = max(truth.step, answer.step)
     left, right = (
-        (abs(one.value) / step).quantize(Decimal(1), ROUND_HALF_UP) for one in (truth, answer)
+        (abs(one.value) / step).to_integral_value(ROUND_HALF_UP) for one in (truth, answer)
     )
     return left == right
 
