@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -143,32 +144,23 @@ class _Maker:
 
     def _annotated(self, report: Report) -> tuple[list[MaskedSpan], list[dict[str, Any]]]:
         """The spans that the annotators call answerable, and all of their votes."""
-        settings, asked = self._settings, self._questions(report)
-        masked = [[_masked(report, one, span) for span in one.spans] for one in asked]
-        votes: list[list[dict[str, bool | None]]] = [[{} for _ in own] for own in masked]
-        if PROGRAM in settings.annotators:
+        asked = self._questions(report)
+        masked = [_masked(report, one, span) for one in asked for span in one.spans]
+        votes: list[dict[str, bool | None]] = [{} for _ in masked]
+        if PROGRAM in self._settings.annotators:
             evidence = Evidence(report.tables)
-            for own, ballots in zip(masked, votes, strict=True):
-                for one, ballot in zip(own, ballots, strict=True):
-                    ballot[PROGRAM] = _derive(evidence, one) is not None
+            for one, ballot in zip(masked, votes, strict=True):
+                ballot[PROGRAM] = _derive(evidence, one) is not None
         for voter in self.voters:
             name, found = voter(asked)
-            for ballots, said in zip(votes, found, strict=True):
-                for ballot, label in zip(ballots, said, strict=True):
-                    ballot[name] = label
-        kept, cast = [], []
-        for own, ballots in zip(masked, votes, strict=True):
-            for one, ballot in zip(own, ballots, strict=True):
-                cast.append(
-                    {
-                        "report": report.name,
-                        "sentence": one.sentence,
-                        "span": one.answer,
-                        "votes": ballot,
-                    }
-                )
-                if decide(ballot, settings.quorum):
-                    kept.append(one)
+            for ballot, label in zip(votes, chain.from_iterable(found), strict=True):
+                ballot[name] = label
+        cast = [
+            {"report": report.name, "sentence": one.sentence, "span": one.answer, "votes": ballot}
+            for one, ballot in zip(masked, votes, strict=True)
+        ]
+        quorum = self._settings.quorum
+        kept = [one for one, own in zip(masked, votes, strict=True) if decide(own, quorum)]
         return kept, cast
 
     def _questions(self, report: Report) -> list[Question]:
