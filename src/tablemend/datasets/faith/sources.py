@@ -78,7 +78,7 @@ def _places(source: str, settings: FaithSet) -> list[Place]:
         return _of_file(path)[: settings.n]
     files = sorted(one for one in path.rglob("*") if one.is_file() and one.name[0] != ".")
     if not files:
-        raise TablemendError(f"reports: {path} has no file: filings end in {_suffixes()}")
+        raise TablemendError(f"reports: {path} has no file: filings end in {', '.join(SUFFIXES)}")
     return [place for file in files[: settings.n] for place in _of_file(file)][: settings.n]
 
 
@@ -94,10 +94,6 @@ def _of_file(path: Path) -> list[Place]:
     return [Place(str(path), n, f"{path.name}:{n + 1}", f"{digest}{n}") for n in range(records)]
 
 
-def _suffixes() -> str:
-    return ", ".join(SUFFIXES)
-
-
 def open_report(place: Place) -> Labelled:
     """Read a report.
 
@@ -110,7 +106,7 @@ def open_report(place: Place) -> Labelled:
     if path.suffix.lower() in SUFFIXES:
         return Labelled(read_report(path.stem, _read_text(path)))
     if path.suffix not in _RECORDS:
-        raise Unusable(f"its name ends in none of {_suffixes()}, .json and .jsonl")
+        raise Unusable(f"its name ends in none of {', '.join(SUFFIXES)}, .json and .jsonl")
     return read_record(_records(place.source)[place.number])
 
 
