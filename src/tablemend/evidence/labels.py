@@ -51,7 +51,7 @@ _CAPTION = re.compile(
     rf"\b(?:in|\$|us\$|usd|eur)\s?(?:u\.?s\.? ?)?(?:\$|€|£|¥|dollars? )?\s?(?:in )?({_SCALED})s?\b"
     rf"|\(\s?(?:[$€£¥] ?|usd |us\$ ?|eur |gbp )?({_SCALED})s?\b"
     rf"|({_SCALED})s of\b"
-    r"|[(,;] ?in (000s|'000s?|000's)|\(('?000s?'?)\)",
+    r"|[(,;] ?(?:[$\u20ac\u00a3] ?)?in (000s|'000s?|000's)|\(('?000s?'?)\)",
     re.I,
 )
 _CAPTION_MONEY = re.compile(

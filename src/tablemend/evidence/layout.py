@@ -88,7 +88,7 @@ def lay_out(columns: Sequence[str], cells: Cells) -> Layout:
 def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: int) -> bool:
     """Whether a leading row belongs to the header.
 
-    It names no row (its first cell is blank), holds words, years or periods only (or counts from
+    It names no row (its first cell is blank or a unit: "(in millions)"), holds words, years or periods only (or counts from
     1), and stands below a blank or a repeated header cell or above numbers; or it states units.
     """
     row = cells[index]
@@ -100,7 +100,7 @@ def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: i
         return False
     if _is_unit_row(row, lead):
         return True
-    if row[lead] and row[lead] != levels[-1][lead]:
+    if row[lead] and row[lead] != levels[-1][lead] and not is_unit_label(row[lead]):
         return False
     counted = [row[column] for column in filled] == [str(n + 1) for n in range(len(filled))]
     if not counted and not all(is_label(row[column]) for column in filled):

@@ -430,3 +430,18 @@ def test_real_hierarchical_tables_keep_every_filled_cell_and_name_every_linked_o
                     named += row - 1 in body and bool(grid.columns[column].header)
     assert linked > 100
     assert named >= 0.98 * linked
+
+
+@pytest.mark.parametrize(
+    ("label", "scale"),
+    [("(in millions)", 1e6), ("(in thousands, except per share data)", 1e3), ("($ in 000s)", 1e3)],
+)
+def test_a_unit_beside_the_years_of_a_second_header_row_is_no_name(
+    label: str, scale: float
+) -> None:
+    years = "Year Ended December 31,"
+    table = Table.of(["", years, years], [[label, "2023", "2022"], ["Net sales", "$940", "$880"]])
+    grid = Grid(table)
+    assert [line.header for line in grid.lines] == ["Net sales"]
+    assert [column.name for column in grid.columns[1:]] == ["2023", "2022"]
+    assert float(grid.unit(grid.lines[0].index, 1).scale) == scale
