@@ -20,11 +20,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tablemend.datasets.faith.derivations import Derivation, Evidence
 from tablemend.datasets.faith.sources import Labelled, read_record
 from tablemend.datasets.faith.spans import find_spans
 from tablemend.meta_evaluation.items import split_of
 from tablemend.statistics import rate_interval
+from tablemend.tasks.faith.derivations import Derivation, Evidence
 from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan
 
 _DEV = ("893538", "1045810", "709005")

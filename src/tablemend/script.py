@@ -31,6 +31,7 @@ EXTRAS = {
     "openai": "api",
     "peft": "train",
     "pyarrow": "data",
+    "rouge_score": "metrics",
     "sacrebleu": "metrics",
     "sentence_transformers": "embed",
     "sklearn": "metrics",

@@ -153,11 +153,12 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "errors workers statistics foreign from_json values tables records config runs renderer "
-    "exact_match detector evidence programs claims verifier datasets datasets.card "
+    "errors workers statistics robustness foreign from_json values tables records config runs "
+    "renderer exact_match detector evidence programs claims verifier datasets datasets.card "
     "datasets.tablehallu generations backends reports prompting faithfulness datasets.tabfaith "
-    "tasks mitigations recipe evaluation training datasets.tablehallu_llm meta_evaluation "
-    "datasets.labelled_claims annotation publishing script cli"
+    "tasks datasets.faith datasets.torr mitigations recipe evaluation training "
+    "datasets.tablehallu_llm meta_evaluation datasets.labelled_claims annotation publishing script "
+    "cli"
 ).split()
 """Each imports only from those before it."""
 
@@ -249,7 +250,7 @@ def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None
 
 @pytest.mark.parametrize(
     "package",
-    "values records tables detector config datasets/tablehallu annotation".split()
+    "values records tables detector config datasets/tablehallu annotation robustness".split()
     + "evidence programs claims verifier exact_match".split(),
 )
 def test_packages_that_run_on_a_laptop_load_no_torch(package: str) -> None:

@@ -87,6 +87,6 @@ ONE, SEVERAL = "(one)", "(several)"
 
 OnOff = BeforeValidator(_on_off)
 Format = Literal["markdown", "json", "latex"]
-Prompt = Literal["base", "careful", "follow", "cot", "few-shot", "assisted"]
+Prompt = Literal["base", "careful", "follow", "cot", "few-shot", "assisted", "unitxt"]
 DType = Literal["float32", "bfloat16", "auto"]
 Precision = Literal["auto", "float32", "bfloat16"]

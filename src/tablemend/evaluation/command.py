@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from tablemend.backends.names import ModelName
 from tablemend.config import Section
 from tablemend.config.section import RunFolder
@@ -62,6 +64,15 @@ class ReportCommand(Section):
     `<!-- figures: CONTEXT -->` and `<!-- end -->`."""
 
 
-def run_folder(command: ReportCommand) -> Path:
+class RobustnessCommand(Section):
+    """What eval/robustness.py takes."""
+
+    run: RunFolder
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+    wanted: float = Field(default=0.9, gt=0, le=1)
+    """Kendall's W between rankings of the systems that fewer configurations are to reach."""
+
+
+def run_folder(command: ReportCommand | RobustnessCommand) -> Path:
     """The folder that a command names."""
     return folder_of(command.run)

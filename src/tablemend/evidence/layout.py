@@ -88,8 +88,9 @@ def lay_out(columns: Sequence[str], cells: Cells) -> Layout:
 def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: int) -> bool:
     """Whether a leading row belongs to the header.
 
-    It names no row (its first cell is blank or a unit: "(in millions)"), holds words, years or periods only (or counts from
-    1), and stands below a blank or a repeated header cell or above numbers; or it states units.
+    It names no row (its first cell is blank, or a unit: "(in millions)"), holds words, years or
+    periods only (or counts from 1), and stands below a blank or a repeated header cell or above
+    numbers; or it states units.
     """
     row = cells[index]
     filled = [column for column in range(lead + 1, len(row)) if row[column]]

@@ -10,10 +10,12 @@ from tablemend.tasks.faith.task import Faith
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Task, TaskOptions
+from tablemend.tasks.torr.task import Torr
 
 TASKS: dict[str, Callable[[TaskOptions], Task[Any]]] = {
     "table_generation": TableGeneration,
     "table_summary": TableSummary,
     "claim_verification": ClaimVerification,
     "faith": Faith,
+    "torr": Torr,
 }

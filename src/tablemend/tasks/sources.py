@@ -197,7 +197,7 @@ def _engines(path: Path) -> set[str]:
 def _records(source: Source, command: str = MAKES) -> tuple[Iterator[dict[str, Any]], str]:
     """The raw records of a source, and where they are."""
     if source.source.startswith(HUB):
-        return _hub_records(source), source.source
+        return hub_records(source), source.source
     path = _file(Path(source.source), source.split, command)
     return _json_records(path) if path.suffix == ".jsonl" else _parquet_records(path), str(path)
 
@@ -270,7 +270,12 @@ def _parquet_records(path: Path) -> Iterator[dict[str, Any]]:
         raise TablemendError(f"{path} is not readable as Parquet: {error}") from error
 
 
-def _hub_records(source: Source) -> Iterator[dict[str, Any]]:
+def hub_records(source: Source) -> Iterator[dict[str, Any]]:
+    """The rows of a data set on the Hub.
+
+    Raises:
+        TablemendError: it cannot be loaded.
+    """
     import datasets
 
     name = source.source.removeprefix(HUB)

@@ -16,7 +16,6 @@ from tablemend.backends.backend import open_backend
 from tablemend.datasets import build
 from tablemend.datasets.build import Record
 from tablemend.datasets.card import LICENCE, command_of, table_of, write_card
-from tablemend.datasets.faith import derivations
 from tablemend.datasets.faith.answerability import (
     PROMPT,
     PROMPTS,
@@ -25,13 +24,14 @@ from tablemend.datasets.faith.answerability import (
     pattern_of,
     vote,
 )
-from tablemend.datasets.faith.derivations import Derivation, Evidence
 from tablemend.datasets.faith.reports import Report, Unusable
 from tablemend.datasets.faith.settings import PROGRAM, FaithSet
 from tablemend.datasets.faith.sources import Place, list_places, open_report
 from tablemend.datasets.faith.spans import find_spans
 from tablemend.datasets.splits import split_of
 from tablemend.runs import hash_text, to_line
+from tablemend.tasks.faith import derivations
+from tablemend.tasks.faith.derivations import Derivation, Evidence
 from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan, write_tables
 from tablemend.tasks.faith.values import read_values
 from tablemend.values.sentences import Span

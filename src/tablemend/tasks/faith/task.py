@@ -136,7 +136,7 @@ class Faith(Task[MaskedSpan]):
         """The tables with their pre-texts, then the sentence between its neighbours."""
         candidates = ""
         if prompt == "assisted":
-            from tablemend.datasets.faith.derivations import Evidence as Cells
+            from tablemend.tasks.faith.derivations import Evidence as Cells
 
             lines = Cells(sample.tables).candidates(sample.sentence, sample.around, SHOWN)
             listed = "\n".join(f"- {line}" for line in lines)

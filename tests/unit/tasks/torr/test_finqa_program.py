@@ -100,7 +100,7 @@ def test_a_program_has_the_value_worked_out_by_hand(text: str, value: float | bo
         ("add(1, 2), add(#" + "0" * 5000 + ", 1)", "refers to no earlier step"),
         ("table_max(none)", "no row of numbers"),
         ("table_max(, none)", "names no row"),
-        ("ａｄｄ(1, 2)", "no step of a program"),
+        ("\uff41dd(1, 2)", "no step of a program"),
     ],
 )
 def test_what_is_no_program_is_refused_in_one_line(text: str, says: str) -> None:
@@ -216,9 +216,7 @@ def test_programs_are_compared_as_functions_of_their_symbols(
         ("divide(5829, 2)", "table_max(net revenue, none), divide(#0, 2)", False),
     ],
 )  # fmt: skip
-def test_arguments_are_compared_as_they_are_written(
-    predicted: str, gold: str, equal: bool
-) -> None:
+def test_arguments_are_compared_as_they_are_written(predicted: str, gold: str, equal: bool) -> None:
     assert program_accuracy(predicted, gold) == equal
 
 

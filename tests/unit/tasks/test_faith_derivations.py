@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.datasets.faith.derivations import Evidence
 from tablemend.tables.table import Table
+from tablemend.tasks.faith.derivations import Evidence
 
 INCOME = Table.of(
     ["(in millions)", "2023", "2022"],

@@ -1,0 +1,184 @@
+"""How far the ranking of the models can be trusted (ToRR, 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablemend.errors import TablemendError
+from tablemend.robustness.cube import Array, ScoreCube, ratio
+from tablemend.robustness.scores import Estimates
+from tablemend.statistics import QUANTILES
+
+DIGITS = 9
+"""Scores are ranked to so many decimals: sums in another order differ in their last digits."""
+
+
+def kendalls_w(scores: Array) -> Array:
+    """Kendall's coefficient of concordance W of rankings, corrected for ties.
+
+    Kendall and Babington Smith (1939), with the correction of Kendall (Rank Correlation Methods,
+    chapter 6): tied scores share their mean rank, and W is divided by the most that it can be
+    with these ties, so that equal rankings have 1 with ties, too. It is Friedman's chi-squared
+    over m (n - 1). Unrelated rankings have 1 / m on average, not 0.
+
+    Args:
+        scores: (..., m, n): what m rankings of n models follow from. One with a NaN is left out.
+
+    Returns:
+        (...), from 0 to 1; NaN for fewer than two rankings, or ones that tie all models.
+    """
+    from scipy.stats import rankdata
+
+    kept = np.asarray(~np.isnan(scores).any(-1))
+    ranks = rankdata(np.round(scores, DIGITS), axis=-1) - (scores.shape[-1] + 1) / 2
+    ranks = np.where(kept[..., None], ranks, 0.0)
+    between = (ranks.sum(-2) ** 2).sum(-1)
+    m = kept.sum(-1)
+    return ratio(between, np.where(m > 1, m * (ranks**2).sum((-2, -1)), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class RankingAgreement:
+    """Kendall's W between rankings from samples of N numbers of examples and K of configurations.
+
+    Attributes:
+        examples: the N numbers; empty if all examples were taken, and then N is 1.
+        configurations: the K numbers.
+        by_dataset: (N, K, D), of the rankings on each data set.
+        overall: (N, K), of the rankings by the mean over data sets.
+    """
+
+    examples: tuple[int, ...]
+    configurations: tuple[int, ...]
+    by_dataset: Array
+    overall: Array
+
+
+def ranking_agreement(
+    cube: ScoreCube,
+    configurations: Sequence[int] | None = None,
+    examples: Sequence[int] = (),
+    sets: int = 30,
+    seed: int = 0,
+) -> RankingAgreement:
+    """How well rankings of the models agree that were made from samples of the cube (ToRR, 5).
+
+    ``sets`` times, draw configurations without replacement, the same for all models and data
+    sets, and examples of each data set, if fewer are wanted; rank the models by their
+    performance on these; take Kendall's W between the rankings. Of one draw, larger samples
+    contain the smaller ones. Samples of nearly all C configurations are nearly the same, and W is
+    1 for all C: it says how well a sample stands for these C, not for formats never tried.
+
+    Args:
+        cube: the scores.
+        configurations: numbers of them, from 1 to C; ``None`` for all from 1 to C (Figure 4).
+        examples: numbers of them (Figure 5); a data set with fewer gives all that it has. Empty
+            for all examples.
+        sets: how many rankings.
+        seed: of the draws.
+
+    Raises:
+        TablemendError: a number of configurations or examples that cannot be drawn.
+    """
+    blocks = cube.blocks()
+    c = blocks[0].shape[-1]
+    counts = tuple(range(1, c + 1) if configurations is None else configurations)
+    if not counts or not all(1 <= k <= c for k in counts):
+        raise TablemendError(f"configurations: numbers from 1 to {c}, not {list(counts)}")
+    if not all(n >= 1 for n in examples):
+        raise TablemendError(f"examples: numbers from 1, not {list(examples)}")
+    generator = np.random.default_rng(seed)
+    drawn = np.empty((sets, max(1, len(examples)), len(counts), len(cube.models), len(blocks)))
+    for one in drawn:
+        columns = generator.permutation(c)
+        for d, block in enumerate(blocks):
+            e = block.shape[1]
+            rows, sizes = generator.permutation(e), np.minimum(examples or [e], e)
+            means = _running_means(block[:, rows][..., columns], np.array(counts))
+            found = _running_means(means.swapaxes(1, 2), sizes)  # (M, K, N)
+            one[..., d] = found.transpose(2, 1, 0)
+    return RankingAgreement(
+        examples=tuple(examples),
+        configurations=counts,
+        by_dataset=kendalls_w(drawn.transpose(1, 2, 4, 0, 3)),
+        overall=kendalls_w(drawn.mean(-1).transpose(1, 2, 0, 3)),
+    )
+
+
+def _running_means(values: Array, sizes: NDArray[np.int64]) -> Array:
+    """Means of the first so many along the last axis, of what is there; NaN where nothing is."""
+    scored = ~np.isnan(values)
+    sums = np.where(scored, values, 0.0).cumsum(-1)
+    return ratio(sums[..., sizes - 1], scored.cumsum(-1)[..., sizes - 1])
+
+
+def fewest_configurations(
+    agreement: Array, wanted: float, configurations: Sequence[int]
+) -> int | None:
+    """The smallest number of configurations from which on W is at least as wanted.
+
+    Args:
+        agreement: (K,), W, such as a row of :attr:`RankingAgreement.overall`.
+        wanted: the W to reach, from 0 to 1.
+        configurations: the K numbers, rising.
+
+    Returns:
+        One of the numbers; ``None`` where the last does not reach it.
+
+    >>> fewest_configurations(np.array([0.4, 0.8, 0.7, 0.9]), 0.75, [1, 2, 4, 8])
+    8
+    """
+    missed = np.flatnonzero(~(agreement >= wanted))
+    first = missed[-1] + 1 if len(missed) else 0
+    return configurations[first] if first < len(configurations) else None
+
+
+def separability(estimates: Estimates) -> tuple[Array, float]:
+    """Share of the pairs of models whose 95 % intervals do not overlap (ToRR, 4 and footnote 7).
+
+    Args:
+        estimates: such as :func:`~tablemend.robustness.scores.performance`. Intervals are
+            percentiles of its bootstrap over examples; pairs with an unscored model do not count.
+
+    Returns:
+        On each data set, (D,), and of the mean over data sets; NaN without a pair.
+    """
+    resampled = estimates.resampled
+    single = [_separable(resampled[:, :, d]) for d in range(resampled.shape[2])]
+    return np.array(single), _separable(resampled.mean(2))
+
+
+def _separable(resampled: Array) -> float:
+    """Share of pairs of columns whose central 95 % do not overlap."""
+    scored = ~np.isnan(resampled).all(0)
+    limits = np.nanquantile(resampled[:, scored], QUANTILES, axis=0).round(DIGITS)
+    pairs = combinations(limits.T, 2)
+    apart = [one[1] < other[0] or other[1] < one[0] for one, other in pairs]
+    return float(np.mean(apart)) if apart else float("nan")
+
+
+def dataset_agreement(by_dataset: Array) -> Array:
+    """Kendall's tau-b between the rankings of the models on each two data sets (ToRR, Figure 20).
+
+    Args:
+        by_dataset: (M, D), scores; a model that lacks one of two is left out of the two.
+
+    Returns:
+        (D, D), from -1 to 1, symmetric; NaN where a data set ties all models.
+    """
+    from scipy.stats import kendalltau
+
+    rounded = np.round(by_dataset, DIGITS)
+    d = rounded.shape[1]
+    taus = np.full((d, d), np.nan)
+    for one, other in combinations_with_replacement(range(d), 2):
+        pair = rounded[:, [one, other]]
+        pair = pair[~np.isnan(pair).any(1)]
+        if len(pair) > 1:
+            taus[one, other] = taus[other, one] = kendalltau(*pair.T).statistic
+    return taus

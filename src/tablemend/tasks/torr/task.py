@@ -1,0 +1,233 @@
+"""ToRR: one answer to a table in each of 35 prompt configurations (The Mighty ToRR, section 2).
+
+A configuration is a view of a sample: the serialisation of the table, and a perturbation of its
+structure. Reports score each view; ``eval/robustness.py`` says how firm a system stands over them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import yaml
+
+from tablemend.backends.requests import END_OF_THINKING
+from tablemend.config import Source
+from tablemend.errors import TablemendError
+from tablemend.records import (
+    UNSCORED,
+    Finding,
+    Judgement,
+    Metric,
+    SampleView,
+    Share,
+    total,
+)
+from tablemend.runs import hash_text
+from tablemend.tables.perturbations import PERTURBATIONS, perturb
+from tablemend.tables.serialisations import SERIALISATIONS, Mode, serialise
+from tablemend.tables.table import Table
+from tablemend.tasks.sources import read_records
+from tablemend.tasks.task import Score, Submission, Task
+from tablemend.tasks.torr.finqa_program import execution_accuracy
+from tablemend.tasks.torr.sample import TableQuestion
+from tablemend.tasks.torr.scoring import METRICS as SCORES
+from tablemend.tasks.torr.scoring import Unscored, first_line, load_rouge
+
+if TYPE_CHECKING:
+    from tablemend.evidence.source import Source as Evidence
+
+FORMS: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("sets.yaml").read_text("utf-8")
+)
+"""By data set: what is asked, shown and scored."""
+SCORER = "torr-1"
+CONFIGURATIONS = tuple(f"{form}+{change}" for form in SERIALISATIONS for change in PERTURBATIONS)
+"""Serialisation and perturbation: the 35 of section 2.1."""
+UNITXT = "unitxt"
+"""The prompt whose tables are written as the package unitxt does, loss included."""
+WRONG = Metric(
+    "wrong", "Not right", "not right", "an answer that earns less than half of the score"
+)
+METRICS = (
+    WRONG,
+    total((WRONG,), "an answer that earns less than half of its data set's score"),
+    Metric(
+        "score", "Score", "score", "the score of the data set, 0 to 1; higher is better", "share"
+    ),
+    UNSCORED,
+)
+RESULT = "result"
+"""A field of FinQA that is not shown: what its program gives."""
+PARTS = 10_000
+"""A score is a share of so many parts: shares are counted, not measured."""
+
+
+class Torr(Task[TableQuestion]):
+    """A table and a question of any of ten kinds in, an answer out."""
+
+    name = "torr"
+    description = (
+        "A model answers questions about tables, which are written in several formats and "
+        "perturbed in ways that change nothing of what they say. Counted is the score of each "
+        "data set; the same example should earn the same in every configuration."
+    )
+    views: ClassVar[Mapping[str, str]] = {one: one for one in CONFIGURATIONS}
+    length_unit = "cells of the table"
+    makes = "python data_gen/torr.py"
+    slots = ("ask", "examples", "example")
+    begins = END_OF_THINKING
+    prompts = ("base", UNITXT)
+    metrics = METRICS
+    mendable = False
+
+    def samples(self, source: Source) -> list[TableQuestion]:
+        """Examples that data_gen/torr.py wrote."""
+        return read_records(source, self.sample, self.makes)
+
+    def sample(self, record: Mapping[str, Any]) -> TableQuestion:
+        """An example, read back."""
+        return TableQuestion.from_json(record)
+
+    def messages(
+        self, sample: TableQuestion, view: str, prompt: str
+    ) -> Sequence[Mapping[str, str]]:
+        """What is asked, the demonstrations, and the example, all tables in one configuration."""
+        form = FORMS[sample.set]
+        mode: Mode = "unitxt" if prompt == UNITXT else "lossless"
+        parts = [str(form["ask"]).strip().replace("{types}", ", ".join(sample.types))]
+        for number, one in enumerate(sample.demonstrations, 1):
+            parts.append(
+                f"Example {number}\n{_show(form, one.table, one.fields, view, mode)} {one.answer}"
+            )
+        parts.append(_show(form, sample.table, sample.fields, view, mode))
+        return ({"role": "user", "content": "\n\n".join(parts)},)
+
+    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
+        """The chat with its slots open."""
+        return ({"role": "user", "content": "\n\n".join(f"{{{slot}}}" for slot in self.slots)},)
+
+    def target(self, sample: TableQuestion, view: str, thinking: str) -> str:
+        """The first reference.
+
+        Raises:
+            TablemendError: thinking that no target comes with.
+        """
+        if thinking not in ("off", "empty"):
+            raise TablemendError(f"thinking={thinking} has no target in {self.name}: use off")
+        answer = sample.references[0]
+        return answer if thinking == "off" else f"<think>\n\n</think>\n\n{answer}"
+
+    def versions(self) -> dict[str, str]:
+        """Of what is asked and shown."""
+        return {"prompt_hash": hash_text(json.dumps(FORMS, sort_keys=True))}
+
+    def evidence(self, sample: TableQuestion, view: str) -> Evidence:
+        """The table, as it is shown."""
+        from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
+
+        return Evidence((perturb(sample.table, view.partition("+")[2]),))
+
+    def show(self, sample: TableQuestion, view: str) -> SampleView:
+        """The table as it is shown, the question, and the first reference."""
+        shown = {name: text for name, text in sample.fields.items() if name != RESULT}
+        asked = "; ".join(f"{name}: {text}" for name, text in shown.items())
+        return SampleView(
+            sample.id,
+            view,
+            sample.set,
+            f"{sample.set}, id {sample.id}",
+            sample.set,
+            query=asked,
+            tables=(perturb(sample.table, view.partition("+")[2]),),
+            gold=sample.references[0],
+        )
+
+    def scorer(self) -> AbstractContextManager[TorrScorer]:
+        """The metric of each data set.
+
+        Raises:
+            TablemendError: rouge-score is not installed.
+        """
+        load_rouge()
+        return nullcontext(TorrScorer())
+
+    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TorrReward:
+        """The score."""
+        return TorrReward(self, "off" if thinking == "on" else thinking)
+
+
+def _show(
+    form: Mapping[str, Any], table: Table, fields: Mapping[str, str], view: str, mode: Mode
+) -> str:
+    text = str(form["show"])
+    for name, value in fields.items():
+        text = text.replace(f"{{{name}}}", value, 1)
+    return text.replace("{table}", _written(table, view, mode), 1)
+
+
+@lru_cache(maxsize=1 << 14)
+def _written(table: Table, view: str, mode: Mode) -> str:
+    """A table in a configuration; demonstrations come back with many examples."""
+    form, _, change = view.partition("+")
+    return serialise(perturb(table, change), form, mode)
+
+
+def judge(sample: TableQuestion, text: str) -> Judgement:
+    """The score of an answer by the metric of its data set."""
+    answer = text.rpartition(END_OF_THINKING)[2].strip()
+    try:
+        value = SCORES[FORMS[sample.set]["metric"]](answer, sample.references, sample.table)
+    except Unscored as error:
+        return Judgement(unscored=str(error), scorer=SCORER)
+    shares = {"score": Share(round(value * PARTS), PARTS)}
+    if RESULT in sample.fields:
+        result = sample.fields[RESULT]
+        runs = execution_accuracy(first_line(answer), result, sample.table)
+        shares["execution"] = Share(int(runs), 1)
+    findings: tuple[Finding, ...] = ()
+    if value < 0.5:
+        right = sample.references[0]
+        findings = (Finding("wrong", None, None, right, answer, f"score {value:.2f}"),)
+    return Judgement(findings, shares, scorer=SCORER)
+
+
+class TorrScorer:
+    """The metric of each data set (Table 1)."""
+
+    name = SCORER
+
+    def score(self, answers: Iterable[Submission[TableQuestion]]) -> Iterator[Judgement]:
+        """One judgement an answer."""
+        for one in answers:
+            if one.unscored:
+                yield Judgement(unscored=f"no answer: {one.unscored}", scorer=SCORER)
+            else:
+                yield judge(one.sample, one.text)
+
+
+class TorrReward:
+    """The score.
+
+    Args:
+        task: whose target is gold.
+        thinking: that the target comes with.
+    """
+
+    name = SCORER
+
+    def __init__(self, task: Torr, thinking: str) -> None:
+        self._task, self._thinking = task, thinking
+
+    def score(self, sample: TableQuestion, view: str, text: str) -> Score:
+        """What an answer earns."""
+        value = judge(sample, text).share("score") or 0.0
+        return Score({"score": value}, value)
+
+    def gold(self, sample: TableQuestion, view: str) -> str:
+        """The first reference."""
+        return self._task.target(sample, view, self._thinking)

@@ -1,0 +1,153 @@
+"""ToRR through the scripts: a set is made, a server answers in every configuration, P and R."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.config import Source, parse
+from tablemend.datasets.torr.dataset import describe, make_dataset
+from tablemend.datasets.torr.settings import TorrSet
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare
+from tablemend.tasks.torr.task import CONFIGURATIONS, Torr, judge
+from tests.support.answering import AnsweringServer
+from tests.support.scripts import run_script
+
+pytest.importorskip("rouge_score")
+CONTEXTS = ["csv+none", "csv+transpose", "markdown+none", "markdown+transpose"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two sets of made-up records."""
+    data = tmp_path / "data"
+    header, rows = ["team", "points"], [["Alba", "41"], ["Sella", "37"]]
+    records: dict[str, list[dict[str, Any]]] = {
+        "wikitablequestions": [
+            {
+                "table_id": f"t{n}",
+                "header": header,
+                "rows": [[*row[:1], str(int(row[1]) + n)] for row in rows],
+                "questions": [{"question": f"who won match {n}?", "answer": ["Alba"]}],
+            }
+            for n in range(12)
+        ],
+        "tabfact": [
+            {
+                "table_id": f"f{n}",
+                "header": header,
+                "rows": [["Alba", str(n)], ["Vey", "3"]],
+                "statements": [{"text": f"alba have {n} point", "label": 1}],
+            }
+            for n in range(12)
+        ],
+    }
+    for name, lines in records.items():
+        (data / name).mkdir(parents=True)
+        text = "\n".join(map(json.dumps, lines))
+        (data / name / "open.jsonl").write_text(text)
+    return data
+
+
+def test_every_configuration_is_asked_and_robustness_is_told(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "torr"
+    tokens = [f"data={folder}", f"out={out}", "n=3", "demonstrations=1"]
+    assert run_script("data_gen/torr.py", tokens, monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "wikitq: 3 test" in said and "finqa: skipped" in said
+    samples = Torr().samples(Source(source=str(out), split="test"))
+    assert {one.set for one in samples} == {"wikitq", "tabfact"}
+    assert all(len(one.demonstrations) == 1 for one in samples)
+
+    def reply(body: dict[str, Any]) -> str:
+        asked = body["messages"][-1]["content"].rpartition("Example 1")[2]
+        if body["model"] == "brittle" and "|" in asked:
+            return "none"
+        return "entailed" if "Statement" in asked else "Alba"
+
+    with AnsweringServer(reply) as server:
+        address = server.model.partition("@")[2]
+        recipe = {
+            "kind": "evaluation",
+            "name": "torr",
+            "task": "torr",
+            "run": str(tmp_path / "run"),
+            "model": {"path": server.model},
+            "data": {"test": {"source": str(out), "split": "test", "n": None}},
+            "thinking": "off",
+            "evaluation": {
+                "second_scorer": "none",
+                "contexts": CONTEXTS,
+                "max_new_tokens": 20,
+                "options": {"cache": None},
+                "systems": {"firm": {}, "brittle": {"model": f"openai:brittle@{address}"}},
+            },
+        }
+        path = tmp_path / "recipe.yaml"
+        path.write_text(json.dumps(recipe))
+        results = compare(parse(CompareCommand, [f"recipe={path}"]))
+    assert results["systems"]["firm"]["csv+transpose"]["score"]["rate"] == 1.0
+    assert results["systems"]["brittle"]["markdown+none"]["score"]["rate"] == 0.0
+    assert run_script("eval/robustness.py", [f"run={tmp_path / 'run'}"], monkeypatch) == 0
+    page = capsys.readouterr().out
+    assert "Performance and robustness" in page and "Reliability of the ranking" in page
+    found = json.loads((tmp_path / "run" / "robustness.json").read_text())
+    assert [one["rate"] for one in found["performance"]] == [1.0, 0.5]
+    assert [one["rate"] for one in found["robustness"]] == [1.0, 0.0]
+    assert found["serialisations"] == ["csv", "markdown"]
+    assert (found["scores"]["wikitq"][1][0], found["scores"]["wikitq"][1][1]) == ([1, 1], [0, 0])
+
+
+def test_all_35_configurations_say_the_same_and_gold_is_right(folder: Path, tmp_path: Path) -> None:
+    settings = {"data": str(folder), "out": str(tmp_path / "set"), "n": 4, "train": 2}
+    counts = make_dataset(TorrSet.model_validate(settings))
+    assert any("tabfact" in line for line in describe(counts, TorrSet.model_validate(settings)))
+    task = Torr()
+    splits = {
+        s: task.samples(Source(source=str(tmp_path / "set"), split=s)) for s in ("train", "test")
+    }
+    sources = [{one.source_hash for one in own} for own in splits.values()]
+    assert not sources[0] & sources[1]
+    assert len(CONFIGURATIONS) == 35
+    for sample in splits["test"]:
+        shown = {task.messages(sample, view, "base")[0]["content"] for view in CONFIGURATIONS}
+        assert len(shown) > 20  # a shuffle of two rows or columns may change nothing
+        for text in shown:
+            assert all(cell in text for row in sample.table.rows for cell in row if cell)
+        assert judge(sample, task.target(sample, "csv+none", "off")).share("score") == 1.0
+        assert judge(sample, "I do not know").findings
+
+
+@pytest.mark.parametrize(
+    ("tokens", "says"),
+    [
+        (["data=nowhere"], "no folder nowhere"),
+        ([], "neither a folder"),
+        (["data=.", "sets=[wikiq]"], "no data set 'wikiq'"),
+    ],
+)
+def test_bad_settings_are_refused(
+    tokens: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_script("data_gen/torr.py", [*tokens, f"out={tmp_path / 'o'}"], monkeypatch) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_run_without_results_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_script("eval/robustness.py", [f"run={tmp_path}/none"], monkeypatch) != 0
+    assert "run the comparison first" in capsys.readouterr().err
