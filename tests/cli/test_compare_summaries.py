@@ -141,3 +141,15 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
     assert facts["rows"] + sum(facts["dropped"].values()) == len(train)
     results = compare(parse(CompareCommand, [*tokens, "evaluation.n=2"]))
     assert set(results["systems"]) == {"base", "sft"}
+
+
+def test_a_system_reads_its_tables_in_its_own_serialisation(recipe: Callable[..., list[str]]) -> None:
+    config = parse(CompareCommand, recipe({"base": {}, "csv": {"serialisation": "csv"}}))
+    sample = TASK.samples(Source(source=config.data.test.source, split="test"))[0]
+    shown = {
+        name: config.task_of(system).messages(sample, "table", "base")[-1]["content"]
+        for name, system in config.evaluation.systems.items()
+    }
+    header = ",".join(sample.table.columns)
+    assert "| --- |" in shown["base"] or "|---|" in shown["base"]
+    assert header.split(",")[0] in shown["csv"] and "|---" not in shown["csv"]

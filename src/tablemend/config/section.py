@@ -87,6 +87,7 @@ ONE, SEVERAL = "(one)", "(several)"
 
 OnOff = BeforeValidator(_on_off)
 Format = Literal["markdown", "json", "latex"]
+Serialisation = Literal["html", "json", "markdown", "indexed_row_major", "df", "concat", "csv"]
 Prompt = Literal["base", "careful", "follow", "cot", "few-shot", "assisted", "unitxt"]
 DType = Literal["float32", "bfloat16", "auto"]
 Precision = Literal["auto", "float32", "bfloat16"]

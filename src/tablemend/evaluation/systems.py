@@ -123,6 +123,7 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
         "prompt": system.prompt,
         "thinking": config.thinking_of(system),
         **({"format": task.format} if (task := config.task_of(system)).format else {}),
+        **({"serialisation": form} if (form := config.serialisation_of(system)) else {}),
         **{key: own for key, own in asdict(sampling_of(config)).items() if own is not None},
         "seed": seed_of(config),
         **({} if held is None else {"constrain": system.mitigation, "grammar": held.version}),

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
-from tablemend.config.section import Format, OnOff, Prompt, Section
+from tablemend.config.section import Format, OnOff, Prompt, Section, Serialisation
 from tablemend.mitigations.mitigation import MITIGATIONS, Constraint, PostEdit
 
 Thinking = Annotated[Literal["off", "empty", "on", "quote", "rationale"], OnOff]
@@ -37,6 +37,8 @@ class System(Section):
     """As the top-level `thinking`, which holds where this is null."""
     format: Format | None = None
     """As the top-level `format`, which holds where this is null."""
+    serialisation: Serialisation | None = None
+    """As the top-level `serialisation`, which holds where this is null."""
     mitigation: str | None = None
     """What is done beside prompting. While the model answers (transformers, vLLM, a vLLM server):
     `header` fixes format and header of a table, as the query lists its columns; `spans` also limits

@@ -15,7 +15,7 @@ from tablemend.backends.names import ModelName
 from tablemend.config.backend import BackendOptions
 from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
-from tablemend.config.section import DType, Format, Recipe, Section
+from tablemend.config.section import DType, Format, Recipe, Section, Serialisation
 from tablemend.errors import TablemendError
 from tablemend.recipe.drawing import Distil, Drawing
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
@@ -72,14 +72,17 @@ class Comparison(Recipe):
     version: int = Field(default=1, ge=1)
     """Rises when the recipe converges otherwise than before (CONTRIBUTING.md)."""
     task: str = "table_generation"
-    """What is trained and compared: `table_generation` (TableHallu), `table_summary` (TabFaith) or
-    `claim_verification`."""
+    """What is trained and compared: `table_generation` (TableHallu), `table_summary` (TabFaith),
+    `claim_verification`, `faith` (FAITH) or `torr` (ToRR)."""
     model: Model
     """The model that every system starts from."""
     data: Data
     """The examples, by use."""
     format: Format = "markdown"
     """Table format that prompts ask for."""
+    serialisation: Serialisation | None = None
+    """How tables that prompts show are written (tasks table_summary and faith); null: in Markdown,
+    aligned. In torr the contexts say it."""
     thinking: Thinking = "off"
     """off (the prompt closes it), or left to the model: on (its own; no target to train on), empty
     (targets skip it), quote (targets quote the facts in scope), rationale (targets reason, step by
@@ -214,6 +217,9 @@ class Comparison(Recipe):
             yield f"{path}.thinking", f"the model is trained with thinking: {self.thinking}"
         if self.format_of(system) != self.format:
             yield f"{path}.format", f"the model is trained with format: {self.format}"
+        if self.serialisation_of(system) != self.serialisation:
+            said = self.serialisation or "null"
+            yield f"{path}.serialisation", f"the model is trained with serialisation: {said}"
 
     @property
     def stage(self) -> str | None:
@@ -244,6 +250,10 @@ class Comparison(Recipe):
         format = self.evaluation.answering_system(system).format
         return self.format if format is None else format
 
+    def serialisation_of(self, system: System) -> Serialisation | None:
+        """How the tables that a system reads are written: its own way, else the recipe's."""
+        return self.evaluation.answering_system(system).serialisation or self.serialisation
+
     def task_of(self, system: System | None = None) -> Task[Any]:
         """The task as a system has it, with its table format; without one, as the recipe."""
         evaluation = self.evaluation
@@ -254,6 +264,7 @@ class Comparison(Recipe):
                 evaluation.verifier,
                 evaluation.extractor,
                 evaluation.options,
+                self.serialisation if system is None else self.serialisation_of(system),
             )
         )
 

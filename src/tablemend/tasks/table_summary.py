@@ -110,7 +110,8 @@ class TableSummary(Task[TabFaithExample]):
         self, sample: TabFaithExample, view: str, prompt: str
     ) -> Sequence[Mapping[str, str]]:
         """The domain's prompt over the table."""
-        return self._emphasised(ask_for(sample.domain, sample.table, SENTENCES), prompt)
+        chat = ask_for(sample.domain, sample.table, SENTENCES, self.options.serialisation)
+        return self._emphasised(chat, prompt)
 
     @staticmethod
     def _emphasised(chat: Sequence[Mapping[str, str]], prompt: str) -> Sequence[Mapping[str, str]]:

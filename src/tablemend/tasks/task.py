@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from tablemend.config import BackendOptions, Format, Source
+from tablemend.config.section import Serialisation
 from tablemend.records import Judgement, Metric, SampleView
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class TaskOptions:
         similarity: what decides whether two cells in other words are the same.
         verifier, extractor: what checks a text, and what takes it apart into claims.
         backend: how models among these are asked.
+        serialisation: how tables that a model is shown are written; ``None`` for the task's way.
     """
 
     format: Format = "markdown"
@@ -64,6 +66,7 @@ class TaskOptions:
     verifier: str = "program"
     extractor: str = "program"
     backend: BackendOptions = field(default_factory=BackendOptions)
+    serialisation: Serialisation | None = None
 
 
 DEFAULTS = TaskOptions()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tablemend.config.section import Serialisation
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.prompting.files import PromptFolder
+from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
@@ -26,13 +28,19 @@ FINANCIAL_SENTENCES = (2, 3)
 """Of an earnings table, in the paper's prompt."""
 
 
-def ask_for(domain: Domain, table: Table, sentences: tuple[int, int]) -> tuple[dict[str, str], ...]:
+def ask_for(
+    domain: Domain,
+    table: Table,
+    sentences: tuple[int, int],
+    serialisation: Serialisation | None = None,
+) -> tuple[dict[str, str], ...]:
     """The chat that asks for a summary.
 
     Args:
         domain: of the table.
         table: what is to be summarised.
         sentences: fewest and most; of an earnings table at most the paper's.
+        serialisation: how the table is written; ``None`` for Markdown, aligned.
 
     Raises:
         TableError: the table holds what Markdown cannot carry.
@@ -42,9 +50,10 @@ def ask_for(domain: Domain, table: Table, sentences: tuple[int, int]) -> tuple[d
         low, high = max(low, FINANCIAL_SENTENCES[0]), min(high, FINANCIAL_SENTENCES[1])
         low, high = min(low, high), max(low, high)
     title = f"{table.title}\n\n" if table.title else ""
+    written = serialise(table, serialisation) if serialisation else write_table(table, "markdown")
     return PROMPTS.render(
         STAGE,
         task=TASKS[domain],
-        table=title + write_table(table, "markdown"),
+        table=title + written,
         sentences=str(low) if low == high else f"{low} to {high}",
     )

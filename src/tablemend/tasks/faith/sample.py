@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tablemend.config import Format
+from tablemend.config.section import Serialisation
 from tablemend.from_json import FromJson
 from tablemend.runs import hash_text
+from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.tasks.faith.values import read_values
@@ -98,11 +99,12 @@ class MaskedSpan(FromJson):
         return asdict(self) | {"tables": [table.to_json() for table in self.tables]}
 
 
-def write_tables(tables: Sequence[Table], format: Format = "markdown") -> str:
-    """The tables with their pre-texts, numbered."""
+def write_tables(tables: Sequence[Table], serialisation: Serialisation | None = None) -> str:
+    """The tables with their pre-texts, numbered; in Markdown, aligned, where nothing is given."""
     parts = []
     for number, table in enumerate(tables, 1):
         title = f" {table.title}" if table.title else ""
-        body = write_table(Table(table.columns, table.rows), format)
+        own = Table(table.columns, table.rows)
+        body = serialise(own, serialisation) if serialisation else write_table(own, "markdown")
         parts.append(f"Table {number}:{title}\n\n{body}")
     return "\n\n".join(parts)

@@ -143,7 +143,7 @@ class Faith(Task[MaskedSpan]):
             candidates = f"\nA program found these cells and results:\n{listed}\n" if lines else ""
         return PROMPTS.render(
             FILES[prompt],
-            tables=write_tables(sample.tables, self.options.format),
+            tables=write_tables(sample.tables, self.options.serialisation),
             text=sample.text,
             hint=sample.hint,
             candidates=candidates,
