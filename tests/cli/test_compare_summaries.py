@@ -143,7 +143,9 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
     assert set(results["systems"]) == {"base", "sft"}
 
 
-def test_a_system_reads_its_tables_in_its_own_serialisation(recipe: Callable[..., list[str]]) -> None:
+def test_a_system_reads_its_tables_in_its_own_serialisation(
+    recipe: Callable[..., list[str]],
+) -> None:
     config = parse(CompareCommand, recipe({"base": {}, "csv": {"serialisation": "csv"}}))
     sample = TASK.samples(Source(source=config.data.test.source, split="test"))[0]
     shown = {

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tablemend.config import Source, parse
 from tablemend.datasets.torr.dataset import describe, make_dataset
 from tablemend.datasets.torr.settings import TorrSet
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
+from tablemend.recipe.experiment import Experiment
 from tablemend.tasks.torr.task import CONFIGURATIONS, Torr, judge
 from tests.support.answering import AnsweringServer
 from tests.support.scripts import run_script
@@ -151,3 +153,29 @@ def test_a_run_without_results_is_refused(
 ) -> None:
     assert run_script("eval/robustness.py", [f"run={tmp_path}/none"], monkeypatch) != 0
     assert "run the comparison first" in capsys.readouterr().err
+
+
+def test_a_training_shows_each_sample_in_one_configuration_or_in_the_one_that_is_named() -> None:
+    def recipe(**train: Any) -> Experiment:
+        own = {"method": "full", "max_steps": 1, "global_batch": 1, "micro_batch": 1, **train}
+        source = {"source": "data/torr", "split": "train", "n": None}
+        return Experiment.model_validate(
+            {
+                "kind": "experiment",
+                "name": "torr",
+                "task": "torr",
+                "model": {"path": "checkpoints/tiny-base", "context_length": 1024},
+                "data": {"train": source, "test": source | {"split": "test"}},
+                "train": own | {"learning_rate": 1e-3},
+                "evaluation": {"max_new_tokens": 8, "systems": {"base": {}}},
+            }
+        )
+
+    ids = [f"{n:016x}" for n in range(0, 1 << 62, 1 << 55)]
+    mixed = [recipe(context="any").shown_to(one) for one in ids]
+    assert all(len(views) == 1 for views in mixed) and len(set(mixed)) > 20
+    assert mixed == [recipe(context="any").shown_to(one) for one in ids]
+    assert recipe().shown_to(ids[0]) == ("csv+none",)
+    assert recipe(context="both").shown_to(ids[0]) == CONFIGURATIONS
+    with pytest.raises(ValidationError, match=r"no context .*csvv"):
+        recipe(context="csvv+none")

@@ -25,6 +25,8 @@ from tablemend.recipe.training import DistilTrain, DpoTrain, GrpoTrain, Planned,
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Task, TaskOptions
 
+ANY = "any"
+"""The context of a training that shows each sample in one way, drawn by its id."""
 STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo", "distil": "distil"}
 """Kinds of recipe that train, and the name of the training."""
 ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
@@ -133,9 +135,11 @@ class Comparison(Recipe):
             if context not in task.views:
                 yield "evaluation.contexts", _not_of(task, "context", context, task.views)
         if self.train is not None:
-            if self.train.context not in (*task.views, "both", None):
-                wanted = (*task.views, "both")
+            if self.train.context not in (*task.views, "both", ANY, None):
+                wanted = (*task.views, "both", ANY)
                 yield "train.context", _not_of(task, "context", self.train.context, wanted)
+            if self.train.context == ANY and self.kind != "experiment":
+                yield "train.context", f"{ANY} is for fine-tuning (kind: experiment) alone"
             if self.train.prompt not in task.prompts:
                 yield "train.prompt", _not_of(task, "prompt", self.train.prompt, task.prompts)
             metrics = [metric.name for metric in task.metrics if metric.kind != "distractor"]
@@ -310,9 +314,14 @@ class Trained(Comparison):
     def shown(self) -> tuple[str, ...]:
         """How training shows every sample."""
         views = tuple(self.task_of().views)
-        if self.train.context == "both":
+        if self.train.context in ("both", ANY):
             return views
-        return (self.train.context or views[-1],)
+        return (self.train.context or self.task_of().default_view,)
+
+    def shown_to(self, sample: str) -> tuple[str, ...]:
+        """How training shows the sample with this id; one way drawn by it where any will do."""
+        views = self.shown
+        return (views[int(sample[:8], 16) % len(views)],) if self.train.context == ANY else views
 
     @property
     def prompt_settings(self) -> dict[str, str]:

@@ -63,7 +63,8 @@ class Train(Section):
     """Instruction shown in training; the sft system is evaluated with the same."""
     context: str | None = None
     """How samples are shown in training (table_generation: `adversarial` or `clean`); `both`:
-    every way; null: the task's last."""
+    every way; `any`: each sample one way, drawn by its id; null: `adversarial`, `csv+none`, or the
+    only one."""
     max_length: int | None = Field(default=None, ge=16)
     """Longest training example in tokens; longer ones are dropped and counted, never cut.
     model.context_length where it is null."""

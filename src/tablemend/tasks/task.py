@@ -179,6 +179,11 @@ class Task(ABC, Generic[S]):
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
         self.options = options
 
+    @property
+    def default_view(self) -> str:
+        """How training shows a sample where the recipe does not say: the last of :attr:`views`."""
+        return tuple(self.views)[-1]
+
     @abstractmethod
     def samples(self, source: Source) -> list[S]:
         """The samples of a source, at most ``source.n``, from the front.

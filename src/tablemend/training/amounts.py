@@ -117,7 +117,7 @@ def _samples(config: Trained) -> tuple[list[Render], int]:
         )
     renders: list[Render] = []
     for _, one in mixed(read_training(train, task.samples), train):
-        views = ("",) if isinstance(one, Chat) else config.shown
+        views = ("",) if isinstance(one, Chat) else config.shown_to(one.id)
         renders += [partial(_gold, sample=one, view=view, config=config) for view in views]
     return renders, count or len(renders)
 

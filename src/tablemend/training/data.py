@@ -167,7 +167,7 @@ def add_item(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Tra
     if isinstance(item, Chat):
         built.add(render_chat(tokenizer, item), config.longest_row)
         return
-    for view in config.shown:
+    for view in config.shown_to(item.id):
         try:
             row = render(tokenizer, item, view, config)
         except NoTarget as reason:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -107,7 +106,8 @@ def read(config: Trained, tokenizer: Tokenizer) -> Rates | None:
     task, longest = config.task_of(), evaluate.max_new_tokens or config.evaluation.max_new_tokens
     room = config.model.context_length - longest
     asked: list[Asked] = []
-    for sample, view in product(task.samples(source), config.shown):
+    shown = ((one, view) for one in task.samples(source) for view in config.shown_to(one.id))
+    for sample, view in shown:
         if len(asked) == evaluate.n:
             break
         chat = task.messages(sample, view, config.train.prompt)

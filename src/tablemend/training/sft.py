@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import product
 from unicodedata import is_normalized
 
 from datasets import Dataset, Features, List, Value
@@ -80,7 +79,7 @@ def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
 
 def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sample]) -> None:
     """The masks of the first rows, and their prompts against those of every fine-tuned system."""
-    for example, view in product(examples, config.shown):
+    for example, view in ((one, view) for one in examples for view in config.shown_to(one.id)):
         with suppress(NoTarget):  # counted when the rows are built
             row = render(tokenizer, example, view, config)
             check_row(tokenizer, row, config.task_of().target(example, view, config.thinking))

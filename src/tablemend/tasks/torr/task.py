@@ -85,6 +85,11 @@ class Torr(Task[TableQuestion]):
     metrics = METRICS
     mendable = False
 
+    @property
+    def default_view(self) -> str:
+        """CSV, as the benchmark's own default, unperturbed."""
+        return "csv+none"
+
     def samples(self, source: Source) -> list[TableQuestion]:
         """Examples that data_gen/torr.py wrote."""
         return read_records(source, self.sample, self.makes)
