@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from tqdm import tqdm
@@ -24,6 +25,8 @@ from tablemend.records import Answer, ContextKind
 from tablemend.runs import Run
 from tablemend.tasks.task import Sample
 
+TRIED_TOGETHER = 128
+"""Requests of a task that asks again, which are in flight together."""
 Part = tuple[System, ContextKind, list[Sample]]
 """What one system has not answered on one context."""
 
@@ -181,15 +184,23 @@ class _Asked:
         task says, and the last one counts.
         """
         tries = max(system.task.tries for system, _, _ in parts)
-        asked: Iterable[Request] = self._requests(parts)
+        requests = self._requests(parts)
+        if tries == 1:
+            completions = self.backend.generate(requests)
+            assert isinstance(completions, Generator)
+            with closing(completions):
+                yield from map(_stored, completions)
+            return
+        while chunk := list(islice(requests, TRIED_TOGETHER)):  # a kill loses no more
+            yield from self._tried(chunk, tries)
+
+    def _tried(self, asked: Sequence[Request], tries: int) -> Iterator[Stored]:
+        """Answers to some requests, unreadable ones asked for again."""
         before: dict[str, Stored] = {}
         for number in range(1, tries + 1):
-            known: dict[str, Request] = {}
-            if tries > 1:
-                known = {request.id: request for request in asked}
-                asked = known.values()
+            known = {request.id: request for request in asked}
             again: list[Request] = []
-            completions = self.backend.generate(asked)
+            completions = self.backend.generate(list(asked))
             assert isinstance(completions, Generator)
             with closing(completions):
                 for completion in completions:

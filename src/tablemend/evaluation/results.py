@@ -29,8 +29,9 @@ def write_results(
     generations = Generations(run.path / "generations")
     task = config.task_of()
     answers = defaultdict[tuple[ContextKind, str], list[tuple[str, Judgement]]](list)
-    for kinds in scored.values():
-        for context, own in kinds.items():
+    for system, kinds in scored.items():
+        edited = config.evaluation.systems[system].after is not None
+        for context, own in {} if edited else kinds.items():
             for name, one in own.items():
                 answers[context, name].append((one.stored.answer.text, one.judgement))
     views = {

@@ -19,7 +19,8 @@ from tablemend.values.units import PLAIN, SCALES, Unit
 VERSION = "repair-value/1"
 _FEWEST_DIGITS = 2
 """Fewer significant digits stand in too many cells."""
-_ANSWER = re.compile(r'"answer"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.]*)')
+_SCALE = re.compile(r"^ ?(?:thousands?|millions?|billions?|trillions?|bn|mn|mm|tn|[kmbt])\b", re.I)
 _NAMES = {scale: name for name, scale in SCALES.items() if name in "thousand million billion"}
 _SIGNS = {"$": "$", "usd": "$", "eur": "\u20ac", "gbp": "\u00a3"}
 
@@ -31,11 +32,10 @@ def repair_value(text: str, source: Source) -> Mended:
         text: the raw answer.
         source: the tables.
     """
-    match = _ANSWER.search(text)
-    if match is None:
-        return Mended(text)
-    stated = find_quantities(align(match[1]))
-    if len(stated) != 1 or len(align(match[1])) != len(match[1]):
+    *_, match = (None, *_ANSWER.finditer(text))
+    said = "" if match is None else match[1].strip('"')
+    stated = find_quantities(align(said))
+    if match is None or len(stated) != 1 or len(align(said)) != len(said):
         return Mended(text)
     number = stated[0].number
     found = set(_units(number, source))
@@ -44,11 +44,11 @@ def repair_value(text: str, source: Source) -> Mended:
     unit = found.pop()
     if _is_said(number, source):
         unit = unit._replace(scale=number.unit.scale)
-    new = _spelled(match[1], number, unit)
-    if new == match[1]:
+    new = _spelled(said, number, unit)
+    if new == said:
         return Mended(text)
     start, end = match.span(1)
-    edit = Edit(match[1], new, "the cell's scale and unit", VERSION, None, start, end)
+    edit = Edit(match[1], f'"{new}"', "the cell's scale and unit", VERSION, None, start, end)
     return Mended(apply_edits(text, [edit]), (edit,), passes=1)
 
 
@@ -106,14 +106,12 @@ def _spelled(answer: str, number: Number, unit: Unit) -> str:
         return answer  # another kind of value
     words = answer
     if own.scale != unit.scale and (unit.scale == Decimal(1) or unit.scale in _NAMES):
-        for name in SCALES:
-            if len(name) > 1:
-                words = re.sub(rf" ?\b{name}\b", "", words, flags=re.I)
-        if unit.scale != 1:
-            last = max(place for place, one in enumerate(words) if one.isdigit()) + 1
-            words = f"{words[:last]} {_NAMES[unit.scale]}{words[last:]}"
+        last = max(place for place, one in enumerate(words) if one.isdigit()) + 1
+        named = f" {_NAMES[unit.scale]}" if unit.scale != 1 else ""
+        words = f"{words[:last]}{named}{_SCALE.sub('', words[last:])}"
     if unit.symbol == "%" and own == PLAIN:
         words += "%"
-    if unit.currency and not own.currency and not own.symbol and unit.currency in _SIGNS:
-        words = f"{_SIGNS[unit.currency]}{words}"
+    sign = _SIGNS.get(unit.currency, "")
+    if sign and not own.currency and not own.symbol and sign not in words:
+        words = f"{sign}{words}"
     return words

@@ -14,15 +14,16 @@ from tablemend.config import Source
 from tablemend.datasets.faith import dataset
 from tablemend.datasets.faith.answerability import Question, decide, pattern_of, vote
 from tablemend.datasets.faith.dataset import describe, make_dataset
+from tablemend.datasets.faith.reports import Unusable
 from tablemend.datasets.faith.settings import FaithSet
-from tablemend.errors import TablemendError
+from tablemend.errors import Stopped, TablemendError
 from tablemend.evidence.source import Source as Evidence
 from tablemend.mitigations.repair_value import repair_value
 from tablemend.records import Judgement
 from tablemend.runs import read_jsonl
 from tablemend.tables.table import Table
 from tablemend.tasks.faith.sample import MaskedSpan
-from tablemend.tasks.faith.task import VIEW, Faith, judge
+from tablemend.tasks.faith.task import VIEW, Faith, judge, read_reply
 from tablemend.tasks.task import Submission
 from tablemend.values.sentences import Span
 from tests.support.faithfulness_models import CannedBackend
@@ -96,6 +97,25 @@ def test_an_answer_is_scored_by_value_unit_and_scale(
     assert found.share("accuracy") == float(finding is None)
 
 
+@pytest.mark.parametrize(
+    ("said", "scenario"),
+    [("A", "A"), ("scenario b)", "B"), ("Bivariate", "C"), ("Comparative", "B"), ("Absurd", "")],
+)
+def test_a_scenario_is_read_by_its_letter_or_its_name(said: str, scenario: str) -> None:
+    assert (
+        read_reply(f'{{"results": {{"answer": "$5", "scenario": "{said}"}}}}').scenario == scenario
+    )
+
+
+def test_the_reward_wants_the_precision_of_the_masked_number_and_no_further_unit() -> None:
+    reward = TASK.reward({}, "off", "base")
+    earned = [
+        reward.score(SAMPLE, VIEW, f'{{"results": {{"answer": "{said}"}}}}').reward
+        for said in ("$1,234.5 million", "$1 billion", "$1,234.5 million per share")
+    ]
+    assert earned[0] == 1.0 and max(earned[1:]) < 1.0
+
+
 def test_no_json_is_unscored_and_unknown_is_an_abstention() -> None:
     with TASK.scorer() as scorer:
         texts = ["It was good.", '{"results": {"answer": "N/A"}}', ""]
@@ -147,6 +167,8 @@ def test_a_scenario_that_nobody_has_labelled_is_what_most_right_answers_say() ->
         ("$1.25", "$1.25"),
         ("$900", "$900"),
         ("good", "good"),
+        ("$1,234.5bn", "$1,234.5 million"),
+        ("USD 1,234.5", "USD 1,234.5 million"),
     ],
 )
 def test_scale_and_unit_are_mended_by_the_cell_and_values_stay(said: str, mended: str) -> None:
@@ -154,6 +176,13 @@ def test_scale_and_unit_are_mended_by_the_cell_and_values_stay(said: str, mended
     source = Evidence((TABLE,), query=SAMPLE.sentence)
     found = repair_value(text, source)
     assert found.text == text.replace(said, mended) and len(found.edits) == (said != mended)
+
+
+def test_a_number_of_json_is_mended_and_the_last_answer_counts() -> None:
+    source = Evidence((TABLE,), query=SAMPLE.sentence)
+    draft = '{"results": {"answer": "$5"}} or rather: '
+    found = repair_value(draft + '{"results": {"answer": 1234.5}}', source)
+    assert found.text == draft + '{"results": {"answer": "$1234.5 million"}}'
 
 
 def test_digits_that_two_scales_have_are_left_alone() -> None:
@@ -206,7 +235,7 @@ def test_models_vote_and_the_quorum_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(prompt: str) -> str:
-        marked = [part.partition("</SPAN>")[0] for part in prompt.split("<SPAN>")[2:]]
+        marked = [part.partition("</SPAN>")[0] for part in prompt.split("<SPAN>")[1:-1]]
         return json.dumps({"reasoning": "", "spans": dict.fromkeys(marked, "answerable")})
 
     class Loaded(CannedBackend):
@@ -228,6 +257,7 @@ def test_models_vote_and_the_quorum_decides(
         found[quorum] = json.loads((out / "counts.json").read_text())["counts"]
         votes = list(read_jsonl(out / "votes.jsonl"))
         assert all(set(one["votes"]) == {"program", "hf:one"} for one in votes)
+        assert all(one["votes"]["hf:one"] for one in votes)
     assert found[None]["spans"] == found[None]["votes 2 yes, 0 no"]
     assert found[1]["spans"] > found[None]["spans"]
 
@@ -247,12 +277,24 @@ def test_a_model_that_does_not_say_has_no_vote() -> None:
     assert pattern_of({"a": True, "b": None, "c": False}) == "1 yes, 1 no, 1 silent"
 
 
+def test_a_model_that_fails_stops_and_tables_that_do_not_fit_skip_the_report() -> None:
+    question = Question("q", (TABLE,), "", "Revenue was $5.", "", [Span(12, 14)])
+    gone = CannedBackend(lambda _: ("", "error"))
+    with pytest.raises(Stopped, match="goes on with this report"):
+        vote([question], gone)
+    gone.too_long = lambda requests: {"q": "9,000 tokens"}  # type: ignore[method-assign]
+    with pytest.raises(Unusable, match="9,000 tokens"):
+        vote([question], gone)
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
         ({"reports": ["nowhere"]}, "no folder or file nowhere"),
         ({"quorum": 2}, "there are 1 annotators"),
         ({"annotators": []}, "name one"),
+        ({"annotators": ["hf:one", "hf:one@2"]}, "each once"),
+        ({"reports": []}, "name a folder"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(settings: dict[str, object], says: str) -> None:

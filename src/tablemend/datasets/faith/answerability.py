@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from tablemend.backends.asking import ask, short_name
 from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.datasets.faith.reports import Unusable
+from tablemend.errors import Stopped
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable, one_object, why_no_answer
 from tablemend.tables.table import Table
@@ -66,7 +68,8 @@ def vote(questions: Sequence[Question], backend: Backend) -> tuple[str, list[lis
         The model's name, and the votes of each question.
 
     Raises:
-        Stopped: the server is gone.
+        Stopped: a request failed for good: a report is labelled by all or not at all.
+        Unusable: the tables do not fit into the model's window.
     """
     requests = [
         Request(
@@ -77,7 +80,11 @@ def vote(questions: Sequence[Question], backend: Backend) -> tuple[str, list[lis
         )
         for one in questions
     ]
+    if too_long := backend.too_long(requests):
+        raise Unusable(f"{backend.name}: {next(iter(too_long.values()))}")
     answers = ask(backend, requests)
+    if failed := next((one for one in answers.values() if one.finish_reason == "error"), None):
+        raise Stopped(f"{backend.name}: {failed.error}: the same command goes on with this report")
     return short_name(backend), [_read(answers[one.name], one) for one in questions]
 
 

@@ -30,14 +30,12 @@ from tablemend.datasets.faith.sources import Place, list_places, open_report
 from tablemend.datasets.faith.spans import find_spans
 from tablemend.datasets.splits import split_of
 from tablemend.runs import hash_text, to_line
-from tablemend.tasks.faith import derivations
 from tablemend.tasks.faith.derivations import Derivation, Evidence
-from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan, write_tables
-from tablemend.tasks.faith.values import read_values
+from tablemend.tasks.faith.sample import DERIVATIONS, MASK, SCENARIOS, MaskedSpan, write_tables
 from tablemend.values.sentences import Span
 from tablemend.workers import map_in_workers
 
-ENGINE = f"faith-1+{derivations.VERSION}"
+ENGINE = f"faith-1+{DERIVATIONS}"
 FREE = {"kind", "workers", "out", "annotator_options"}
 """Settings that change nothing in the files."""
 VOTES = "votes.jsonl"
@@ -103,7 +101,7 @@ class _Maker:
         settings, place = self._settings, self._places[number]
         try:
             found = open_report(place)
-            labelled = settings.keep_labels and found.labels
+            labelled = bool(found.labels)
             drawn, votes = (found.labels, []) if labelled else self._annotated(found.report)
         except Unusable as error:
             return {"number": number, "skipped": (place.name, str(error)), "notes": {}}
@@ -112,10 +110,10 @@ class _Maker:
         evidence = Evidence(found.report.tables)
         for one in drawn:
             made, way = _explained(_with_nearest(one, evidence, settings.nearest_tables))
+            if labelled or settings.models:  # who voted says how, or nobody (3.4)
+                made = replace(made, scenario=one.scenario)
             size = len(write_tables(made.tables))
-            if not read_values(made.answer):
-                notes["a masked text without a number"] += 1
-            elif size > settings.most_characters:
+            if size > settings.most_characters:
                 notes["a number whose tables have more than most_characters"] += 1
             elif way is None and not labelled and not settings.models:
                 notes["a number that the nearest tables do not give"] += 1
@@ -184,7 +182,8 @@ def _beside(votes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def describe(counts: Mapping[str, Any], settings: FaithSet) -> Iterator[str]:
     """What came of a set, in lines for a person."""
-    yield f"{counts['counts']['spans']} masked numbers"
+    companies = len(_counted(counts, "company "))
+    yield f"{counts['counts']['spans']} masked numbers of {companies} companies"
     for name in ("scenario ", "votes "):
         yield from (f"  {name}{key}: {n}" for key, n in _counted(counts, name).items())
     yield from build.describe(counts, settings.out, settings.shares, "report")
@@ -193,7 +192,8 @@ def describe(counts: Mapping[str, Any], settings: FaithSet) -> Iterator[str]:
 def _counted(counts: Mapping[str, Any], start: str) -> dict[str, int]:
     """The counts whose names begin so, without their beginning."""
     found = counts["counts"]
-    return {name.removeprefix(start): found[name] for name in sorted(found) if start in name}
+    kept = (name for name in sorted(found) if name.startswith(start))
+    return {name.removeprefix(start): found[name] for name in kept}
 
 
 def _is_table(sentence: str) -> bool:
@@ -255,7 +255,7 @@ def _parts(settings: FaithSet, counts: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['spans']} numbers in {made} reports, by `{ENGINE}` (FAITH, section 4)."
     yield command_of("faith.py", settings, {"seed": settings.seed}, FREE)
     spans = found["spans"]
-    companies = sum(name.startswith("company ") for name in found)
+    companies = len(_counted(counts, "company "))
     yield table_of(
         "| this set | published: pilot | published: main",  # FAITH, Table 2
         {
@@ -270,6 +270,6 @@ def _parts(settings: FaithSet, counts: Mapping[str, Any]) -> Iterator[str]:
     yield table_of("votes | numbers", _counted(counts, "votes "))
     yield f"{_SEVERAL}: {found.get(_SEVERAL, 0)}."
     yield table_of("split | reports", counts["splits"])
-    yield "No company is in two splits."
+    yield "No company is in two splits, as far as names tell: TAT-QA's pages name none."
     yield table_of("reason for skipping a report | reports", counts["skipped"])
     yield LICENCE

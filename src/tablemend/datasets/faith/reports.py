@@ -70,7 +70,7 @@ class Report(NamedTuple):
     """What the masked sentences of one filing are asked about.
 
     Attributes:
-        company: what splits keep apart: the part of the file's name before the first ``_``.
+        company: what splits keep apart: the file's name up to its first ``_`` or ``-``.
         name: of the file.
         tables: their titles are their pre-texts.
         sentences: the rest of the text in its order.
@@ -121,7 +121,7 @@ def make_report(name: str, blocks: Sequence[str | Table]) -> Report:
         raise Unusable("its Item 7 has no table of numbers")
     if not sentences:
         raise Unusable("its Item 7 has no sentence beside the tables")
-    return Report(name.partition("_")[0], name, tuple(tables), tuple(sentences))
+    return Report(re.split("[_-]", name)[0], name, tuple(tables), tuple(sentences))
 
 
 def item_7(blocks: Sequence[str | Table]) -> list[str | Table]:

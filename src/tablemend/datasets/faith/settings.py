@@ -41,8 +41,6 @@ class FaithSet(Section):
     """How models are asked."""
     quorum: int | None = Field(default=None, ge=1)
     """Annotators that must agree that a number is answerable; null: all of them."""
-    keep_labels: bool = True
-    """Of FAITH's own records keep all spans as labelled; false asks the annotators."""
     nearest_tables: int | None = Field(default=None, ge=1)
     """For models with short windows: each number comes with so many tables of its report alone,
     those that fit the masked sentence best; null: with all, as in FAITH."""
@@ -62,8 +60,11 @@ class FaithSet(Section):
         for source in self.reports:
             if source != INVENTED and not Path(source).exists():
                 yield "reports", f"no folder or file {source}"
-        if not self.annotators:
-            yield "annotators", "name one: program, or model strings"
+        names = [name.partition("@")[0] for name in self.annotators]
+        if not names or len(set(names)) < len(names):
+            yield "annotators", "name one or more, each once: program, or model strings"
+        if not self.reports:
+            yield "reports", "name a folder, a file or invented"
         if self.quorum is not None and self.quorum > len(self.annotators):
             yield "quorum", f"there are {len(self.annotators)} annotators"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -29,6 +30,7 @@ LARGEST = 40 * 2**20
 """Bytes of a filing that is read."""
 MANY = 100
 """Invented reports, where no number is given."""
+_ON_PAGE = frozenset("pre_text post_text table tables paragraphs instances".split())
 Rows = Sequence[Sequence[str]]
 
 
@@ -39,7 +41,8 @@ class Place(NamedTuple):
         source: a file, or ``invented``.
         number: of the record in it; of invented reports the running number.
         name: for messages.
-        hash: of its content.
+        hash: of what is read of it: pages that come with several questions have one.
+        twin: name of the report before it that is the same; empty for none.
         settings: of invented reports: seed and tables.
     """
 
@@ -48,6 +51,7 @@ class Place(NamedTuple):
     name: str
     hash: str
     settings: tuple[int, int] = (0, 1)
+    twin: str = ""
 
 
 class Labelled(NamedTuple):
@@ -63,7 +67,11 @@ def list_places(settings: FaithSet) -> list[Place]:
     Raises:
         TablemendError: a folder without files, or a file of something else.
     """
-    return [place for source in settings.reports for place in _places(source, settings)]
+    found = [place for source in settings.reports for place in _places(source, settings)]
+    first = {place.hash: place.name for place in reversed(found)}
+    return [
+        one._replace(twin=first[one.hash] if first[one.hash] != one.name else "") for one in found
+    ]
 
 
 def _places(source: str, settings: FaithSet) -> list[Place]:
@@ -76,7 +84,14 @@ def _places(source: str, settings: FaithSet) -> list[Place]:
     path = Path(source)
     if not path.is_dir():
         return _of_file(path)[: settings.n]
-    files = sorted(one for one in path.rglob("*") if one.is_file() and one.name[0] != ".")
+    out = Path(settings.out).resolve()
+    files = sorted(
+        one
+        for one in path.rglob("*")
+        if one.is_file()
+        and not any(part.startswith(".") for part in one.relative_to(path).parts)
+        and out not in one.resolve().parents
+    )
     if not files:
         raise TablemendError(f"reports: {path} has no file: filings end in {', '.join(SUFFIXES)}")
     return [place for file in files[: settings.n] for place in _of_file(file)][: settings.n]
@@ -84,14 +99,24 @@ def _places(source: str, settings: FaithSet) -> list[Place]:
 
 def _of_file(path: Path) -> list[Place]:
     """A filing, or the records of a file; one that cannot be read is a place too, to be skipped."""
-    digest = hash_file(path)
+    name = path.name.encode("utf-8", "replace").decode()
     try:
-        records = len(_records(str(path))) if path.suffix in _RECORDS else 0
+        records = _records(str(path)) if path.suffix.lower() in _RECORDS else []
     except Unusable:
-        records = 0
+        records = []
     if not records:
-        return [Place(str(path), 0, path.name, digest)]
-    return [Place(str(path), n, f"{path.name}:{n + 1}", f"{digest}{n}") for n in range(records)]
+        return [Place(str(path), 0, name, hash_file(path))]
+    return [
+        Place(str(path), n, f"{name}:{n + 1}", _hash_page(one)) for n, one in enumerate(records)
+    ]
+
+
+def _hash_page(record: Any) -> str:
+    """Of a record what is on the page, without the question that is asked about it."""
+    page = record
+    if isinstance(record, dict):
+        page = {key: record[key] for key in sorted(_ON_PAGE & record.keys())} or record
+    return hash_text(json.dumps(page, ensure_ascii=False, sort_keys=True))
 
 
 def open_report(place: Place) -> Labelled:
@@ -102,10 +127,14 @@ def open_report(place: Place) -> Labelled:
     """
     if place.source == INVENTED:
         return Labelled(invented(*place.settings, place.number))
+    if place.twin:
+        raise Unusable("the same page stands before it")
     path = Path(place.source)
+    if path.name.encode("utf-8", "replace").decode() != path.name:
+        raise Unusable("its name is not UTF-8")
     if path.suffix.lower() in SUFFIXES:
         return Labelled(read_report(path.stem, _read_text(path)))
-    if path.suffix not in _RECORDS:
+    if path.suffix.lower() not in _RECORDS:
         raise Unusable(f"its name ends in none of {', '.join(SUFFIXES)}, .json and .jsonl")
     return read_record(_records(place.source)[place.number])
 
@@ -191,7 +220,7 @@ def _faith(record: Mapping[str, Any]) -> Labelled:
                 f"{sentence[:start]}{MASK}{sentence[end:]}",
                 _text(one["post_sentence"]),
                 sentence[start:end],
-                one.get("mask_type") or "",
+                str(one.get("mask_type") or ""),
                 source="people" if one.get("mask_type") else "models",
                 exact=str(one.get("ground_truth") or ""),
             )
@@ -246,6 +275,9 @@ def invented(seed: int, tables: int, number: int) -> Report:
     sentences: list[str] = []
     for part in range(tables):
         table = financial.make_table(seed, number * tables + part)
+        if part:  # the report of one firm
+            title = f"{found[0].title}, segment {part + 1}"
+            table = Table(table.columns, table.rows, title)
         found.append(table)
         try:
             said = Verbaliser(table).summarise(rng, (3, 5)).text

@@ -36,7 +36,14 @@ _BEFORE = re.compile(  # what makes a number the name of something
     re.I,
 )
 _REFERENCE = re.compile(r"\b(?:forms?|items?|notes?|asu|asc) $|\d-$", re.I)
-_RANGE = re.compile(r"-[$\d]")
+_RANGE = re.compile(
+    r"(?: ?(?:-|,|to\b|and\b|or\b|, (?:and|or)\b) *\d[\d.,]{0,12}){1,4} ?"
+    r"(?:thousand|million|billion|trillion|%|percent|basis|bps)|-[$\d]"
+)
+"""A number that leaves the scale to the next one: "$1.2 and $1.5 million"."""
+_LISTED = re.compile(
+    r"\b(?:notes?|items?|pages?|sections?|topics?|levels?) [\d., ]*\d,?(?: and| or| to|,|-) ?$"
+)
 _BEHIND = re.compile(
     rf"(?:st|nd|rd|th)\b|-[kq]\b|[/:]\d|-for-|\(k\)| ?(?:{_MONTH})[a-z]*\b(?! be)"
     r"|[ -](?:fiscal |calendar |business |consecutive |full |additional |first |last )?"
@@ -92,7 +99,10 @@ def _names_something(one: Stated, text: str) -> bool:
     """A date, a duration, a reference, the number of a list's item."""
     before, behind = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 24]
     unit = one.number.unit
-    if _REFERENCE.search(before) or (text[one.end : one.end + 1] == "-" and _RANGE.match(behind)):
+    if _REFERENCE.search(before) or _LISTED.search(text[max(0, one.start - 60) : one.start]):
+        return True
+    bare = re.sub(r"[$\u20ac\u00a3]", " ", text) if unit.currency else text
+    if unit.scale == 1 and unit.symbol == "" and _RANGE.match(bare, one.end):
         return True
     if unit.symbol and MEASURES[unit.symbol][0] in ("time", "months"):
         return True

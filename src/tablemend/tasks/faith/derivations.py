@@ -24,7 +24,6 @@ from tablemend.values.words import content_words
 
 Formula = Literal["value", "difference", "change", "ratio", "share", "sum"]
 Scenario = Literal["A", "B", "C", "D"]
-VERSION = "derivations-1"
 
 _COST: dict[Formula, float] = {
     "value": 0.0,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tablemend.config.section import Serialisation
+from tablemend.errors import TablemendError
 from tablemend.from_json import FromJson
 from tablemend.runs import hash_text
 from tablemend.tables.serialisations import serialise
@@ -24,6 +25,8 @@ SCENARIOS: dict[str, str] = {
     "": "scenario unknown",
 }
 """FAITH, 3.4."""
+DERIVATIONS = "derivations-1"
+"""Version of :mod:`tablemend.tasks.faith.derivations`, which who only asks does not load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,12 @@ class MaskedSpan(FromJson):
     derivation: str = ""
     source: str = ""
     exact: str = ""
+
+    def __post_init__(self) -> None:
+        if self.scenario not in SCENARIOS or not read_values(self.answer):
+            raise TablemendError(
+                f"scenario {self.scenario!r} is none of A to D, or {self.answer!r} no number"
+            )
 
     @property
     def id(self) -> str:

@@ -27,8 +27,8 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tasks.faith.sample import SCENARIOS, MaskedSpan, write_tables
-from tablemend.tasks.faith.values import Match, compare
+from tablemend.tasks.faith.sample import DERIVATIONS, SCENARIOS, MaskedSpan, write_tables
+from tablemend.tasks.faith.values import Match, compare, read_values
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Corruption, Score, Submission, Task
 
@@ -71,10 +71,12 @@ METRICS = (
     UNSCORED,
 )
 _NOTHING_SAID = re.compile(
-    r"\W*(?:n/?a|unknown|unanswerable|not (?:available|given|found|provided|stated)"
-    r"|cannot be (?:determined|derived|found).*)?\W*",
+    r"\W*(?:n/?a\b|unknown|unanswerable|not (?:available|given|found|provided|stated)"
+    r"|cannot be (?:determined|derived|found)).*|\W*",
     re.IGNORECASE,
 )
+_SCENARIO = re.compile(r"\W*(?:scenario\W*)?([a-d]\b|direct|compar|bivar|multi)", re.IGNORECASE)
+_NAMED = {"DIRECT": "A", "COMPAR": "B", "BIVAR": "C", "MULTI": "D"}
 _SCALE = re.compile(r"(thousand|million|billion)", re.IGNORECASE)
 _OTHER = {"thousand": "million", "million": "billion", "billion": "million"}
 _UNIT = re.compile(r"[$\u20ac\u00a3\u00a5]|%| ?(?:percent|basis points?|bps)\b")
@@ -99,8 +101,8 @@ def read_reply(text: str) -> Reply:
         Unreadable: there is none, or it has no answer.
     """
     found = one_object(text.rpartition(END_OF_THINKING)[2], ("answer",))
-    said = str(found.get("scenario", "")).strip().upper()[:1]
-    scenario = said if said in SCENARIOS else ""
+    said = _SCENARIO.match(str(found.get("scenario", "")))
+    scenario = "" if said is None else _NAMED.get(said[1].upper(), said[1].upper())
     answer = found["answer"]
     return Reply("" if answer is None else str(answer).strip(), scenario)
 
@@ -190,7 +192,7 @@ class Faith(Task[MaskedSpan]):
 
     def versions(self) -> dict[str, str]:
         """Of the prompts."""
-        asked = [PROMPTS.hash, SHOWN]
+        asked = [PROMPTS.hash, SHOWN, DERIVATIONS]
         return {"prompt_hash": hash_text(json.dumps(asked))}
 
     def evidence(self, sample: MaskedSpan, view: str) -> Evidence:
@@ -216,9 +218,8 @@ class Faith(Task[MaskedSpan]):
         """The scenario: as labelled, else what most of the right answers say (FAITH, 3.4)."""
         if sample.scenario:
             return sample.domain
-        said = Counter(
-            read_reply(text).scenario for text, judged in answers if judged.share("accuracy") == 1.0
-        )
+        right = (read_reply(text) for text, found in answers if found.share("accuracy") == 1.0)
+        said = Counter(one.scenario for one in right if one.scenario)
         best = max(sorted(said), key=said.__getitem__, default="")
         return SCENARIOS[best]
 
@@ -268,7 +269,7 @@ def judge(sample: MaskedSpan, text: str) -> Judgement:
         said = read_reply(text).answer
     except Unreadable as error:
         return Judgement(unscored=f"no answer: {error}", scorer=SCORER)
-    if _NOTHING_SAID.fullmatch(said):
+    if _NOTHING_SAID.fullmatch(said) and not read_values(said):
         return Judgement(abstained=True, shares=_shares(Match(False, False)), scorer=SCORER)
     found = compare(sample.answer, said)
     type = "scale" if found.scale else "unit" if found.value else "value"
@@ -287,6 +288,12 @@ def _shares(found: Match) -> dict[str, Share]:
         "within_2_percent": found.tolerant,
     }
     return {name: Share(int(is_so), 1) for name, is_so in counted.items()}
+
+
+def _as_exact(truth: str, answer: str) -> bool:
+    """Whether an answer is as precise as the truth, and adds no unit."""
+    pairs = zip(read_values(truth), read_values(answer), strict=False)
+    return all(own.step <= one.step and own.units <= one.units for one, own in pairs)
 
 
 class ValueScorer:
@@ -320,6 +327,8 @@ class ValueReward:
         """What an answer earns."""
         judged = judge(sample, text)
         value, unit = (judged.share(f"{part}_accuracy") or 0.0 for part in ("value", "unit"))
+        if value and not _as_exact(sample.answer, read_reply(text).answer):
+            value = 0.0
         return Score({"value": value, "unit": unit}, value * (1 + unit) / 2)
 
     def gold(self, sample: MaskedSpan, view: str) -> str:

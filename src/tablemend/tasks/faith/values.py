@@ -189,8 +189,10 @@ def _read(stated: Stated, words: str, negative: bool) -> Reading:
     value = abs(number.value) * scale
     exponent = value.normalize().as_tuple().exponent
     assert isinstance(exponent, int)
-    step = Decimal(10) ** exponent if value else number.unit.scale
-    if number.decimals:
+    step = Decimal(10) ** exponent
+    if not value:  # "$0 trillion" is exact to a dollar, or any number would round to it
+        step = Decimal(1).scaleb(-number.decimals)
+    elif number.decimals:
         step = min(step, number.unit.scale * scale)
     signed = -value if negative or number.value < 0 else value
     return Reading(signed, step, frozenset(units | groups))

@@ -515,7 +515,7 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
         "has no table",
     ),
     "other ending": ("k.docx", "words", "its name ends in none of"),
-    "no ending": ("l", "words", "its name ends in none of"),
+    "no ending": ("l", "other words", "its name ends in none of"),
     "no json": ("m.json", "{", "it is no JSON"),
     "json of a number": ("n.json", "3", "it has no records"),
     "json without records": ("o.json", "[]", "it has no records"),
@@ -562,9 +562,14 @@ def test_all_records_of_a_json_file_in_a_folder_are_read(tmp_path: Path) -> None
     cells = [["", "2023", "2022"], ["Net sales", "$1,540", "$1,375"], ["Cash", "$90", "$80"]]
     sentence = "Net sales were $1,540 in 2023."
     record = {"id": "A/1", "pre_text": [PROSE], "table": cells, "post_text": [sentence]}
-    (tmp_path / "pages.json").write_text(json.dumps([record, {**record, "id": "B/2"}]))
+    other = {**record, "id": "B/2", "post_text": ["Cash was $90 in 2023."]}
+    twin = {**record, "id": "C/3", "qa": {"question": "How much were net sales?"}}
+    (tmp_path / "pages.json").write_text(json.dumps([record, other, twin]))
     settings = parse(FaithSet, [f"reports=[{tmp_path}]", f"out={tmp_path / 'set'}", "workers=1"])
-    assert make_dataset(settings, lambda _: None)["examples"] == {"asked": 2, "made": 2}
+    counts = make_dataset(settings, lambda _: None)
+    assert counts["examples"] == {"asked": 3, "made": 2}
+    skipped = (tmp_path / "set" / "skipped.jsonl").read_text("utf-8")
+    assert [json.loads(skipped)["reason"]] == ["the same page stands before it"]
 
 
 def test_real_tables_of_filings_are_read(

@@ -26,6 +26,9 @@ from tablemend.errors import TablemendError
         ("The Form 10-K covers a 12-month period and the 53rd week of Q3 2023.", []),
         ("The plan runs for 10.9 years.", []),
         ("(1) The three of us agreed.", []),
+        ("See Notes 5, 6 and 7 on pages 3 to 5.", []),
+        ("Sales were $1.2, $1.3 and $1.5 billion.", ["$1.5 billion"]),
+        ("It was 1,200 and 1,300, or $5 million.", ["1,200", "1,300", "$5 million"]),
     ],
 )
 def test_money_percentages_and_counts_are_spans_and_dates_and_references_are_none(
