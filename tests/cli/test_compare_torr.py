@@ -102,6 +102,9 @@ def test_every_configuration_is_asked_and_robustness_is_told(
     assert run_script("eval/robustness.py", [f"run={tmp_path / 'run'}"], monkeypatch) == 0
     page = capsys.readouterr().out
     assert "Performance and robustness" in page and "Reliability of the ranking" in page
+    drawn = tmp_path / "run" / "robustness.html"
+    assert f"{drawn} (with pictures" in page
+    assert 'title="markdown + none: 0.0 %, 3 of 3 examples"' in drawn.read_text()
     found = json.loads((tmp_path / "run" / "robustness.json").read_text())
     assert [one["rate"] for one in found["performance"]] == [1.0, 0.5]
     assert [one["rate"] for one in found["robustness"]] == [1.0, 0.0]
@@ -127,6 +130,25 @@ def test_all_35_configurations_say_the_same_and_gold_is_right(folder: Path, tmp_
             assert all(cell in text for row in sample.table.rows for cell in row if cell)
         assert judge(sample, task.target(sample, "csv+none", "off")).share("score") == 1.0
         assert judge(sample, "I do not know").findings
+
+
+def test_lookups_are_made_without_data_and_ask_for_one_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "lookups"
+    tokens = ["sets=[lookup]", f"out={out}", "n=20", "train=20"]
+    assert run_script("data_gen/torr.py", tokens, monkeypatch) == 0
+    found = {
+        split: Torr().samples(Source(source=str(out), split=split)) for split in ("train", "test")
+    }
+    assert len(found["train"]) == len(found["test"]) == 20
+    keys = [{one.source_hash for one in samples} for samples in found.values()]
+    assert not set.intersection(*keys)
+    for sample in found["test"]:
+        column, _, name = sample.fields["question"][len("What is ") : -1].partition(" of ")
+        (row,) = (row for row in sample.table.rows if name in row)
+        assert row[sample.table.columns.index(column)] == sample.references[0]
+        assert judge(sample, sample.references[0]).share("score") == 1.0
 
 
 @pytest.mark.parametrize(

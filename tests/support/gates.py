@@ -14,6 +14,7 @@ from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import write_jsonl
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.faith.sample import MASK, MaskedSpan
+from tablemend.tasks.torr.sample import TableQuestion
 from tests.support.short_trainings import RECIPES, ROOT, injected_pairs
 from tests.support.trainings_in_process import begin
 
@@ -36,9 +37,9 @@ def recipes() -> list[str]:
 
 
 def write_data(folder: Path) -> None:
-    """Summaries, claims and masked values of the small world's tables, chats, pairs of errors."""
+    """Summaries, claims, masked values and questions of the small world's tables, chats, pairs of errors."""
     for split, world in SMALL_WORLD.items():
-        names = ("table_summary", "claim_verification", "faith", "chats")
+        names = ("table_summary", "claim_verification", "faith", "torr", "chats")
         records: dict[str, list[Any]] = {name: [] for name in names}
         for number, example in enumerate(small_world.examples(seed=world["seed"], n=world["n"])):
             table = example.gold_table
@@ -68,6 +69,11 @@ def write_data(folder: Path) -> None:
                     f"{split} {number}", "10-K", (table,), "", masked, "", "$5", "A"
                 ).to_json()
             )
+            fields = {"question": f"What is {table.columns[1]} of {table.rows[0][0]}?"}
+            question = TableQuestion(
+                "lookup", table, fields, (str(table.rows[0][1]),), source_hash=table.content_hash()
+            )
+            records["torr"].append(question.to_json())
             records["chats"].append(
                 {"messages": [{"role": role, "content": text} for role, text in turns]}
             )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from tablemend.config import HUB
+from tablemend.config import HUB, SMALL_WORLD
 from tablemend.datasets.build import build
 from tablemend.datasets.splits import SPLITS, Split, split_of
-from tablemend.datasets.torr.readers import READERS, Read, belongs
+from tablemend.datasets.torr.readers import READERS, Read, belongs, lookups
 from tablemend.datasets.torr.settings import TorrSet
 from tablemend.errors import TablemendError
 from tablemend.foreign import load_json
@@ -75,7 +76,7 @@ def _examples(
 ) -> dict[Split, list[TableQuestion]]:
     """The examples of one set, by split; of one table no more than its share."""
     pools: dict[Split, list[Read]] = {split: [] for split in SPLITS}
-    for record in _records(place):
+    for record in _records(place, settings):
         try:
             own = list(READERS[name](record)) if belongs(name, record) else []
         except UNREADABLE:
@@ -123,12 +124,15 @@ def _sample(
     )
 
 
-def _records(place: str) -> Iterator[Any]:
-    """The records of a file or of the Hub.
+def _records(place: str, settings: TorrSet) -> Iterator[Any]:
+    """The records of a file, of the Hub, or generated: enough for every split.
 
     Raises:
         TablemendError: it cannot be read.
     """
+    if place == SMALL_WORLD:
+        yield from islice(lookups(settings.seed), 4 * (settings.n + settings.train))
+        return
     if place.startswith(HUB):
         from tablemend.config import Source
         from tablemend.tasks.sources import hub_records

@@ -8,14 +8,21 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from random import Random
 from typing import Any, NamedTuple
 
+from tablemend.datasets.tablehallu import small_world
 from tablemend.tables.html import read_html
 from tablemend.tables.table import Table, TableError
 
 Record = Mapping[str, Any]
 MOST_CELLS = 200
 """Of WikiTableQuestions tables with more cells are left out, as in the reference implementation."""
+LOOKUP = "lookup"
+"""Our own set for models of a few million parameters."""
+_KEY = 1
+"""The column that names a row of the small world."""
 _MARK = re.compile(r"\[(?:BOLD|ITALIC|EMPTY|CONTINUE)\] ?")
 
 
@@ -122,6 +129,19 @@ def turl_cta(record: Sequence[Any]) -> Iterator[Read]:
         yield Read(str(key), table, {k: str(v) for k, v in fields.items()}, (", ".join(types),))
 
 
+def lookups(seed: int) -> Iterator[Record]:
+    """Tables of the small world with a question for one cell, without end; none of ToRR's sets."""
+    for number in count():
+        made = small_world.example(seed, number)
+        columns, rows = made.gold_table.columns, made.gold_table.rows
+        rng = Random(f"look-up:{seed}:{number}")
+        row = rng.choice(rows)
+        asked = rng.choice([place for place, cell in enumerate(row) if cell and place != _KEY])
+        question = f"What is {columns[asked]} of {row[_KEY]}?"
+        questions = [{"question": question, "answer": [row[asked]]}]
+        yield {"table_id": made.id, "header": columns, "rows": rows, "questions": questions}
+
+
 READERS: dict[str, Callable[[Any], Iterator[Read]]] = {
     "finqa": finqa,
     "tablebench_data_analysis": tablebench,
@@ -133,6 +153,7 @@ READERS: dict[str, Callable[[Any], Iterator[Read]]] = {
     "scigen": scigen,
     "numericnlg": numericnlg,
     "turl_cta": turl_cta,
+    LOOKUP: wikitq,
 }
 """By the names of ``tasks/torr/sets.yaml``."""
 _KINDS = {

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config import HUB, Section
+from tablemend.config import HUB, SMALL_WORLD, Section
 from tablemend.datasets.splits import Shares
-from tablemend.datasets.torr.readers import READERS
+from tablemend.datasets.torr.readers import LOOKUP, READERS
 
 FILES = {
     "finqa": "finqa/open.jsonl",
@@ -32,8 +32,8 @@ class TorrSet(Section):
 
     kind: Literal["torr"] = "torr"
     """What a recipe is for."""
-    sets: tuple[str, ...] = tuple(READERS)
-    """The data sets."""
+    sets: tuple[str, ...] = tuple(FILES)
+    """The data sets; `lookup` is generated, for small models, and not one of the ten."""
     data: str | None = None
     """Folder with the sets: finqa/open.jsonl, wikitablequestions/open.jsonl and so on."""
     files: Mapping[str, str] = {}
@@ -56,13 +56,15 @@ class TorrSet(Section):
         for name in (*self.sets, *self.files):
             if name not in READERS:
                 yield "sets", f"no data set {name!r}; there are {', '.join(READERS)}"
-        if self.data is None and not self.files:
+        if self.data is None and not self.files and LOOKUP not in self.sets:
             yield "data", "neither a folder of the sets nor files= is given"
         if self.data is not None and not Path(self.data).is_dir():
             yield "data", f"no folder {self.data}"
 
     def place(self, name: str) -> str | None:
         """Where a set is; ``None`` where it is not there."""
+        if name == LOOKUP:
+            return SMALL_WORLD
         given = self.files.get(name)
         if given is None and self.data is not None:
             given = str(Path(self.data) / FILES[name])
