@@ -37,7 +37,7 @@ def recipes() -> list[str]:
 
 
 def write_data(folder: Path) -> None:
-    """Summaries, claims, masked values and questions of the small world's tables, chats, pairs of errors."""
+    """Summaries, claims, masked values, questions, chats, pairs of errors: of the small world."""
     for split, world in SMALL_WORLD.items():
         names = ("table_summary", "claim_verification", "faith", "torr", "chats")
         records: dict[str, list[Any]] = {name: [] for name in names}
