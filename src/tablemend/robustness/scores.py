@@ -123,6 +123,7 @@ def sorted_scores(cube: ScoreCube) -> Array:
     for block in cube.blocks():
         quantiles, counts = np.full(block.shape, np.nan), _has_range(block)
         places = np.linspace(0, 1, block.shape[-1])
-        quantiles[counts] = np.nanquantile(block[counts], places, axis=-1).T
+        if counts.any():
+            quantiles[counts] = np.nanquantile(block[counts], places, axis=-1).T
         curves.append(mean_scored(quantiles, axis=1))
     return np.asarray(np.mean(curves, axis=0))
