@@ -4,7 +4,8 @@ python eval/robustness.py run=torr
 python eval/robustness.py run=torr wanted=0.95
 
 For the task torr a context is a serialisation with a perturbation; any other task's contexts will
-do as well. Writes robustness.md and robustness.json into the run folder (docs/torr.md).
+do as well. Writes robustness.html, robustness.md and robustness.json into the run folder
+(docs/torr.md).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def main() -> None:
     from tablemend.reports.robustness_report import write_robustness  # scipy
 
     print(write_robustness(folder, command.wanted))
-    print(f"\n{folder / 'robustness.md'}")
+    print(f"\n{folder / 'robustness.html'} (with pictures; this text: robustness.md)")
 
 
 if __name__ == "__main__":

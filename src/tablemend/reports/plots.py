@@ -28,6 +28,7 @@ VARIABLES = {INK: "currentColor", LINE: "var(--line)", PAPER: "var(--paper)"} | 
 }
 STYLE: Any = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and restyled
+    "text.parse_math": False,  # a name may hold dollars
     "font.size": 11,
     "text.color": INK,
     "axes.edgecolor": LINE,
@@ -181,16 +182,42 @@ def _panels(
             draw(axes, context)
             axes.set_title(results["contexts"][context])
         panels[0].set_ylabel(ylabel)
-        _legend(figure, list(results["systems"]))
+        _legend(figure, {name: look(place) for place, name in enumerate(results["systems"])})
         return _svg(figure, name)
 
 
-def _legend(figure: Figure, systems: Sequence[str]) -> None:
-    """The systems by row, in as many columns as the names leave room for."""
-    columns = max(1, min(len(systems), int(WIDTH / (SPACE + LETTER * max(map(len, systems))))))
+def plot_curves(
+    name: str,
+    places: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    labels: tuple[str, str],
+    top: float = 1,
+    strong: str = "",
+) -> Markup:
+    """A line of each name over the same whole numbers, from 0 to ``top``; NaN is a gap."""
+    styles = {own: look(place) for place, own in enumerate(curves)}
+    if strong:
+        styles[strong] = {"color": INK, "marker": "_", "markeredgewidth": 3}
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+        axes = figure.subplots()
+        for own, values in curves.items():
+            width = 3.0 if own == strong else 1.3
+            axes.plot(places, values, linewidth=width, markersize=4, **styles[own])
+        axes.set(xlabel=labels[0], ylabel=labels[1], ylim=(-0.03 * top, 1.03 * top))
+        few = [place for place in places if place % 5 == 0 or place == 1]
+        axes.set_xticks(places if len(places) < 10 else few)
+        _legend(figure, styles)
+        return _svg(figure, name)
+
+
+def _legend(figure: Figure, styles: Mapping[str, Mapping[str, Any]]) -> None:
+    """The names by row, in as many columns as they leave room for."""
+    names = list(styles)
+    columns = max(1, min(len(names), int(WIDTH / (SPACE + LETTER * max(map(len, names))))))
     # matplotlib fills column by column
-    order = [place for column in range(columns) for place in range(column, len(systems), columns)]
-    handles = [_handle(systems[place], **look(place)) for place in order]
+    order = [name for column in range(columns) for name in names[column::columns]]
+    handles = [_handle(name, **styles[name]) for name in order]
     figure.legend(handles=handles, loc="outside upper left", ncols=columns)
 
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from tablemend.errors import TablemendError
-from tablemend.reports.rendering import align
+from tablemend.reports.content import Cell, Rows
+from tablemend.reports.plots import plot_curves
+from tablemend.reports.rendering import render, resource
 from tablemend.reports.stored_results import read_results
-from tablemend.reports.wording import DASH, percent, with_interval
-from tablemend.robustness.agreement import fewest_configurations, ranking_agreement, separability
+from tablemend.reports.wording import DASH, interval, percent
+from tablemend.robustness.agreement import (
+    RankingAgreement,
+    fewest_configurations,
+    ranking_agreement,
+    separability,
+)
 from tablemend.robustness.comparisons import compare_models
 from tablemend.robustness.configurations import (
     Factor,
@@ -26,6 +34,11 @@ from tablemend.runs import read_jsonl, write_json, write_text
 
 PLAIN = "none"
 SCORE = "score"
+EXAMPLES = (5, 10, 20, 50, 100, 200, 500)
+"""Numbers of examples for which W is drawn, up to those of the largest data set."""
+DEEPEST = 60
+"""Percent of colour in the highest cell of a heat map: text on it can still be read."""
+RANKED = "Kendall's W"
 
 
 def read_cube(run: Path) -> ScoreCube:
@@ -92,7 +105,7 @@ def _configuration(context: str) -> tuple[str, str]:
 
 
 def write_robustness(run: Path, wanted: float = 0.9) -> str:
-    """Write robustness.json and robustness.md; the Markdown.
+    """Write robustness.json, robustness.md and, with pictures, robustness.html; the Markdown.
 
     Args:
         run: folder of a finished comparison.
@@ -102,31 +115,96 @@ def write_robustness(run: Path, wanted: float = 0.9) -> str:
         TablemendError: see :func:`read_cube`.
     """
     cube = read_cube(run)
-    tables = _tables(cube, wanted)
-    text = "\n\n".join(
-        [f"# Robustness: run {run.name}", *(f"## {name}\n\n{own}" for name, own in tables.items())]
-    )
+    parts = _parts(cube, wanted)
+    text = "\n\n".join([f"# Robustness: run {run.name}", *(part.markdown() for part in parts)])
     write_text(run / "robustness.md", f"{text}\n")
+    write_text(run / "robustness.html", _page(cube, parts, run.name))
     write_json(run / "robustness.json", _numbers(cube))
     return text
 
 
-def _tables(cube: ScoreCube, wanted: float) -> dict[str, str]:
-    sets = list(cube.scores)
+class Part(NamedTuple):
+    """A table, with a sentence below it; on the page with drawings and their captions."""
+
+    title: str
+    table: Rows
+    note: str = ""
+    figures: Sequence[tuple[Markup, str]] = ()
+
+    def markdown(self) -> str:
+        """Without the drawings."""
+        return "\n\n".join([f"## {self.title}", self.table.markdown(), *filter(None, [self.note])])
+
+
+class Tile(NamedTuple):
+    """A cell of a heat map: its text and tooltip, and how deep its colour is, in percent."""
+
+    text: str
+    title: str
+    depth: int | None
+
+
+def _page(cube: ScoreCube, parts: Sequence[Part], run: str) -> str:
+    means = np.stack([mean_scored(block, axis=1) for block in cube.blocks()], axis=1)
+    known = means[~np.isnan(means)]
+    low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
+    names = [f"{form} + {change}" for form in cube.serialisations for change in cube.perturbations]
+
+    def tiles(system: int, place: int, block: Array) -> list[Tile]:
+        found, counts = [], (~np.isnan(block[system])).sum(0)
+        for name, value, n in zip(names, means[system, place], counts, strict=True):
+            if np.isnan(value):
+                found.append(Tile(DASH, f"{name}: not scored", None))
+                continue
+            said = f"{name}: {percent(float(value))} %, {n} of {block.shape[1]} examples"
+            depth = DEEPEST * (value - low) / (high - low) if high > low else DEEPEST
+            found.append(Tile(f"{100 * value:.0f}", said, round(depth)))
+        return found
+
+    blocks = list(zip(cube.scores, cube.blocks(), strict=True))
+    return render(
+        "tablemend.reports",
+        "robustness.html.j2",
+        css=resource("tablemend.reports", "style.css"),
+        run=run,
+        parts=parts,
+        sets=len(blocks),
+        forms=cube.serialisations,
+        changes=cube.perturbations,
+        low=f"{100 * low:.0f}",
+        high=f"{100 * high:.0f}",
+        dash=DASH,
+        maps=[
+            (system, [(name, tiles(m, d, block)) for d, (name, block) in enumerate(blocks)])
+            for m, system in enumerate(cube.models)
+        ],
+    )
+
+
+def _parts(cube: ScoreCube, wanted: float) -> list[Part]:
     p, r = performance(cube), robustness(cube)
     unscored = count_unscored(cube).sum(1)
-    rows = [["system", "P", "R", *sets, "unscored"]]
-    for number, (own, firm) in enumerate(zip(p.overall(), r.overall(), strict=True)):
-        by_set = [percent(rate["rate"]) for rate in p.rates()[number]]
-        figures = [with_interval(own), with_interval(firm)]
-        rows.append([cube.models[number], *figures, *by_set, str(unscored[number])])
-    found = {"Performance and robustness, %": align(rows)}
+    rows = []
+    for number, both in enumerate(zip(p.overall(), r.overall(), strict=True)):
+        figures = [Cell(percent(one["rate"]), interval(one["low"], one["high"])) for one in both]
+        by_set = [Cell(percent(rate["rate"])) for rate in p.rates()[number]]
+        rows.append([Cell(cube.models[number]), *figures, *by_set, Cell(str(unscored[number]))])
+    head = ["system", "P", "R", *cube.scores, "unscored"]
+    found = [Part("Performance and robustness, %", Rows(head, rows))]
     curve = sorted_scores(cube)
     if curve.shape[1] > 1:
-        found["Scores of an example, sorted, %"] = _matrix(
+        table = _matrix(
             cube.models, ["lowest", "median", "highest"],
             np.stack([curve[:, 0], np.median(curve, axis=1), curve[:, -1]], axis=1),
         )  # fmt: skip
+        lines = dict(zip(cube.models, (100 * curve).tolist(), strict=True))
+        labels = "place of a score, from the lowest of an example to its highest", "mean score, %"
+        drawn = plot_curves("sorted", range(1, curve.shape[1] + 1), lines, labels, 100)
+        said = (
+            "Each example's scores are sorted, then each place is averaged over the examples. The "
+            "flatter a line, the less a system depends on the format (ToRR, Figure 3)."
+        )
+        found.append(Part("Scores of an example, sorted, %", table, figures=[(drawn, said)]))
     factors: list[tuple[Factor, Sequence[str]]] = [
         ("serialisation", cube.serialisations),
         ("perturbation", cube.perturbations),
@@ -134,49 +212,84 @@ def _tables(cube: ScoreCube, wanted: float) -> dict[str, str]:
     for factor, names in factors:
         if len(names) > 1:
             means = mean_scored(level_scores(cube, factor), axis=1)
-            found[f"Score by {factor}, %"] = _matrix(cube.models, names, means)
+            found.append(Part(f"Score by {factor}, %", _matrix(cube.models, names, means)))
             wins = win_rates(cube, factor).by_model()
-            found[f"Win rates by {factor}, %"] = _matrix(cube.models, names, wins)
+            found.append(Part(f"Win rates by {factor}, %", _matrix(cube.models, names, wins)))
     if PLAIN in cube.perturbations and len(cube.perturbations) > 1:
         impact = perturbation_impact(cube, PLAIN)
-        found["Mean absolute impact of a perturbation, points"] = _matrix(
-            cube.models, impact.perturbations, impact.absolute_by_model()
-        )
+        table = _matrix(cube.models, impact.perturbations, impact.absolute_by_model())
+        found.append(Part("Mean absolute impact of a perturbation, points", table))
     if len(cube.models) > 1:
-        found["Pairs of systems"] = _pairs(cube)
-        found["Reliability of the ranking"] = _reliability(cube, wanted)
+        found += [Part("Pairs of systems", _pairs(cube)), _reliability(cube, wanted)]
     return found
 
 
-def _matrix(rows: Sequence[str], columns: Sequence[str], values: Array) -> str:
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Rows:
+    return Rows(head, [[Cell(text) for text in row] for row in rows])
+
+
+def _matrix(rows: Sequence[str], columns: Sequence[str], values: Array) -> Rows:
     cells = [[DASH if np.isnan(one) else percent(float(one)) for one in row] for row in values]
-    return align([["", *columns], *([name, *own] for name, own in zip(rows, cells, strict=True))])
+    return _rows(["", *columns], [[name, *own] for name, own in zip(rows, cells, strict=True)])
 
 
-def _pairs(cube: ScoreCube) -> str:
+def _pairs(cube: ScoreCube) -> Rows:
     """Paired tests, an example an observation (appendix D)."""
     found = compare_models(cube, "example")
-    rows = [["system", "against", "Cohen's d", "95 %", "p, Benjamini-Yekutieli"]]
+    rows = []
     for number, (one, other) in enumerate(found.pairs):
         d, error = found.combined_effect[number], 1.96 * found.standard_error[number]
         p = found.combined_p_adjusted[number]
         said = DASH if np.isnan(p) else f"{p:.3f}"
         spread = f"{d - error:+.2f} to {d + error:+.2f}"
         rows.append([cube.models[other], cube.models[one], f"{d:+.2f}", spread, said])
-    return align(rows)
+    return _rows(["system", "against", "Cohen's d", "95 %", "p, Benjamini-Yekutieli"], rows)
 
 
-def _reliability(cube: ScoreCube, wanted: float) -> str:
-    agreement = ranking_agreement(cube)
-    w = agreement.overall[0]
-    fewest = fewest_configurations(w, wanted, agreement.configurations)
+def _reliability(cube: ScoreCube, wanted: float) -> Part:
+    most = max(block.shape[1] for block in cube.scores.values())
+    sizes = [n for n in EXAMPLES if n < most] + [most]
+    agreement = ranking_agreement(cube, examples=sizes)
+    counts, w = agreement.configurations, agreement.overall[-1]
+    fewest = fewest_configurations(w, wanted, counts)
     apart = separability(performance(cube))[1]
-    shown = sorted({1, 2, 5, 10, 20, len(w)} & set(agreement.configurations))
-    rows = [["configurations", *map(str, shown)]]
-    rows.append(["Kendall's W", *(f"{w[agreement.configurations.index(k)]:.2f}" for k in shown)])
+    shown = sorted({1, 2, 5, 10, 20, len(w)} & set(counts))
+    rows = [[RANKED, *(f"{w[counts.index(k)]:.2f}" for k in shown)]]
     enough = f"{fewest} configurations" if fewest else "no smaller number of configurations"
     said = f"W of {wanted:g} is reached with {enough}. Pairs of systems told apart: "
-    return f"{align(rows)}\n\n{said}{percent(apart)} %."
+    return Part(
+        "Reliability of the ranking",
+        _rows(["configurations", *map(str, shown)], rows),
+        f"{said}{percent(apart)} %.",
+        _agreement_plots(list(cube.scores), agreement, shown),
+    )
+
+
+def _agreement_plots(
+    sets: Sequence[str], agreement: RankingAgreement, shown: Sequence[int]
+) -> list[tuple[Markup, str]]:
+    """W by the number of configurations, and of examples (Figures 4 and 5)."""
+    counts, sizes = agreement.configurations, agreement.examples
+    drawn, whole = [], "all data sets"
+    if len(counts) > 1:
+        lines = dict(zip(sets, agreement.by_dataset[-1].T.tolist(), strict=True))
+        lines[whole] = agreement.overall[-1].tolist()
+        labels = "configurations", RANKED
+        said = (
+            "How well rankings of the systems agree that come from so many configurations drawn at "
+            "random. With all of them it is 1 by construction. A data set on which all systems tie "
+            "has no line (ToRR, Figure 4)."
+        )
+        drawn.append((plot_curves("configurations", counts, lines, labels, strong=whole), said))
+    if len(sizes) > 1:
+        w = mean_scored(agreement.by_dataset)  # (N, K)
+        lines = {f"configurations: {k}": w[:, counts.index(k)].tolist() for k in shown}
+        said = (
+            "The same with so many examples of each data set, or all that it has; the mean of the "
+            "data sets (ToRR, Figure 5)."
+        )
+        drawn.append((plot_curves("examples", sizes, lines, ("examples", RANKED)), said))
+    return drawn
 
 
 def _numbers(cube: ScoreCube) -> dict[str, Any]:
@@ -191,8 +304,15 @@ def _numbers(cube: ScoreCube) -> dict[str, Any]:
         "robustness": r.overall(),
         "performance_by_set": p.rates(),
         "robustness_by_set": r.rates(),
-        "sorted": sorted_scores(cube).tolist(),
+        "sorted": _listed(sorted_scores(cube)),
         "scores": {
-            name: mean_scored(block, axis=1).tolist() for name, block in cube.scores.items()
+            name: _listed(mean_scored(block, axis=1)) for name, block in cube.scores.items()
         },
     }
+
+
+def _listed(values: Array) -> list[Any]:
+    """For JSON: ``None`` where nothing is scored."""
+    found = values.astype(object)
+    found[np.isnan(values)] = None
+    return list(found.tolist())
