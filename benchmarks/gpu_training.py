@@ -42,6 +42,7 @@ ADAPTERS = "train.lora={r: 32, alpha: 64, dropout: 0, target_modules: all-linear
 LORA = ("train.method=lora", ADAPTERS)
 FULL = ("train.method=full", "train.lora=null")
 CHECKPOINTING = "train.gradient_checkpointing=true"
+WITHOUT = "train.gradient_checkpointing=false"
 FLASH = "model.attn=flash_attention_2"
 PACKING = "train.packing=true"
 MIXED = 1 / 8
@@ -71,14 +72,14 @@ class Try(Section):
 
 
 TRIES = {
-    "lora": Try(),
+    "lora": Try(overrides=(*LORA, WITHOUT)),
     "lora-checkpointing": Try(overrides=(*LORA, CHECKPOINTING)),
-    "lora-batch-2": Try(overrides=(*LORA, "train.micro_batch=2")),
+    "lora-batch-2": Try(overrides=(*LORA, WITHOUT, "train.micro_batch=2")),
     "lora-batch-4": Try(overrides=(*LORA, CHECKPOINTING, "train.micro_batch=4")),
     "lora-dropout": Try(overrides=(*LORA, "train.lora.dropout=0.05")),
     "lora-bfloat16": Try(overrides=(*LORA, "train.precision=float32"), adapters="bfloat16"),
     "lora-kernels": Try(overrides=(*LORA, "model.kernels=true")),
-    "lora-compile": Try(overrides=(*LORA, "train.trl={torch_compile: true}")),
+    "lora-compile": Try(overrides=(*LORA, CHECKPOINTING, "train.compile=true")),
     "lora-flash": Try(overrides=(*LORA, FLASH)),
     "lora-whole-head": Try(chunk=1 << 20),
     "lora-small-chunks": Try(chunk=4096),

@@ -42,6 +42,7 @@ from tablemend.training.arguments import sft_arguments
 from tablemend.training.data import Row
 from tablemend.training.drawing import Asked
 from tablemend.training.memory import STRATEGIES
+from tablemend.training.requirements import compile_layers
 from tablemend.training.trainer import Trainer
 
 FORMULA = (
@@ -177,6 +178,8 @@ def random_model(config: Trained) -> PreTrainedModel:
         )
     model.set_use_kernels(config.model.kernels)
     models.freeze_unused(model)
+    if config.train.compile:
+        compile_layers(model)
     return model
 
 
