@@ -55,21 +55,21 @@ def repair_value(text: str, source: Source) -> Mended:
 def _is_said(number: Number, source: Source) -> bool:
     """Whether a cell, its scale applied, rounds to the answer as it is."""
     half = number.unit.scale / 2 / 10**number.decimals
-    return any(
-        abs(abs(value) - abs(number.value)) <= half and (scale != 1 or number.unit.scale == 1)
-        for value, scale in _values(source)
-    )
+    for cell, beyond in _cells(source):
+        value = cell.value * (beyond.scale if cell.unit.scale == 1 else 1)
+        plain = beyond.scale * cell.unit.scale == 1
+        if abs(abs(value) - abs(number.value)) <= half and (not plain or number.unit.scale == 1):
+            return True
+    return False
 
 
-def _values(source: Source) -> Iterator[tuple[Decimal, Decimal]]:
-    """Every number of the tables, with its scale."""
+def _cells(source: Source) -> Iterator[tuple[Number, Unit]]:
+    """Every number of the tables, and what its row, column and table count in."""
     for grid in source.grids:
         for line in grid.lines:
             for column in grid.columns:
                 if (cell := grid.value(line.index, column.index).number) is not None:
-                    beyond = grid.unit(line.index, column.index).scale
-                    scale = beyond if cell.unit.scale == 1 else Decimal(1)
-                    yield cell.value * scale, beyond * cell.unit.scale
+                    yield cell, grid.unit(line.index, column.index)
 
 
 def _units(number: Number, source: Source) -> Iterator[Unit]:
@@ -77,18 +77,14 @@ def _units(number: Number, source: Source) -> Iterator[Unit]:
     digits = _digits(number)
     if len(digits) < _FEWEST_DIGITS:
         return
-    for grid in source.grids:
-        for line in grid.lines:
-            for column in grid.columns:
-                cell = grid.value(line.index, column.index).number
-                if cell is None or _digits(cell) != digits:
-                    continue
-                beyond, own = grid.unit(line.index, column.index), cell.unit
-                yield Unit(
-                    own.scale if own.scale != 1 else beyond.scale,
-                    own.symbol or beyond.symbol,
-                    own.currency or beyond.currency,
-                )
+    for cell, beyond in _cells(source):
+        if _digits(cell) == digits:
+            own = cell.unit
+            yield Unit(
+                own.scale if own.scale != 1 else beyond.scale,
+                own.symbol or beyond.symbol,
+                own.currency or beyond.currency,
+            )
 
 
 def _digits(number: Number) -> str:

@@ -6,14 +6,14 @@ The prompt is the one that the verifier ``llm:MODEL`` asks with, so a checkpoint
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
-from tablemend.errors import NoTarget, TablemendError
+from tablemend.errors import NoTarget
 from tablemend.from_json import FromJson
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import (
@@ -29,8 +29,9 @@ from tablemend.records import (
 )
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
+from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
 from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Score, Submission, Task
+from tablemend.tasks.task import Score, Task
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -136,10 +137,8 @@ class ClaimVerification(Task[LabelledClaim]):
         """
         if sample.label == "unscored":
             raise NoTarget("its claim is unscored")
-        if thinking not in ("off", "empty"):
-            raise TablemendError(f"thinking={thinking} has no target in {self.name}: use off")
         answer = json.dumps({"reason": sample.reason, "verdict": sample.label}, ensure_ascii=False)
-        return answer if thinking == "off" else f"<think>\n\n</think>\n\n{answer}"
+        return after_thinking(self.name, thinking, answer)
 
     def versions(self) -> dict[str, str]:
         """Of the prompt."""
@@ -166,13 +165,15 @@ class ClaimVerification(Task[LabelledClaim]):
             gold=sample.label,
         )
 
-    def scorer(self) -> AbstractContextManager[VerdictScorer]:
+    def scorer(self) -> AbstractContextManager[AnswerScorer[LabelledClaim]]:
         """Verdict against label."""
-        return nullcontext(VerdictScorer())
+        return nullcontext(AnswerScorer(SCORER, judge))
 
-    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> VerdictReward:
-        """One for the label, else nothing."""
-        return VerdictReward(self, "empty" if thinking == "on" else thinking)
+    def reward(
+        self, weights: Mapping[str, float], thinking: str, prompt: str
+    ) -> AnswerReward[LabelledClaim]:
+        """One for the label, nothing for another verdict or none."""
+        return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, _earn)
 
 
 def judge(sample: LabelledClaim, text: str) -> Judgement:
@@ -193,38 +194,6 @@ def judge(sample: LabelledClaim, text: str) -> Judgement:
     return Judgement((finding,), shares, scorer=SCORER)
 
 
-class VerdictScorer:
-    """Verdict against label."""
-
-    name = SCORER
-
-    def score(self, answers: Iterable[Submission[LabelledClaim]]) -> Iterator[Judgement]:
-        """One judgement an answer."""
-        for one in answers:
-            if one.unscored:
-                yield Judgement(unscored=f"no answer: {one.unscored}", scorer=SCORER)
-            else:
-                yield judge(one.sample, one.text)
-
-
-class VerdictReward:
-    """One for the label, nothing for another verdict or none.
-
-    Args:
-        task: whose target is gold.
-        thinking: that the target comes with.
-    """
-
-    name = SCORER
-
-    def __init__(self, task: ClaimVerification, thinking: str) -> None:
-        self._task, self._thinking = task, thinking
-
-    def score(self, sample: LabelledClaim, view: str, text: str) -> Score:
-        """What a verdict earns."""
-        right = judge(sample, text).share("accuracy") or 0.0
-        return Score({"verdict": right}, right)
-
-    def gold(self, sample: LabelledClaim, view: str) -> str:
-        """The label."""
-        return self._task.target(sample, view, self._thinking)
+def _earn(sample: LabelledClaim, text: str) -> Score:
+    right = judge(sample, text).share("accuracy") or 0.0
+    return Score({"verdict": right}, right)

@@ -32,6 +32,7 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
+from tablemend.tasks.answer_by_answer import after_thinking
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Corruption, Score, Submission, Task
 
@@ -133,11 +134,7 @@ class TableSummary(Task[TabFaithExample]):
         """
         if sample.label != "faithful":
             raise NoTarget(f"its summary is {sample.label}")
-        if thinking not in ("off", "empty"):
-            raise TablemendError(
-                f"thinking={thinking} has no target in table_summary: use off or empty"
-            )
-        return sample.summary if thinking == "off" else f"<think>\n\n</think>\n\n{sample.summary}"
+        return after_thinking(self.name, thinking, sample.summary)
 
     def versions(self) -> dict[str, str]:
         """Of the prompts."""

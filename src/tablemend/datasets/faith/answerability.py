@@ -53,12 +53,10 @@ class Question(NamedTuple):
     @property
     def marked(self) -> str:
         """The text with its numbers marked."""
-        parts, position = [], 0
-        for start, end in self.spans:
-            parts += [self.sentence[position:start], f"<SPAN>{self.sentence[start:end]}</SPAN>"]
-            position = end
-        parts.append(self.sentence[position:])
-        return " ".join(filter(None, (self.before, "".join(parts), self.after)))
+        text = self.sentence
+        for start, end in reversed(self.spans):
+            text = f"{text[:start]}<SPAN>{text[start:end]}</SPAN>{text[end:]}"
+        return " ".join(filter(None, (self.before, text, self.after)))
 
 
 def vote(questions: Sequence[Question], backend: Backend) -> tuple[str, list[list[bool | None]]]:

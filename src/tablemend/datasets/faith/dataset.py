@@ -109,7 +109,7 @@ class _Maker:
         counts.update(f"votes {pattern_of(one['votes'])}" for one in votes)
         evidence = Evidence(found.report.tables)
         for one in drawn:
-            made, way = _explained(_with_nearest(one, evidence, settings.nearest_tables))
+            made, way = _explained(one, evidence, settings.nearest_tables)
             if labelled or settings.models:  # who voted says how, or nobody (3.4)
                 made = replace(made, scenario=one.scenario)
             size = len(write_tables(made.tables))
@@ -124,7 +124,9 @@ class _Maker:
                 counts[f"scenario {SCENARIOS[made.scenario]}"] += 1
                 counts["derived by the program"] += way is not None
                 counts[_SEVERAL] += way is not None and way.alternatives > 0
-        kept = {"number": number, "notes": notes, **_beside(votes)}
+        kept: Record = {"number": number, "notes": notes}
+        if votes:
+            kept["beside"] = {VOTES: [to_line(one) for one in votes]}
         if not spans:
             why = "none of its numbers follows from its tables" if not notes else next(iter(notes))
             return {**kept, "skipped": (place.name, why)}
@@ -148,7 +150,8 @@ class _Maker:
         if PROGRAM in self._settings.annotators:
             evidence = Evidence(report.tables)
             for one, ballot in zip(masked, votes, strict=True):
-                ballot[PROGRAM] = _derive(evidence, one) is not None
+                way = evidence.derive(one.sentence, one.answer, one.around)
+                ballot[PROGRAM] = way is not None
         for voter in self.voters:
             name, found = voter(asked)
             for ballot, label in zip(votes, chain.from_iterable(found), strict=True):
@@ -176,10 +179,6 @@ class _Maker:
         return [found[place] for place in sorted(drawn)]
 
 
-def _beside(votes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"beside": {VOTES: [to_line(one) for one in votes]}} if votes else {}
-
-
 def describe(counts: Mapping[str, Any], settings: FaithSet) -> Iterator[str]:
     """What came of a set, in lines for a person."""
     companies = len(_counted(counts, "company "))
@@ -202,23 +201,17 @@ def _is_table(sentence: str) -> bool:
     return 3 * sum(any(map(str.isdigit, word)) for word in words) > len(words) > 8
 
 
-def _derive(evidence: Evidence, one: MaskedSpan) -> Derivation | None:
-    return evidence.derive(one.sentence, one.answer, one.around)
-
-
-def _with_nearest(one: MaskedSpan, evidence: Evidence, most: int | None) -> MaskedSpan:
-    """The span with the tables that fit its sentence best."""
-    if most is None:
-        return one
-    kept = evidence.nearest(one.sentence, one.around, most)
-    return replace(one, tables=tuple(one.tables[place] for place in kept))
-
-
-def _explained(one: MaskedSpan) -> tuple[MaskedSpan, Derivation | None]:
-    """The span with its derivation from the tables that it comes with, and the scenario where
-    nobody has said it.
+def _explained(
+    one: MaskedSpan, evidence: Evidence, most: int | None
+) -> tuple[MaskedSpan, Derivation | None]:
+    """The span with the tables that fit its sentence best, its derivation from them, and the
+    scenario where nobody has said it.
     """
-    way = _derive(Evidence(one.tables), one)
+    if most is not None:
+        kept = evidence.nearest(one.sentence, one.around, most)
+        one = replace(one, tables=tuple(one.tables[place] for place in kept))
+        evidence = Evidence(one.tables)
+    way = evidence.derive(one.sentence, one.answer, one.around)
     if way is None:
         return one, None
     scenario = one.scenario or way.scenario
@@ -255,11 +248,10 @@ def _parts(settings: FaithSet, counts: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['spans']} numbers in {made} reports, by `{ENGINE}` (FAITH, section 4)."
     yield command_of("faith.py", settings, {"seed": settings.seed}, FREE)
     spans = found["spans"]
-    companies = len(_counted(counts, "company "))
     yield table_of(
         "| this set | published: pilot | published: main",  # FAITH, Table 2
         {
-            "companies": (companies, 9, 453),
+            "companies": (len(_counted(counts, "company ")), 9, 453),
             "characters of the tables, mean": (round(found["characters"] / spans), 14_148, 12_843),
             "tables, mean": (round(found["tables"] / spans, 1), 14.9, 19.2),
             "sentences": (found["sentences"], 164, 1_122),

@@ -31,7 +31,6 @@ LARGEST = 40 * 2**20
 MANY = 100
 """Invented reports, where no number is given."""
 _ON_PAGE = frozenset("pre_text post_text table tables paragraphs instances".split())
-Rows = Sequence[Sequence[str]]
 
 
 class Place(NamedTuple):
@@ -205,12 +204,11 @@ def _faith(record: Mapping[str, Any]) -> Labelled:
     company, name = str(meta["cik"]), f"{meta['cik']}_{meta['filing_date']}"
     ordered = sorted(record["tables"], key=lambda one: int(one["table_index"]))
     tables = tuple(_table(one["cells"], _text(one["pre_text"])) for one in ordered)
-    sentences: dict[str, None] = {}
+    sentences = dict.fromkeys(one["sentence"] for one in record["instances"])
     labels = []
     for one in record["instances"]:
         start, end = one["mask_span"]
         sentence = one["sentence"]
-        sentences[sentence] = None
         labels.append(
             MaskedSpan(
                 company,
@@ -258,7 +256,7 @@ def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _table(cells: Rows, title: str = "") -> Table:
+def _table(cells: Sequence[Sequence[str]], title: str = "") -> Table:
     width = max(map(len, cells))
     rows = [[str(cell).strip() for cell in row] + [""] * (width - len(row)) for row in cells]
     return Table.of(rows[0], rows[1:], title)
@@ -285,6 +283,4 @@ def invented(seed: int, tables: int, number: int) -> Report:
             raise Unusable(f"nothing can be said of its table: {error}") from error
         sentences.append(said)
     company = found[0].title.partition(":")[0]
-    blocks: list[str | Table] = [*found, *sentences]
-    made = make_report(f"{company}_{number}", blocks)
-    return made._replace(company=company)
+    return make_report(f"{company}_{number}", [*found, *sentences])._replace(company=company)

@@ -77,7 +77,7 @@ def find_spans(sentence: str, recogniser: Recogniser = "program") -> list[Span]:
         found = _numbers(text)
     spans: list[Span] = []
     for one in found:
-        if _names_something(one, text) or (not _says_unit(one, text) and _is_bare_word(one, text)):
+        if _names_something(one, text) or _is_bare_word(one, text):
             continue
         span = _expanded(one, text, sentence)
         if not spans or span.start >= spans[-1].end:
@@ -118,14 +118,11 @@ def _names_something(one: Stated, text: str) -> bool:
     )
 
 
-def _says_unit(one: Stated, text: str) -> bool:
-    unit = one.number.unit
-    return bool(unit.symbol or unit.currency or unit.scale != 1)
-
-
 def _is_bare_word(one: Stated, text: str) -> bool:
     """A number word or a small number without a unit counts only before what is counted."""
-    words = text[one.start : one.end]
+    words, unit = text[one.start : one.end], one.number.unit
+    if unit.symbol or unit.currency or unit.scale != 1:
+        return False
     small = abs(one.number.value) < 20 and not any(map(str.isdigit, words))
     return small and not _counted(text, one.end)
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import log
 from typing import Literal, NamedTuple
 
@@ -349,11 +349,11 @@ class _Search:
             stated = [one for one in line if not one.is_change]
             for one, other in combinations(stated, 2):
                 if _alike(one.cell, other.cell):
-                    yield from self._of_row(one, other)
+                    yield from chain(self._of_row(one, other), self._of_two(one, other))
         for column in _columns(lines):
             for one, other in combinations(column, 2):
                 if _alike(one.cell, other.cell):
-                    yield from self._of_column(one, other)
+                    yield from chain(self._of_column(one, other), self._of_two(one, other))
             for three in combinations(column[:_MOST_ADDED], 3):
                 if _alike(three[0].cell, three[1].cell) and _alike(three[0].cell, three[2].cell):
                     yield from self._sum(three)
@@ -407,10 +407,6 @@ class _Search:
                 yield self._made("change", change, a, b)
             elif b.of_total and self._fits(change + 100):
                 yield self._made("share", change + 100, a, b)
-        for x, y in self._scaled(one, other):
-            if self._fits(x - y, (x, y)):
-                yield self._made("difference", x - y, one, other)
-        yield from self._sum((one, other))
 
     def _of_column(self, one: _Number, other: _Number) -> Iterator[Derivation]:
         for a, b in ((one, other), (other, one)):
@@ -422,6 +418,8 @@ class _Search:
                 yield self._made("change", change, a, b)
             elif not self._wanted.units and self._fits(ratio):
                 yield self._made("ratio", ratio, a, b)
+
+    def _of_two(self, one: _Number, other: _Number) -> Iterator[Derivation]:
         for x, y in self._scaled(one, other):
             if self._fits(x - y, (x, y)):
                 yield self._made("difference", x - y, one, other)
@@ -442,10 +440,6 @@ def _columns(lines: Sequence[Sequence[_Number]]) -> list[list[_Number]]:
     return list(found.values())
 
 
-def _is_money(wanted: Reading) -> bool:
-    return any(len(unit) == 3 and unit.isalpha() for unit in wanted.units) or "usd" in wanted.units
-
-
 def _alike(one: Cell, other: Cell) -> bool:
     percent = (one.unit.symbol == "%") == (other.unit.symbol == "%")
     return percent and same_currency(one.unit.currency, other.unit.currency)
@@ -457,4 +451,5 @@ def _may_be(unit: Unit, wanted: Reading) -> bool:
         return unit.symbol in ("%", "") and not unit.currency
     if unit.symbol == "%":
         return False
-    return not (unit.currency and wanted.units and not _is_money(wanted))
+    is_money = any(len(one) == 3 and one.isalpha() for one in wanted.units)
+    return not (unit.currency and wanted.units and not is_money)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
-from tablemend.errors import NoTarget, TablemendError
+from tablemend.errors import NoTarget
 from tablemend.prompting.files import PromptFolder, after_rejection
 from tablemend.prompting.replies import Unreadable, one_object
 from tablemend.records import (
@@ -27,10 +27,11 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
+from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
 from tablemend.tasks.faith.sample import DERIVATIONS, SCENARIOS, MaskedSpan, write_tables
 from tablemend.tasks.faith.values import Match, compare, read_values
 from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Corruption, Score, Submission, Task
+from tablemend.tasks.task import Corruption, Score, Task
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -176,19 +177,10 @@ class Faith(Task[MaskedSpan]):
         results = {"answer": sample.answer, "scenario": sample.scenario}
         if not sample.scenario:
             del results["scenario"]
+        if thinking == "rationale" and not sample.derivation:
+            raise NoTarget("its derivation is not known")
         answer = json.dumps({"results": results}, ensure_ascii=False)
-        match thinking:
-            case "off":
-                return answer
-            case "empty":
-                return f"<think>\n\n</think>\n\n{answer}"
-            case "rationale" if sample.derivation:
-                return f"<think>\n{sample.derivation}\n</think>\n\n{answer}"
-            case "rationale":
-                raise NoTarget("its derivation is not known")
-        raise TablemendError(
-            f"thinking={thinking} has no target in {self.name}: use off, empty or rationale"
-        )
+        return after_thinking(self.name, thinking, answer, sample.derivation)
 
     def versions(self) -> dict[str, str]:
         """Of the prompts."""
@@ -223,13 +215,15 @@ class Faith(Task[MaskedSpan]):
         best = max(sorted(said), key=said.__getitem__, default="")
         return SCENARIOS[best]
 
-    def scorer(self) -> AbstractContextManager[ValueScorer]:
+    def scorer(self) -> AbstractContextManager[AnswerScorer[MaskedSpan]]:
         """Algorithm 1."""
-        return nullcontext(ValueScorer())
+        return nullcontext(AnswerScorer(SCORER, judge))
 
-    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> ValueReward:
+    def reward(
+        self, weights: Mapping[str, float], thinking: str, prompt: str
+    ) -> AnswerReward[MaskedSpan]:
         """One for value and unit, half for the value alone."""
-        return ValueReward(self, "off" if thinking == "on" else thinking)
+        return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, _earn)
 
     def corruptions(
         self, sample: MaskedSpan, view: str, gold: str, types: Sequence[str], rng: Random
@@ -256,11 +250,11 @@ def _other_scale(answer: str, rng: Random) -> str:
     return answer.replace(match[0], _OTHER[match[0].casefold()]) if match else ""
 
 
-def _no_unit(answer: str, rng: Random) -> str:
-    return _UNIT.sub("", answer).strip()
-
-
-_CORRUPT = {"value": _other_digit, "scale": _other_scale, "unit": _no_unit}
+_CORRUPT: dict[str, Callable[[str, Random], str]] = {
+    "value": _other_digit,
+    "scale": _other_scale,
+    "unit": lambda answer, rng: _UNIT.sub("", answer).strip(),
+}
 
 
 def judge(sample: MaskedSpan, text: str) -> Judgement:
@@ -296,41 +290,9 @@ def _as_exact(truth: str, answer: str) -> bool:
     return all(own.step <= one.step and own.units <= one.units for one, own in pairs)
 
 
-class ValueScorer:
-    """Algorithm 1."""
-
-    name = SCORER
-
-    def score(self, answers: Iterable[Submission[MaskedSpan]]) -> Iterator[Judgement]:
-        """One judgement an answer."""
-        for one in answers:
-            if one.unscored:
-                yield Judgement(unscored=f"no answer: {one.unscored}", scorer=SCORER)
-            else:
-                yield judge(one.sample, one.text)
-
-
-class ValueReward:
-    """What a value earns: its number, and its unit.
-
-    Args:
-        task: whose target is gold.
-        thinking: that the target comes with.
-    """
-
-    name = SCORER
-
-    def __init__(self, task: Faith, thinking: str) -> None:
-        self._task, self._thinking = task, thinking
-
-    def score(self, sample: MaskedSpan, view: str, text: str) -> Score:
-        """What an answer earns."""
-        judged = judge(sample, text)
-        value, unit = (judged.share(f"{part}_accuracy") or 0.0 for part in ("value", "unit"))
-        if value and not _as_exact(sample.answer, read_reply(text).answer):
-            value = 0.0
-        return Score({"value": value, "unit": unit}, value * (1 + unit) / 2)
-
-    def gold(self, sample: MaskedSpan, view: str) -> str:
-        """The masked value."""
-        return self._task.target(sample, view, self._thinking)
+def _earn(sample: MaskedSpan, text: str) -> Score:
+    judged = judge(sample, text)
+    value, unit = (judged.share(f"{part}_accuracy") or 0.0 for part in ("value", "unit"))
+    if value and not _as_exact(sample.answer, read_reply(text).answer):
+        value = 0.0
+    return Score({"value": value, "unit": unit}, value * (1 + unit) / 2)

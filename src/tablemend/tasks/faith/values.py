@@ -109,7 +109,7 @@ def compare(truth: str, answer: str) -> Match:
     units = [frozenset().union(*(one.units for one in own)) for own in (wanted, found)]
     unit = all(_has(units[1], name) for name in units[0]) and bool(found)
     if len(found) > len(wanted):  # "$5.2 million in 2023"
-        found = tuple(one for one in found if one.units or not _is_year(one))
+        found = tuple(one for one in found if one.units or not _YEAR.fullmatch(str(abs(one.value))))
     if len(found) != len(wanted):
         return Match(value=False, unit=unit)
     pairs = list(zip(wanted, found, strict=True))
@@ -263,7 +263,3 @@ def _within(truth: Reading, answer: Reading) -> bool:
 
 def _scaled(one: Reading, power: Decimal) -> Reading:
     return one._replace(value=one.value * power, step=one.step * power)
-
-
-def _is_year(one: Reading) -> bool:
-    return bool(_YEAR.fullmatch(str(abs(one.value))))

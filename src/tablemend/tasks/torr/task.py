@@ -7,7 +7,7 @@ structure. Reports score each view; ``eval/robustness.py`` says how firm a syste
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,6 @@ import yaml
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
-from tablemend.errors import TablemendError
 from tablemend.records import (
     UNSCORED,
     Finding,
@@ -31,8 +30,9 @@ from tablemend.runs import hash_text
 from tablemend.tables.perturbations import PERTURBATIONS, perturb
 from tablemend.tables.serialisations import SERIALISATIONS, Mode, serialise
 from tablemend.tables.table import Table
+from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
 from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Score, Submission, Task
+from tablemend.tasks.task import Score, Task
 from tablemend.tasks.torr.finqa_program import execution_accuracy
 from tablemend.tasks.torr.sample import TableQuestion
 from tablemend.tasks.torr.scoring import METRICS as SCORES
@@ -122,10 +122,7 @@ class Torr(Task[TableQuestion]):
         Raises:
             TablemendError: thinking that no target comes with.
         """
-        if thinking not in ("off", "empty"):
-            raise TablemendError(f"thinking={thinking} has no target in {self.name}: use off")
-        answer = sample.references[0]
-        return answer if thinking == "off" else f"<think>\n\n</think>\n\n{answer}"
+        return after_thinking(self.name, thinking, sample.references[0])
 
     def versions(self) -> dict[str, str]:
         """Of what is asked and shown."""
@@ -152,18 +149,20 @@ class Torr(Task[TableQuestion]):
             gold=sample.references[0],
         )
 
-    def scorer(self) -> AbstractContextManager[TorrScorer]:
+    def scorer(self) -> AbstractContextManager[AnswerScorer[TableQuestion]]:
         """The metric of each data set.
 
         Raises:
             TablemendError: rouge-score is not installed.
         """
         load_rouge()
-        return nullcontext(TorrScorer())
+        return nullcontext(AnswerScorer(SCORER, judge))
 
-    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TorrReward:
+    def reward(
+        self, weights: Mapping[str, float], thinking: str, prompt: str
+    ) -> AnswerReward[TableQuestion]:
         """The score."""
-        return TorrReward(self, "off" if thinking == "on" else thinking)
+        return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, _earn)
 
 
 def _show(
@@ -201,38 +200,6 @@ def judge(sample: TableQuestion, text: str) -> Judgement:
     return Judgement(findings, shares, scorer=SCORER)
 
 
-class TorrScorer:
-    """The metric of each data set (Table 1)."""
-
-    name = SCORER
-
-    def score(self, answers: Iterable[Submission[TableQuestion]]) -> Iterator[Judgement]:
-        """One judgement an answer."""
-        for one in answers:
-            if one.unscored:
-                yield Judgement(unscored=f"no answer: {one.unscored}", scorer=SCORER)
-            else:
-                yield judge(one.sample, one.text)
-
-
-class TorrReward:
-    """The score.
-
-    Args:
-        task: whose target is gold.
-        thinking: that the target comes with.
-    """
-
-    name = SCORER
-
-    def __init__(self, task: Torr, thinking: str) -> None:
-        self._task, self._thinking = task, thinking
-
-    def score(self, sample: TableQuestion, view: str, text: str) -> Score:
-        """What an answer earns."""
-        value = judge(sample, text).share("score") or 0.0
-        return Score({"score": value}, value)
-
-    def gold(self, sample: TableQuestion, view: str) -> str:
-        """The first reference."""
-        return self._task.target(sample, view, self._thinking)
+def _earn(sample: TableQuestion, text: str) -> Score:
+    value = judge(sample, text).share("score") or 0.0
+    return Score({"score": value}, value)
