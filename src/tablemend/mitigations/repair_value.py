@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 
 from tablemend.evidence.source import Source
 from tablemend.mitigations.edits import Edit, Mended, apply_edits
@@ -16,7 +15,7 @@ from tablemend.values.numbers import Number, find_quantities
 from tablemend.values.text import align
 from tablemend.values.units import PLAIN, SCALES, Unit
 
-VERSION = "repair-value/1"
+VERSION = "repair-value/2"
 _FEWEST_DIGITS = 2
 """Fewer significant digits stand in too many cells."""
 _ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.]*)')
@@ -101,10 +100,9 @@ def _spelled(answer: str, number: Number, unit: Unit) -> str:
     ):
         return answer  # another kind of value
     words = answer
-    if own.scale != unit.scale and (unit.scale == Decimal(1) or unit.scale in _NAMES):
+    if own.scale != unit.scale and unit.scale in _NAMES:  # a table that states none may be in any
         last = max(place for place, one in enumerate(words) if one.isdigit()) + 1
-        named = f" {_NAMES[unit.scale]}" if unit.scale != 1 else ""
-        words = f"{words[:last]}{named}{_SCALE.sub('', words[last:])}"
+        words = f"{words[:last]} {_NAMES[unit.scale]}{_SCALE.sub('', words[last:])}"
     if unit.symbol == "%" and own == PLAIN:
         words += "%"
     sign = _SIGNS.get(unit.currency, "")

@@ -185,6 +185,12 @@ def test_a_number_of_json_is_mended_and_the_last_answer_counts() -> None:
     assert found.text == draft + '{"results": {"answer": "$1234.5 million"}}'
 
 
+def test_a_scale_stays_where_the_table_states_none() -> None:
+    plain = Table.of(["", "2023"], [["Backlog", "$1.42"]])
+    text = '{"results": {"answer": "$1.42 billion"}}'
+    assert not repair_value(text, Evidence((plain,), query="x")).edits
+
+
 def test_digits_that_two_scales_have_are_left_alone() -> None:
     other = Table.of(["(in thousands)", "2023"], [["Rent", "$1,234.5"]])
     text = '{"results": {"answer": "$1,234.5"}}'
