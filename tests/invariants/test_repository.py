@@ -156,7 +156,7 @@ PACKAGES = (
     "errors workers statistics robustness foreign from_json values tables records config runs "
     "renderer exact_match detector evidence programs claims verifier datasets datasets.card "
     "datasets.tablehallu generations backends reports prompting faithfulness datasets.tabfaith "
-    "tasks datasets.faith datasets.torr mitigations recipe evaluation training "
+    "datasets.logic tasks datasets.faith datasets.torr mitigations recipe evaluation training "
     "datasets.tablehallu_llm meta_evaluation datasets.labelled_claims annotation publishing script "
     "cli"
 ).split()

@@ -1,0 +1,1 @@
+"""Inputs and outputs whose divergence is to be named: formulas of a blocks world, and hotels."""
