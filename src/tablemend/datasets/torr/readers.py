@@ -130,15 +130,20 @@ def turl_cta(record: Sequence[Any]) -> Iterator[Read]:
 
 
 def lookups(seed: int) -> Iterator[Record]:
-    """Tables of the small world with a question for one cell, without end; none of ToRR's sets."""
+    """Tables of the small world, without end, and a question for a cell of each row.
+
+    None of ToRR's sets. The wording is that of the tiny base's practice in looking things up.
+    """
     for number in count():
         made = small_world.example(seed, number)
         columns, rows = made.gold_table.columns, made.gold_table.rows
         rng = Random(f"look-up:{seed}:{number}")
-        row = rng.choice(rows)
-        asked = rng.choice([place for place, cell in enumerate(row) if cell and place != _KEY])
-        question = f"What is {columns[asked]} of {row[_KEY]}?"
-        questions = [{"question": question, "answer": [row[asked]]}]
+        asked, answers = [], []
+        for row in rng.sample(rows, len(rows)):
+            place = rng.choice([at for at, cell in enumerate(row) if cell and at != _KEY])
+            asked.append(f'"{columns[place]}" of {row[_KEY]}')
+            answers.append(row[place])
+        questions = [{"question": f"Look up: {', '.join(asked)}.", "answer": answers}]
         yield {"table_id": made.id, "header": columns, "rows": rows, "questions": questions}
 
 
