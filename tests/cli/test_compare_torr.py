@@ -15,7 +15,8 @@ from tablemend.datasets.torr.settings import TorrSet
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.recipe.experiment import Experiment
-from tablemend.tasks.torr.task import CONFIGURATIONS, Torr, judge
+from tablemend.tables.perturbations import CONFIGURATIONS
+from tablemend.tasks.torr.task import Torr, judge
 from tests.support.answering import AnsweringServer
 from tests.support.scripts import run_script
 
@@ -151,7 +152,7 @@ def test_all_35_configurations_say_the_same_and_gold_is_right(folder: Path, tmp_
         assert judge(sample, "I do not know").findings
 
 
-def test_lookups_are_made_without_data_and_ask_for_a_cell_of_each_row(
+def test_lookups_are_made_without_data_and_ask_for_the_cell_of_each_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "lookups"
@@ -164,14 +165,13 @@ def test_lookups_are_made_without_data_and_ask_for_a_cell_of_each_row(
     keys = [{one.source_hash for one in samples} for samples in found.values()]
     assert not set.intersection(*keys)
     for sample in found["test"]:
-        asked = sample.fields["question"][len("Look up: ") : -1].split(", ")
-        assert len(asked) == len(sample.table.rows)
-        wanted = []
-        for one in asked:
-            column, _, name = one.partition(" of ")
-            (row,) = (row for row in sample.table.rows if name in row)
-            wanted.append(row[sample.table.columns.index(column.strip('"'))])
-        assert ", ".join(map(str, wanted)) == sample.references[0]
+        column, _, names = sample.fields["question"].partition(": ")
+        assert column.removeprefix("Look up ").strip('"') in sample.table.columns
+        said = [one.rpartition(" ")[0] for one in sample.references[0].split(", ")]
+        assert said == names.rstrip(".").split(", ")
+        rows = {frozenset(row) for row in sample.table.rows}
+        told = [one.rpartition(" ")[::2] for one in sample.references[0].split(", ")]
+        assert {frozenset(one) for one in told} == rows
         assert judge(sample, sample.references[0]).share("score") == 1.0
 
 

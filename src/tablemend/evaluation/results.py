@@ -67,7 +67,7 @@ def write_results(
         "recipe": config.name,
         "task": task.name,
         "description": task.description,
-        "contexts": {context: task.views[context] for context in config.contexts},
+        "contexts": {one: {**task.views, **task.more_views}[one] for one in config.contexts},
         "length_unit": task.length_unit,
         "second_scorer": task.second_scorer,
         "metrics": [asdict(metric) for metric in metrics],

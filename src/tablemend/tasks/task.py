@@ -149,6 +149,7 @@ class Task(ABC, Generic[S]):
         name: as a recipe gives it.
         description: what a model does and what is counted, for the head of a report.
         views: how a sample can be shown, and what reports call it.
+        more_views: further ones, which a recipe has to name.
         length_unit: what :attr:`SampleView.length` counts.
         prompts: prompting strategies, the plain one first.
         metrics: columns of a report, in their order; error types among them.
@@ -165,6 +166,7 @@ class Task(ABC, Generic[S]):
     name: ClassVar[str]
     description: ClassVar[str]
     views: ClassVar[Mapping[str, str]]
+    more_views: ClassVar[Mapping[str, str]] = {}
     length_unit: ClassVar[str]
     prompts: ClassVar[tuple[str, ...]]
     metrics: ClassVar[tuple[Metric, ...]]

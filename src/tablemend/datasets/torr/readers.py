@@ -130,21 +130,30 @@ def turl_cta(record: Sequence[Any]) -> Iterator[Read]:
 
 
 def lookups(seed: int) -> Iterator[Record]:
-    """Tables of the small world, without end, and a question for a cell of each row.
+    """Tables of the small world with two columns, and a question for the cell of each name.
 
-    None of ToRR's sets. The wording is that of the tiny base's practice in looking things up.
+    Without end; none of ToRR's sets. Answers name what they look up, as a small model reads by
+    going on behind the name.
     """
     for number in count():
         made = small_world.example(seed, number)
         columns, rows = made.gold_table.columns, made.gold_table.rows
         rng = Random(f"look-up:{seed}:{number}")
-        asked, answers = [], []
-        for row in rng.sample(rows, len(rows)):
-            place = rng.choice([at for at, cell in enumerate(row) if cell and at != _KEY])
-            asked.append(f'"{columns[place]}" of {row[_KEY]}')
-            answers.append(row[place])
-        questions = [{"question": f"Look up: {', '.join(asked)}.", "answer": answers}]
-        yield {"table_id": made.id, "header": columns, "rows": rows, "questions": questions}
+        full = [at for at, _ in enumerate(columns) if at != _KEY and all(row[at] for row in rows)]
+        if not full:
+            continue
+        value = rng.choice(full)
+        kept = sorted((_KEY, value))
+        pairs = rng.sample([(row[_KEY], row[value]) for row in rows], len(rows))
+        asked = ", ".join(str(key) for key, _ in pairs)
+        question = f'Look up "{columns[value]}": {asked}.'
+        answer = [f"{key} {value}" for key, value in pairs]
+        yield {
+            "table_id": made.id,
+            "header": [columns[at] for at in kept],
+            "rows": [[row[at] for at in kept] for row in rows],
+            "questions": [{"question": question, "answer": answer}],
+        }
 
 
 READERS: dict[str, Callable[[Any], Iterator[Read]]] = {
