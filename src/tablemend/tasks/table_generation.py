@@ -15,11 +15,11 @@ from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
-from tablemend.detector.errors import METRICS
+from tablemend.detector.errors import METRICS, relation_to_gold
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.exact_match import SCORER, compare_exactly
-from tablemend.records import Example, Finding, Judgement, Mark, SampleView, Share
+from tablemend.records import Example, Finding, Judgement, Mark, Relation, SampleView, Share
 from tablemend.tables.perturbations import CONFIGURATIONS
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import MAKES, read_examples
@@ -134,6 +134,10 @@ class TableGeneration(Task[Example]):
             unscored=said.unscored,
             scorer=SCORER,
         )
+
+    def relation(self, judgement: Judgement) -> Relation | None:
+        """Of the answer's cells to the gold table's."""
+        return relation_to_gold(judgement)
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:
         """Parts of a table that are right (docs/dpo-grpo.md)."""
