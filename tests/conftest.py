@@ -7,11 +7,13 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.chromium import Browser, NoBrowserError, chromium
 from tests.support.files import SHARED_DATA
 from tests.support.model_server.server import ModelServer
 
@@ -61,6 +63,19 @@ def shared_data() -> Callable[[str], list[dict[str, Any]]]:
             return [json.loads(line) for line in file]
 
     return read
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium. Where .ci/run has installed one, a test without it fails."""
+    with ExitStack() as stack:
+        try:
+            browser = stack.enter_context(chromium(tmp_path_factory.mktemp("chromium")))
+        except NoBrowserError as error:
+            if "TABLEMEND_NEEDS_CHROMIUM" in os.environ:
+                raise
+            pytest.skip(str(error))
+        yield browser
 
 
 @pytest.fixture(scope="session")

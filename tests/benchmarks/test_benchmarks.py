@@ -24,6 +24,7 @@ from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.records.claims import CLAIM_ERRORS
+from tests.support.chromium import Browser
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"random_training", "rationale_check"}
@@ -174,3 +175,19 @@ def test_labels_of_user_texts_lie_on_their_words() -> None:
                 start, end = module.place(error)
                 assert text["text"][start:end] == error["words"]
                 assert error["type"] in CLAIM_ERRORS and error["right"] != error["words"]
+
+
+def test_report_page_times_a_page_in_the_browser(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report_page = import_module("report_page")
+    settings = parse(report_page.Benchmark, ["n=4", "systems=2", "words=5"])
+    path = tmp_path / "page.html"
+    path.write_text(report_page.make_page(settings), "utf-8")
+    report_page.measure(browser, path.as_uri(), settings)
+    printed = capsys.readouterr().out
+    assert "written in" in printed and " MB" in printed
+    names = ("first paint", "list of examples drawn", "an example opened", "a search")
+    for name in names:
+        found = re.search(rf"^{name}: (\d+) to (\d+)$", printed, re.MULTILINE)
+        assert found is not None and 0 < int(found[1]) <= int(found[2])

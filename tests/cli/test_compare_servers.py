@@ -22,6 +22,7 @@ from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, sole_writer
 from tests.support.answering import AnsweringServer, asked, evaluation, right_answer
+from tests.support.results import examples_in
 from tests.support.scripts import ROOT, run_script
 
 N = 5
@@ -72,7 +73,9 @@ def test_each_system_is_asked_and_scored_in_its_own_format(recipe, tmp_path: Pat
     assert "markdown (md), json (js), latex (tex)" in write_markdown(results)
     write_reports(tmp_path / "run")
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "No table" not in page  # the page reads each answer in its system's format
+    for example in examples_in(page):  # each answer is read in its system's format
+        assert [one["unreadable"] for one in example["answers"]] == ["", "", ""]
+        assert all(one["table"]["columns"] for one in example["answers"])
     with pytest.raises(TablemendError, match="format was 'json', is 'markdown'"):
         compare(recipe({**systems, "js": {}}), "rescore=true")
 

@@ -23,7 +23,7 @@ def find_chromium() -> str | None:
 
 
 class NoBrowserError(Exception):
-    """Chromium is here and does not start, as on a machine without the libraries it needs."""
+    """Chromium is not here, or does not start, as where libraries that it needs are missing."""
 
 
 class Browser:
@@ -129,8 +129,15 @@ KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}
 
 
 @contextmanager
-def chromium(program: str, folder: Path, downloads: Path) -> Iterator[Browser]:
-    """A browser with its profile in ``folder``; files are downloaded into ``downloads``."""
+def chromium(folder: Path) -> Iterator[Browser]:
+    """A browser with its profile and its downloads in ``folder``.
+
+    Raises:
+        NoBrowserError: there is none that starts.
+    """
+    program, downloads = find_chromium(), folder / "downloads"
+    if program is None:
+        raise NoBrowserError("no Chromium on this machine")
     to_read, to_write = os.pipe(), os.pipe()
     descriptors = (to_write[0], to_read[1])
     command = [
@@ -143,7 +150,7 @@ def chromium(program: str, folder: Path, downloads: Path) -> Iterator[Browser]:
         "--disable-background-networking",
         "--disable-component-update",
         "--remote-debugging-pipe",
-        f"--user-data-dir={folder}",
+        f"--user-data-dir={folder / 'profile'}",
         "about:blank",
     ]
     # the shell puts our ends of the pipes where Chromium looks for them

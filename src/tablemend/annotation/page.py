@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 
 from tablemend.annotation.content import show
 from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import CHOICES, GUIDES, VERSION
 from tablemend.records import Example
-from tablemend.reports.rendering import render, resource
+from tablemend.reports.rendering import inline_hash, render, resource
 from tablemend.runs import hash_text
 
 ANSWERS = "tablemend-annotation"
@@ -28,8 +26,9 @@ def write_page(data: Data, chosen: Sequence[Example], marks: bool = True) -> str
     shared = resource("tablemend.reports", "style.css")
     style = shared + resource("tablemend.annotation", "page.css")
     script = resource("tablemend.annotation", "page.js")
+    hashes = [inline_hash(text) for text in (script, style)]
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; script-src '{hashes[0]}'; style-src '{hashes[1]}'; "
         "base-uri 'none'; form-action 'none'"
     )
     content = {
@@ -45,8 +44,3 @@ def write_page(data: Data, chosen: Sequence[Example], marks: bool = True) -> str
     }
     values = {"policy": policy, "style": style, "script": script, "content": content}
     return render("tablemend.annotation", "page.html.j2", **values)
-
-
-def _digest(text: str) -> str:
-    """The hash by which a content security policy admits an inline script or style."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tablemend.from_json import FromJson
@@ -35,6 +36,7 @@ class SampleView(FromJson):
         note: what else there is to know, in small print.
         domain: what rates are broken down by.
         calculation: what the query asks to be worked out; ``none`` where nothing is.
+        labels: what else examples are filtered by: a name, and what it is of this one.
         query: what was asked for; empty where that is always the same.
         text: the text that the model read; empty where it read tables alone.
         marks: in the text.
@@ -53,6 +55,7 @@ class SampleView(FromJson):
     tables: tuple[Table, ...] = ()
     gold: Table | str | None = None
     calculation: str = "none"
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def length(self) -> int:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from tablemend.records import UNDECIDED, ContextKind, Metric
 from tablemend.reports.rendering import align
 from tablemend.reports.wording import (
     DASH,
     TOTAL,
-    contexts_of,
     interval,
-    main_share,
     metrics_of,
     p_value,
     parts_of,
@@ -31,11 +31,14 @@ Results = Mapping[str, Any]
 
 
 class Cell(NamedTuple):
-    """A cell of a table: its text, and in small print an interval; a tooltip."""
+    """A cell of a table: its text, and in small print an interval; a tooltip, and where the
+    examples behind it are in the viewer.
+    """
 
     text: str
     detail: str = ""
     title: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +131,17 @@ def system_table(results: Results, context: ContextKind) -> Rows:
     rows = []
     for system, kinds in results["systems"].items():
         own, cost = kinds[context], results["cost"][system][context]
-        row = [Cell(system), Cell(str(own[TOTAL]["n"])), _rate(own[TOTAL])]
+        link = partial(_link, context, system)
+        row = [
+            Cell(system, link=link("")),
+            Cell(str(own[TOTAL]["n"])),
+            _rate(own[TOTAL])._replace(link=link("wrong")),
+        ]
         if second["scorer"]:
             row.append(_rate(second["systems"][system][context][TOTAL]))
-        row += [Cell(percent(own[one.name]["rate"])) for one in shown]
+        for one in shown:
+            where = "" if one.kind == "share" else link(one.name)
+            row.append(Cell(percent(own[one.name]["rate"]), link=where))
         for amount, digits in ((cost["completion_tokens"], 0), (cost["seconds"], 2)):
             row.append(Cell(f"{amount / max(1, cost['answers']):.{digits}f}"))
         relations = results["relations"][system][context]
@@ -161,6 +171,12 @@ def _relation(counts: Mapping[str, int]) -> Cell:
     n = sum(counts.values())
     said = [f"{RELATION.get(name, name)} {percent(count / n)}" for name, count in ordered]
     return Cell(said[0], title=", ".join(said))
+
+
+def _link(context: ContextKind, system: str, outcome: str) -> str:
+    """The viewer's address of a system's answers that show an outcome."""
+    chosen = {"context": context, "system": system, "outcome": outcome}
+    return f"#examples?{urlencode({name: one for name, one in chosen.items() if one})}"
 
 
 ENDINGS = {
@@ -201,20 +217,20 @@ def part_table(results: Results, context: ContextKind, by: str, metric: str) -> 
 # ---- tests and mitigations ----
 
 
-def pair_sentences(results: Results, context: ContextKind) -> list[str]:
-    """Every system against the first, by TotalHallu, groups and shares."""
+def pair_sentences(
+    results: Results, context: ContextKind, *, only_total: bool = False
+) -> list[str]:
+    """Every system against the first, by TotalHallu, and by groups and shares too."""
     first = next(iter(results["systems"]))
     shown = [metric for metric in metrics_of(results) if metric.kind in ("group", "share")]
     return [
         sentence
         for metric in sorted(shown, key=lambda metric: metric.name != TOTAL)
-        for sentence in _against(results, context, metric, first)
+        if metric.name == TOTAL or not only_total
+        for sentence in say_tests(
+            tests_of(results["paired"], context, metric.name, first), results["systems"], metric
+        )
     ]
-
-
-def _against(results: Results, context: ContextKind, metric: Metric, first: str) -> list[str]:
-    tests = tests_of(results["paired"], context, metric.name, first)
-    return say_tests(tests, results["systems"], metric)
 
 
 _TESTS = "context|metric|a|b|n|a only|b only|difference|p|p Holm".split("|")
@@ -371,32 +387,3 @@ def cost_table(results: Results) -> Rows:
             *([*where, *row] for where, row in zip(costs, rows, strict=True)),
         ]
     )
-
-
-# ---- the head of the page ----
-
-
-class Card(NamedTuple):
-    """One system at a glance: TotalHallu on the hardest context, and what it is read beside."""
-
-    system: str
-    rate: str
-    lines: Sequence[str]
-
-
-def headline(results: Results) -> tuple[list[Card], list[str]]:
-    """A card a system, and what differs from the first, on the last context."""
-    context = contexts_of(results)[-1]
-    share = main_share(results)
-    cards = []
-    for system, kinds in results["systems"].items():
-        total: Rate = kinds[context][TOTAL]
-        lines = [f"{interval(total['low'], total['high'])} %, n = {total['n']}"]
-        if scorer := results["second"]["scorer"]:
-            second = results["second"]["systems"][system][context][TOTAL]
-            lines.append(f"by {short_name(scorer)} {percent(second['rate'])} %")
-        if share is not None:
-            lines.append(f"{share.column} {percent(kinds[context][share.name]['rate'])} %")
-        cards.append(Card(system, f"{percent(total['rate'])} %", lines))
-    first = next(iter(results["systems"]))
-    return cards, _against(results, context, total_of(results), first)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -69,7 +69,7 @@ def plot_errors(results: Mapping[str, Any]) -> Markup:
         system: {context: [own[name] for name in titles] for context, own in kinds.items()}
         for system, kinds in results["systems"].items()
     }
-    return _plot_rows(results, list(titles.values()), rates, "errors")
+    return _plot_rows(results, list(titles.values()), rates, "errors", "Kinds of error, by system")
 
 
 def plot_parts(results: Mapping[str, Any], by: str, metric: str) -> Markup | None:
@@ -90,7 +90,8 @@ def plot_parts(results: Mapping[str, Any], by: str, metric: str) -> Markup | Non
         }
         for system, kinds in parts.items()
     }
-    return _plot_rows(results, names, rates, by)
+    title = next(one.title for one in metrics_of(results) if one.name == metric)
+    return _plot_rows(results, names, rates, by, f"{title} {by.replace('_', ' ')} and system")
 
 
 def _plot_rows(
@@ -98,6 +99,7 @@ def _plot_rows(
     labels: Sequence[str],
     rates: Mapping[str, Mapping[ContextKind, Sequence[Any]]],
     name: str,
+    title: str,
 ) -> Markup:
     """Rows of dots with their intervals, one row a label, one dot a system."""
 
@@ -112,7 +114,7 @@ def _plot_rows(
         _percent_axis(axes, "% of the scored answers")
 
     height = max(2.2, 0.85 + 0.12 * len(rates) * len(labels))
-    return _panels(results, draw, height=height, name=name)
+    return _panels(results, draw, height=height, name=name, title=title)
 
 
 def plot_contexts(results: Mapping[str, Any]) -> Markup:
@@ -137,7 +139,7 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup:
             for context, fill in fills.items()
         ]
         axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
-        return _svg(figure, "contexts")
+        return _svg(figure, "contexts", "Answers with an error, by system and context")
 
 
 def plot_lengths(results: Mapping[str, Any]) -> Markup:
@@ -158,12 +160,15 @@ def plot_lengths(results: Mapping[str, Any]) -> Markup:
             for place, rate in known.items():
                 _dot(axes, rate, place, look(index), vertical=True)
         labels = [f"{one['from']:,}{DASH}\n{one['to']:,}" for one in bins]
+        for border in range(1, len(labels)):
+            axes.axvline(border - 0.5, color=LINE, linewidth=0.7)
         axes.set_xticks(range(len(labels)), labels)
         axes.set_xlabel(results["length_unit"])
         axes.set_ylim(-3, 103)
         axes.grid(axis="x", visible=False)
 
-    return _panels(results, draw, height=3.4, name="lengths", ylabel="answers with an error, %")
+    title, ylabel = "Answers with an error, by length and system", "answers with an error, %"
+    return _panels(results, draw, height=3.4, name="lengths", title=title, ylabel=ylabel)
 
 
 def _panels(
@@ -172,6 +177,7 @@ def _panels(
     *,
     height: float,
     name: str,
+    title: str,
     ylabel: str = "",
 ) -> Markup:
     contexts = contexts_of(results)
@@ -183,7 +189,7 @@ def _panels(
             axes.set_title(results["contexts"][context])
         panels[0].set_ylabel(ylabel)
         _legend(figure, {name: look(place) for place, name in enumerate(results["systems"])})
-        return _svg(figure, name)
+        return _svg(figure, name, title)
 
 
 def plot_curves(
@@ -208,7 +214,7 @@ def plot_curves(
         few = [place for place in places if place % 5 == 0 or place == 1]
         axes.set_xticks(places if len(places) < 10 else few)
         _legend(figure, styles)
-        return _svg(figure, name)
+        return _svg(figure, name, f"{labels[1]}, by {labels[0]}")
 
 
 def _legend(figure: Figure, styles: Mapping[str, Mapping[str, Any]]) -> None:
@@ -270,14 +276,15 @@ def _percent_axis(axes: Axes, label: str) -> None:
     axes.set_xlabel(label)
 
 
-def _svg(figure: Figure, name: str) -> Markup:
+def _svg(figure: Figure, name: str, title: str) -> Markup:
     """The figure as an ``<svg>`` element whose ids and colours belong to the page."""
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, **STYLE}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
+    named = f"<title>{escape(title)}</title>"
+    svg = re.sub(r"<metadata>.*?</metadata>", lambda _: named, svg, count=1, flags=re.DOTALL)
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, variable)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -42,6 +44,11 @@ def render(
 def resource(package: str, name: str) -> Markup:
     """A style sheet or script of ours, to stand in a page as it is."""
     return Markup(files(package).joinpath(name).read_text(encoding="utf-8"))
+
+
+def inline_hash(text: str) -> str:
+    """The hash by which a content security policy admits an inline script or style."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:

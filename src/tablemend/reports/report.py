@@ -10,14 +10,13 @@ import jinja2
 
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
-from tablemend.records import ContextKind, Judgement, SampleView
+from tablemend.records import Judgement, SampleView
 from tablemend.reports import plots
 from tablemend.reports.content import (
     CALCULATED,
     agreement_table,
     cost_table,
     editing_table,
-    headline,
     pair_sentences,
     pair_table,
     part_table,
@@ -26,22 +25,13 @@ from tablemend.reports.content import (
     setting_table,
     system_table,
 )
-from tablemend.reports.examples import (
-    SHOWN_CHARACTERS,
-    Shown,
-    ShownExample,
-    choose_examples,
-    error_style,
-    show_answer,
-    show_example,
-)
 from tablemend.reports.page_markers import fill_page
-from tablemend.reports.rendering import render, resource
+from tablemend.reports.rendering import inline_hash, render, resource
 from tablemend.reports.stored_results import read_results
+from tablemend.reports.viewer import Shown, ShownSystems, Views, pack_examples
 from tablemend.reports.wording import (
     TOTAL,
     contexts_of,
-    formats_of,
     listed,
     main_share,
     metrics_of,
@@ -51,8 +41,8 @@ from tablemend.reports.wording import (
 )
 from tablemend.runs import read_jsonl, write_text
 
-ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
-"""system -> context -> example id -> answer and judgement."""
+SCRIPTS = ("vendor/preact-10.29.8/preact.min.umd.js", "vendor/preact-10.29.8/hooks.umd.js",
+           "vendor/htm-3.1.1/htm.umd.js", "viewer.js")  # fmt: skip
 
 
 def write_reports(run: Path) -> dict[str, Any]:
@@ -149,33 +139,33 @@ SECTIONS = {
     "tests": "Do the systems differ?",
     "editing": "Before and after editing",
     "agreement": "Do the scorers agree?",
-    "examples": "Examples",
     "provenance": "Where the numbers come from",
 }
 
 
-def write_html(
-    results: Mapping[str, Any], views: Mapping[str, Mapping[str, SampleView]], shown: ShownSystems
-) -> str:
+def write_html(results: Mapping[str, Any], views: Views, shown: ShownSystems) -> str:
     """The whole page: no request leaves it, and every text from a model is escaped."""
-    content = _content(results)
-    cards, headlines = headline(results)
+    content, last = _content(results), contexts_of(results)[-1]
     left_out = set() if content["edits"] else {"editing"}
     if results["second_scorer"] is None:
         left_out.add("agreement")
-    errors = [metric for metric in content["metrics"] if metric.kind == "error"]
+    errors = [metric.name for metric in content["metrics"] if metric.kind == "error"]
+    scripts = [resource("tablemend.reports", name) for name in SCRIPTS]
     return render(
         "tablemend.reports",
         "report.html.j2",
         **content,
-        css=resource("tablemend.reports", "style.css"),
+        css=resource("tablemend.reports", "style.css")
+        + resource("tablemend.reports", "viewer.css"),
+        scripts=scripts,
+        policy=" ".join(f"'{inline_hash(one)}'" for one in scripts),
+        data=pack_examples(results, views, shown),
         sections={id: title for id, title in SECTIONS.items() if id not in left_out},
-        styles={metric.name: error_style(place) for place, metric in enumerate(errors)},
+        styles={name: f"error-{place}" for place, name in enumerate(errors)},
         total=total_of(results),
-        last=results["contexts"][contexts_of(results)[-1]],
-        cards=cards,
-        headlines=headlines,
-        colours=len(plots.MARKERS),
+        last=results["contexts"][last],
+        short=system_table(results, last),
+        differences=pair_sentences(results, last, only_total=True),
         plots={
             "errors": plots.plot_errors(results),
             "contexts": plots.plot_contexts(results),
@@ -184,8 +174,6 @@ def write_html(
             "calculations": plots.plot_parts(results, "by_calculation", CALCULATED),
         },
         tests=pair_table(results),
-        examples=_examples(results, views, shown),
-        most_characters=SHOWN_CHARACTERS,
     )
 
 
@@ -218,34 +206,3 @@ def _content(results: Mapping[str, Any]) -> dict[str, Any]:
         "cut": say_cut(results),
         "listed": listed,
     }
-
-
-def _examples(
-    results: Mapping[str, Any],
-    views: Mapping[str, Mapping[str, SampleView]],
-    shown: ShownSystems,
-) -> list[ShownExample]:
-    context = contexts_of(results)[-1]
-    formats = formats_of(results)
-    errors = [metric for metric in metrics_of(results) if metric.kind == "error"]
-    judgements = {
-        system: {example_id: one.judgement for example_id, one in kinds[context].items()}
-        for system, kinds in shown.items()
-    }
-    return [
-        show_example(
-            views[context][example_id],
-            [
-                show_answer(
-                    system,
-                    kinds[context][example_id],
-                    formats[system],
-                    errors,
-                    views[context][example_id].gold,
-                )
-                for system, kinds in shown.items()
-                if example_id in kinds[context]
-            ],
-        )
-        for example_id in choose_examples(judgements)
-    ]

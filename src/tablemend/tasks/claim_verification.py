@@ -163,6 +163,7 @@ class ClaimVerification(Task[LabelledClaim]):
             query=sample.claim,
             tables=(sample.table,),
             gold=sample.label,
+            labels={"label": (sample.label,)},
         )
 
     def scorer(self) -> AbstractContextManager[AnswerScorer[LabelledClaim]]:

@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
-from tablemend.datasets.tablehallu.distractor_types import TAKEN_IN, taken_in
+from tablemend.datasets.tablehallu.distractor_types import TAKEN_IN, taken_in, types_of
 from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
@@ -106,6 +106,9 @@ class TableGeneration(Task[Example]):
                 about = f"{fact.entity}: {fact.column}{why}"
                 marks.append(Mark(place.start, place.end, kind, about))
         computed = sample.constraints.computed
+        labels: dict[str, tuple[str, ...]] = {"difficulty": (sample.difficulty,)}
+        if view != "clean":
+            labels["distractor type"] = tuple(sorted({*types_of(sample).values()})) or ("none",)
         return SampleView(
             sample.id,
             view,
@@ -117,6 +120,7 @@ class TableGeneration(Task[Example]):
             tuple(sorted(marks)),
             gold=sample.gold_table,
             calculation=computed.operation if computed else "none",
+            labels=labels,
         )
 
     def scorer(self) -> AbstractContextManager[TableScorer]:

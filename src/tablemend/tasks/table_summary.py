@@ -159,6 +159,7 @@ class TableSummary(Task[TabFaithExample]):
             sample.domain,
             tables=(sample.table,),
             gold=sample.summary if sample.label == "faithful" else None,
+            labels={"label": (sample.label,)},
         )
 
     @contextmanager

@@ -9,7 +9,6 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tests.support.annotators import write_data
-from tests.support.chromium import Browser, NoBrowserError, chromium, find_chromium
+from tests.support.chromium import Browser
 from tests.unit.reports.test_reports import Page
 
 HOSTILE = "</script><script>alert(1)</script> <!-- \u2028 & 😀"
@@ -119,22 +118,6 @@ def test_texts_cannot_leave_their_script_element(page: Path, data: Data) -> None
 
 
 # ---- in a browser ----
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium on this machine")
-    folder = tmp_path_factory.mktemp("chromium")
-    with ExitStack() as stack:
-        try:
-            browser = stack.enter_context(
-                chromium(program, folder / "profile", folder / "downloads")
-            )
-        except NoBrowserError as error:
-            pytest.skip(str(error))
-        yield browser
 
 
 @pytest.fixture

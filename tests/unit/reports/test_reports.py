@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections import Counter
-from dataclasses import asdict
 from html.parser import HTMLParser
 
 import pytest
 
 from tablemend.errors import TablemendError
-from tablemend.generations import Stored
 from tablemend.records import (
     Answer,
     Constraints,
@@ -22,19 +20,20 @@ from tablemend.records import (
     Mention,
     Share,
 )
-from tablemend.reports.examples import Shown
+from tablemend.reports.rendering import inline_hash, resource
 from tablemend.reports.report import (
+    SCRIPTS,
     fill_results_page,
     write_html,
     write_markdown,
     write_reports,
 )
-from tablemend.reports.tabulation import RESULTS_VERSION, cost, tabulate
+from tablemend.reports.tabulation import RESULTS_VERSION
+from tablemend.reports.viewer import Shown
 from tablemend.tables.table import Table
-from tablemend.tasks.table_generation import TableGeneration
+from tests.support.results import SETTINGS, results_of
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" | ]]> {{ }}"
-TASK = TableGeneration()
 VOID = {"meta", "br", "path", "use"}
 
 
@@ -86,7 +85,7 @@ def make_example(number: int = 0, domain: str = "Finance", word: str = "Oslo") -
         difficulty="easy",
         facts=facts,
         source="made up",
-        source_hash="0" * 16,
+        source_hash=str(number),
         engine="test",
         seed=number,
     )
@@ -110,78 +109,24 @@ def make_results(
     domains=("Finance", "Sport"), systems=("base", "sft"), contexts=("clean", "adversarial")
 ):
     examples = [make_example(number, domains[number % len(domains)]) for number in range(12)]
-    judgements = {
+    text = (
+        f"####\n| City | Shops | Mayor |\n|---|---|---|\n| {HOSTILE[:25]} | 8 | |\n| Bergen | 9 | |"
+    )
+    wrong, right = make_judgement(ATTRIBUTE, RANGE), make_judgement()
+    shown = {
         system: {
             context: {
-                example.id: make_judgement(ATTRIBUTE, RANGE)
-                if system == "base" or index % 6 == 0
-                else make_judgement()
-                for index, example in enumerate(examples)
+                one.id: Shown(
+                    Answer(one.id, system, context, text, 10, 20, "stop"),
+                    wrong if system == "base" or index % 6 == 0 else right,
+                )
+                for index, one in enumerate(examples)
             }
             for context in contexts
         }
         for system in systems
     }
-    text = (
-        f"####\n| City | Shops | Mayor |\n|---|---|---|\n| {HOSTILE[:25]} | 8 | |\n| Bergen | 9 | |"
-    )
-    shown = {
-        system: {
-            context: {
-                example_id: Shown(
-                    Answer(example_id, system, context, text, 10, 20, "stop"), judgement
-                )
-                for example_id, judgement in own.items()
-            }
-            for context, own in kinds.items()
-        }
-        for system, kinds in judgements.items()
-    }
-    settings = {
-        "model": HOSTILE,
-        "fingerprint": "f",
-        "prompt": "base",
-        "thinking": "off",
-        "dtype": "float32",
-        "temperature": 0,
-        "seed": 0,
-        "max_new_tokens": 9,
-        "prompts": "p",
-    }
-    views = {c: {e.id: TASK.show(e, c) for e in examples} for c in contexts}
-    results = {
-        "version": 3,
-        "run": "test",
-        "recipe": "tiny",
-        "task": TASK.name,
-        "description": TASK.description,
-        "contexts": {context: TASK.views[context] for context in contexts},
-        "length_unit": TASK.length_unit,
-        "second_scorer": TASK.second_scorer,
-        "metrics": [asdict(metric) for metric in TASK.metrics],
-        "n": len(examples),
-        "scorer": "tablemend 0, lexical",
-        "data": {"source": "made up", "hash": "h"},
-        "format": "markdown",
-        "settings": dict.fromkeys(systems, settings),
-        "cost": {
-            system: {
-                c: cost([Stored(s.answer, 0.5) for s in own.values()], 1.5)
-                for c, own in kinds.items()
-            }
-            for system, kinds in shown.items()
-        },
-        **tabulate(judgements, views, TASK.metrics, {e.id: e.id for e in examples}),
-        "relations": {
-            system: {
-                c: Counter(TASK.relation(one) or "undecided" for one in own.values())
-                for c, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        },
-        "second": {"scorer": None, "systems": {}, "paired": []},
-    }
-    return results, views, shown
+    return *results_of(examples, shown, {**SETTINGS, "model": HOSTILE}), shown
 
 
 @pytest.fixture(scope="module")
@@ -203,16 +148,36 @@ def test_page_asks_for_nothing(page, source):
     assert set(re.findall(r"url\((.)", source)) <= {"#"}
 
 
+def test_the_policy_admits_our_scripts_and_nothing_else(page, source):
+    scripts = re.findall(r"<script>(.*?)</script>", source, re.DOTALL)
+    policy = next(a["content"] for _, a in page.elements if a.get("http-equiv"))
+    admitted = re.search(r"script-src ([^;]*);", policy)
+    assert admitted is not None
+    assert admitted[1].split() == [f"'{inline_hash(one)}'" for one in scripts]
+    assert policy.startswith("default-src 'none';") and len(scripts) == len(SCRIPTS)
+
+
+def test_vendored_scripts_are_as_they_were_published():
+    lines = resource("tablemend.reports", "vendor/SHA256").splitlines()
+    listed = {name: published for published, name in map(str.split, lines)}
+    assert set(listed) == {name.removeprefix("vendor/") for name in SCRIPTS if "/" in name}
+    for name, published in listed.items():
+        text = resource("tablemend.reports", f"vendor/{name}")
+        assert hashlib.sha256(text.encode()).hexdigest() == published
+        assert resource("tablemend.reports", f"vendor/{name.partition('/')[0]}/LICENSE")
+
+
 def test_hostile_text_stays_text(page):
-    assert "script" not in {name for name, _ in page.elements}
+    kinds = [a.get("type") for name, a in page.elements if name == "script"]
+    assert kinds.count(None) == len(SCRIPTS) and set(kinds) == {None, "text/plain"}
     assert any(HOSTILE in text for text in page.text)
-    assert any(HOSTILE in (a.get("title") or "") for _, a in page.elements)
 
 
 def test_page_has_all_sections_and_plots(page):
     ids = {a.get("id") for _, a in page.elements}
-    assert {"short", "meanings", "plots", "rates", "tests", "examples", "provenance"} <= ids
-    assert [name for name, _ in page.elements].count("svg") == 4
+    assert {"short", "meanings", "plots", "rates", "tests", "viewer", "provenance"} <= ids
+    names = [name for name, _ in page.elements]
+    assert names.count("svg") == 4 and names.count("title") == 5
     assert "viewport" in {a.get("name") for _, a in page.elements}
     assert any("tablemend 0, lexical" in text for text in page.text)
 
@@ -232,35 +197,10 @@ def test_wrong_values_are_shown_by_calculation() -> None:
     assert found.count("svg") == 5
 
 
-def show(text: str, *findings: Finding, ending: str = "stop", word: str = "Oslo") -> Page:
-    """The page of one answer of one system."""
-    results, _, _ = make_results(systems=("base",), contexts=("adversarial",))
-    example = make_example(word=word)
-    answer = Answer(example.id, "base", "adversarial", text, 1, 1, ending)
-    judgement = make_judgement(*findings)
-    views = {"adversarial": {example.id: TASK.show(example, "adversarial")}}
-    shown = {"base": {"adversarial": {example.id: Shown(answer, judgement)}}}
-    return Page(write_html(results, views, shown))
-
-
-def test_wrong_cells_are_coloured_and_say_why():
-    text = "| City | Shops | Mayor |\n|---|---|---|\n| Oslo | 8 | |\n| Bergen | 9 | |"
-    page = show(text, ATTRIBUTE, RANGE, ending="length")
-    cells = [a for name, a in page.elements if name == "td" and "error" in (a.get("class") or "")]
-    assert [a["class"] for a in cells] == ["error error-3"] + ["error error-1"] * 3
-    assert "expected 7; got 8" in cells[0]["title"] and HOSTILE in cells[0]["title"]
-    assert "Bergen is of 2021" in cells[3]["title"]
-    assert any("cut at the token limit" in text for text in page.text)
-
-
-def test_context_marks_facts_and_distractors():
-    page = show("none", word="<b>Oslo</b>")
-    context = make_example(word="<b>Oslo</b>").adversarial_context
-    assert "b" not in page.classes("mark")
-    assert context in "".join(page.text)
-    marks = [a for name, a in page.elements if name == "mark" and a.get("title")]
-    assert [a["class"] for a in marks] == ["fact", "distractor"]
-    assert marks[1]["title"] == "Bergen: Shops (out of scope by Year)"
+def test_a_rate_leads_to_its_answers(page):
+    links = [a["href"] for name, a in page.elements if name == "a" and "?" in (a["href"] or "")]
+    assert "#examples?context=adversarial&system=sft&outcome=attribute" in links
+    assert "#examples?context=adversarial&system=base&outcome=wrong" in links
 
 
 @pytest.mark.parametrize("damaged", [{}, {"systems": {}}, {"systems": None}])
