@@ -7,6 +7,8 @@ import traceback
 from pathlib import Path
 from typing import ClassVar
 
+from tablemend.shipped import FROM_WHEEL
+
 FULL_DISK = {
     errno.ENOSPC: "no space left on the disk",
     errno.EDQUOT: "the disk quota is used up",
@@ -48,7 +50,9 @@ MOST_FAILURES = 20
 
 
 def install(*extras: str) -> str:
-    """The command that installs extras of pyproject.toml, from the folder of the repository."""
+    """The command that installs extras of pyproject.toml; in a clone, from its folder."""
+    if FROM_WHEEL:
+        return f"pip install 'tablemend[{','.join(extras)}]'"
     pins = "constraints-gpu.txt" if GPU_EXTRAS.intersection(extras) else "constraints.txt"
     return f"pip install -e '.[{','.join(extras)}]' -c {pins}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
@@ -14,6 +15,9 @@ from tablemend.errors import TablemendError
 
 EngineKind = Literal["hf", "vllm", "openai", "scripted"]
 ENGINES: tuple[EngineKind, ...] = get_args(EngineKind)
+OPENAI = "https://api.openai.com/v1"
+"""Base URL of a model string without one, where the environment variable OPENAI_BASE_URL names no
+other, as in OpenAI's own client."""
 EXAMPLES = {
     "hf": "hf:Qwen/Qwen3-8B",
     "vllm": "vllm:Qwen/Qwen3-8B",
@@ -39,7 +43,7 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str, default: EngineKind | None = None) -> ModelName:
-        """Read ``hf:MODEL``, ``vllm:MODEL``, ``openai:MODEL@URL``, ``scripted:FILE``.
+        """Read ``hf:MODEL``, ``vllm:MODEL``, ``openai:MODEL[@URL]``, ``scripted:FILE``.
 
         Args:
             text: the string.
@@ -69,13 +73,18 @@ class ModelName:
             return cls(engine, rest)
         # a Hub name may hold an @, a URL begins with its scheme
         place = re.search(r"@https?://", rest)
-        if place is None or place.start() == 0:
+        if not rest or (place is None and "@" in rest) or (place and place.start() == 0):
             raise TablemendError(
                 f"{_shown(text)}: write {EXAMPLES[engine]}, with http:// or https://"
             )
-        model = rest[: place.start()]
-        url = rest[place.start() + 1 :].strip().rstrip("/")
-        _check_url(url, f"{_shown(text)}: the base URL")
+        if place is None:
+            model, url = rest, os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI
+            where = "OPENAI_BASE_URL: the base URL"
+        else:
+            model, url = rest[: place.start()], rest[place.start() + 1 :].strip()
+            where = f"{_shown(text)}: the base URL"
+        url = url.rstrip("/")
+        _check_url(url, where)
         return cls(engine, model, url)
 
     def __str__(self) -> str:

@@ -22,6 +22,7 @@ from tablemend.config.describe import Key, help_text, keys_of, kinds_of
 from tablemend.config.nearest import closest, nearest
 from tablemend.config.section import ONE, SEVERAL, Conflicts, Section, UnknownNames
 from tablemend.errors import TablemendError
+from tablemend.shipped import shipped
 from tablemend.values.text import on_one_line
 
 RECIPES = Path("recipes")
@@ -71,7 +72,8 @@ def load(
 ) -> SectionT:
     """Read the command line of a script.
 
-    Classes with a ``kind`` need ``recipe=NAME`` (a file in recipes/, or a path), unless it has a
+    Classes with a ``kind`` need ``recipe=NAME`` (a file in recipes/, here or
+    of those that come along, or a path), unless it has a
     default; others take overrides of their defaults alone. ``--help`` and ``--check`` print and
     exit with status 0.
 
@@ -172,8 +174,12 @@ def _read_recipe(cls: type[Section], pairs: list[tuple[str, str]], reading: _Rea
 
 
 def _recipe_path(name: str) -> Path:
-    looks_like_path = "/" in name or name.endswith((".yaml", ".yml"))
-    return Path(name) if looks_like_path else RECIPES / f"{name}.yaml"
+    """A path, or the recipe of this name: from here, else from those that come along."""
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        return Path(name)
+    own = RECIPES / f"{name}.yaml"
+    along = shipped("recipes") / own.name
+    return along if along.is_file() and not own.is_file() else own
 
 
 def _read_yaml(path: Path, reading: _Reading) -> DictConfig:
@@ -337,7 +343,8 @@ def _nearest_key(path: str, keys: Sequence[Key]) -> str:
 def recipes_of(cls: type[Section]) -> list[tuple[str, str]]:
     """Name and first head comment of every recipe of the class's kinds, in order of name."""
     found = []
-    for path in sorted(RECIPES.glob("*.yaml")):
+    files = {path.stem: path for place in (shipped("recipes"), RECIPES) for path in place.glob("*.yaml")}
+    for path in (files[name] for name in sorted(files)):
         text = path.read_text(encoding="utf-8")
         kind = next((line for line in text.splitlines() if line.startswith("kind:")), "")
         if kind.removeprefix("kind:").split("#")[0].strip() in kinds_of(cls):
@@ -361,7 +368,4 @@ def kind_named(tokens: Sequence[str]) -> str | None:
 
 
 def _listing(cls: type[Section]) -> str:
-    names = [name for name, _ in recipes_of(cls)]
-    if names:
-        return ", ".join(names)
-    return f"none in {RECIPES.resolve()} (run from the repository root)"
+    return ", ".join(name for name, _ in recipes_of(cls))

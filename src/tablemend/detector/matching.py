@@ -229,7 +229,8 @@ def _assign(cells: Cells, edges: Edges) -> dict[int, int]:
 
 def _best_pairing(cells: Cells, edges: Edges, answer: list[int], gold: list[int]) -> dict[int, int]:
     import numpy as np
-    from scipy.optimize import linear_sum_assignment  # half a second to import
+
+    from tablemend.detector.assignment import assign
 
     place = {row: index for index, row in enumerate(gold)}
     certain = len(cells.units) + 2.0  # one more pair outweighs any agreement
@@ -241,8 +242,7 @@ def _best_pairing(cells: Cells, edges: Edges, answer: list[int], gold: list[int]
             j = place[found]
             gain[i, j] = certain + cells.agreement(found, row) - nudge * (i - j) ** 2
 
-    rows, columns = linear_sum_assignment(gain, maximize=True)
-    return {answer[i]: gold[j] for i, j in zip(rows, columns, strict=True) if gain[i, j] > 0.0}
+    return {answer[i]: gold[j] for i, j in assign(gain) if gain[i, j] > 0.0}
 
 
 def _components(edges: Edges) -> list[tuple[list[int], list[int]]]:

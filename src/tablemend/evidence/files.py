@@ -17,6 +17,7 @@ from tablemend.tables.latex import locate_latex
 from tablemend.tables.markdown import locate_markdown
 from tablemend.tables.read import READERS, SUFFIXES, Format, detect_format, load_text
 from tablemend.tables.table import EmptyTableError, Table, TableError
+from tablemend.tables.xlsx import XLSX, read_xlsx
 
 PROSE = (".txt", ".text", ".rst")
 MAX_TABLES = 200
@@ -33,14 +34,16 @@ def load_source(path: str | Path) -> Source:
 
     CSV and TSV (comment lines ``# unit: people`` above the header are read), JSON tables and any
     other JSON document, JSON lines, all tables of a Markdown, LaTeX or HTML file with the prose
-    around them, lists of ``- attribute: value``; ``.txt`` without a table is prose.
+    around them, the sheets of a workbook, lists of ``- attribute: value``; ``.txt`` without a table is prose.
 
     Raises:
         TableError: starts with the path: no file, empty, binary, or no table where one should be.
     """
     path = Path(path)
-    text = load_text(path)
     suffix = path.suffix.lower()
+    if suffix == XLSX:
+        return Source(tuple(read_xlsx(path)))
+    text = load_text(path)
     try:
         if suffix in (".jsonl", ".ndjson"):
             return Source(

@@ -7,9 +7,9 @@ of recipe share.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tablemend.backends.names import ModelName
 from tablemend.config.backend import BackendOptions
@@ -22,6 +22,7 @@ from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
 from tablemend.recipe.reward import Grpo, Reward
 from tablemend.recipe.training import DistilTrain, DpoTrain, GrpoTrain, Planned, SftTrain, Train
+from tablemend.shipped import here_or_shipped
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Task, TaskOptions
 
@@ -35,7 +36,7 @@ ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
 class Model(Section):
     """The model that every system starts from."""
 
-    path: str
+    path: Annotated[str, AfterValidator(here_or_shipped)]
     """Folder of a checkpoint, or a name on the Hugging Face Hub. A recipe without training takes
     any model string: `vllm:NAME`, `openai:MODEL@URL`."""
     revision: str | None = None

@@ -13,6 +13,7 @@ from tablemend.tables.jsontable import locate_json, read_json
 from tablemend.tables.latex import locate_latex, read_latex
 from tablemend.tables.markdown import locate_markdown, read_markdown
 from tablemend.tables.table import Table, TableError
+from tablemend.tables.xlsx import XLSX, read_xlsx
 
 Format = Literal["markdown", "json", "latex", "csv", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -79,13 +80,18 @@ def detect_format(text: str) -> Format | None:
 
 
 def load_table(path: str | Path, format: Format | Literal["auto"] = "auto") -> Table:
-    """Read a UTF-8 file; ``"auto"`` goes by the suffix, else by the content.
+    """Read a UTF-8 file or a workbook; ``"auto"`` goes by the suffix, else by the content.
 
     Raises:
         TableError: starts with the path. No file, unreadable, binary, not UTF-8, empty, larger
             than :data:`MAX_BYTES`, or not one table.
     """
     path = Path(path)
+    if path.suffix.lower() == XLSX:
+        table, *others = read_xlsx(path)
+        if others:
+            raise TableError(f"{path}: {1 + len(others)} sheets with rows where one is expected")
+        return table
     text = load_text(path)
     try:
         return read_table(

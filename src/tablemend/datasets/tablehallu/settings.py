@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tablemend.config import HUB, SMALL_WORLD, Section
 from tablemend.datasets.splits import Shares
+from tablemend.shipped import here_or_shipped
 
 POOL = "pool"
 Difficulty = Literal["paper", "easy", "medium", "hard"]
@@ -83,7 +84,7 @@ class Synthesis(HubOptions):
     """What a recipe is for."""
     engine: Literal["program"] = "program"
     """How examples are made; `program` needs no language model."""
-    source: str = POOL
+    source: Annotated[str, AfterValidator(here_or_shipped)] = POOL
     """A CSV or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in topics) or
     `small-world`."""
     n: int = Field(default=1000, ge=1)

@@ -1,0 +1,474 @@
+"""``import tablemend``: detect, verify and mend in one call each.
+
+A table is a path, the text of a CSV, Markdown, JSON, LaTeX or HTML table, a list of dicts, a pandas
+DataFrame, or a :class:`~tablemend.tables.table.Table`. A text is a string, never the name of a
+file, which a model's answer might be: give a ``Path`` to have a file read. Results are frozen
+(:mod:`tablemend.results`); rows count from 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from tablemend import records
+from tablemend.detector.algorithm import (
+    AnswerFormat,
+    align,
+    detect_in_answer,
+    why_no_table,
+)
+from tablemend.detector.errors import ERROR_TYPES, METRICS
+from tablemend.detector.keys import Gold, filled_rows, prepare_gold
+from tablemend.detector.query import columns_from_query, decimals_from_query, sort_rule_from_query
+from tablemend.detector.similarity import Similarity, load_similarity
+from tablemend.errors import TablemendError
+from tablemend.evidence.files import load_source, read_source
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.staf import verify_documents
+from tablemend.mitigations import edits as mitigation
+from tablemend.mitigations.mend import mend as mend_drafts
+from tablemend.records import CLAIM_ERROR_NAMES
+from tablemend.results import (
+    Claim,
+    Coverage,
+    Detection,
+    Edit,
+    Error,
+    Evidence,
+    Mended,
+    TableContent,
+    Unscored,
+    Usage,
+    Verification,
+)
+from tablemend.tables.csvtable import read_csv
+from tablemend.tables.extract import extract_table
+from tablemend.tables.jsontable import read_json
+from tablemend.tables.read import load_table, load_text, read_table
+from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
+
+Text: TypeAlias = str | os.PathLike[str]
+"""A text itself, or the path of a file that holds it."""
+AnyTable: TypeAlias = str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Table | Any
+"""A path, a table as text, a list of dicts, a pandas DataFrame or a Table."""
+
+_TITLES = {metric.name: metric.title.lower() for metric in METRICS}
+_NEEDS_CONTEXT = "out_of_range"
+T = TypeVar("T")
+
+
+def detect(
+    answer: Text,
+    gold: AnyTable,
+    context: Text | None = None,
+    query: str | None = None,
+    *,
+    similarity: str = "lexical",
+) -> Detection:
+    """What a model's answer table makes up, beside the table that it should be (TableHallu).
+
+    Args:
+        answer: the raw answer, prose and code fences included.
+        gold: the table that it should be.
+        context: the text that the model was shown; without it a row that gold lacks is called an
+            entity fabrication whether or not the text has it, and coverage says so.
+        query: the question; its sort rule and its rounding are checked.
+        similarity: ``lexical``, or a sentence-transformers model (extra ``embed``).
+
+    Raises:
+        TablemendError: input that cannot be read, or a gold table that nothing can be scored by.
+    """
+    found = _gold("gold", gold)
+    prose = None if context is None else _text("context", context)
+    return detection(
+        _text("answer", answer), found, prose, query or "", load_similarity(similarity)
+    )
+
+
+def verify(
+    text: Text,
+    table: AnyTable | None = None,
+    *,
+    context: Text | None = None,
+    query: str | None = None,
+    verifier: str = "program",
+) -> Verification:
+    """Verify every claim of a text by its table, or every cell of an answer table by its context.
+
+    Args:
+        text: the text about a table; with ``context``, a raw answer that holds a table.
+        table: the table that the text is about.
+        context: the text that the answer table was made from, in place of ``table``.
+        query: the question of an answer table, which says what rows belong.
+        verifier: ``program``, ``nli:MODEL``, ``llm:MODEL``, ``program+llm:MODEL``.
+
+    Raises:
+        TablemendError: input that cannot be read, or a model that cannot go on.
+    """
+    said = _text("text", text)
+    if (table is None) == (context is None):
+        raise TablemendError("verify: give either table (of a text) or context (of an answer)")
+    if context is None and query:
+        raise TablemendError("verify: query belongs to an answer table: give its context")
+    source = Source(text=_text("context", context), query=query or "") if context else None
+    source = source or _source("table", table)
+    document: str | Table = said if context is None else _answer_table(said, source.query)
+    (found,) = verify_documents([(document, source)], verifier)
+    return verification(found, said, source, None if isinstance(document, str) else document)
+
+
+def mend(
+    text_or_table: Text | AnyTable,
+    table_or_context: AnyTable | Text,
+    query: str | None = None,
+    model: str | None = None,
+    *,
+    verifier: str = "program",
+) -> Mended:
+    """Mend a text by its table, or an answer table by the context that it was made from.
+
+    With a ``query``, or where the first argument is a table and no text, an answer table is
+    mended: the second argument is then the context. What is not wrong stays byte for byte.
+
+    Args:
+        text_or_table: the text, or the raw answer with its table.
+        table_or_context: the table that the text is about, or the answer's context.
+        query: the question of an answer table, which says rows, columns and order.
+        model: ``openai:MODEL@URL``, ``hf:NAME``: it rewrites what is flagged (CAVE). Without one
+            a program mends what has one correction.
+        verifier: what flags, in texts and with a model; see :func:`verify`.
+
+    Raises:
+        TablemendError: input that cannot be read, or a model that cannot go on.
+    """
+    is_answer = query is not None or not isinstance(text_or_table, str | os.PathLike)
+    if isinstance(text_or_table, str | os.PathLike):
+        said = _text("text_or_table", text_or_table)
+    else:
+        said = write_table(_gold("text_or_table", text_or_table), "markdown")
+    if is_answer:
+        if not isinstance(table_or_context, str | os.PathLike):
+            raise TablemendError("mend: an answer table is mended by its context, which is a text")
+        source = Source(text=_text("table_or_context", table_or_context), query=query or "")
+        _answer_table(said, source.query)
+    else:
+        source = _source("table_or_context", table_or_context)
+    draft = mitigation.Draft(said, source, "auto" if is_answer else None)
+    method = "repair" if model is None else "cave"
+    (found,) = mend_drafts([draft], method, model, verifier=verifier)
+    return mended(found, draft)
+
+
+def detection(
+    answer: str,
+    gold: Table,
+    context: str | None,
+    query: str = "",
+    similarity: Similarity | None = None,
+    format: AnswerFormat = "auto",
+    name: str = "",
+) -> Detection:
+    """:func:`detect` of what has been read.
+
+    Raises:
+        TablemendError: the gold table is one that nothing can be scored by.
+    """
+    similarity = similarity or load_similarity("lexical")
+    order = sort_rule_from_query(query, gold.columns)
+    decimals = decimals_from_query(query, gold.columns)
+    found = detect_in_answer(answer, gold, context or "", order, format, similarity, decimals)
+    if found.unscored:
+        raise TablemendError(f"gold: {found.unscored}; no answer can be scored by it")
+    table = extract_table(answer, format, gold.columns).table
+    ended = "the checks end at a format error" if found.counts["format_error"] else ""
+    skipped = dict.fromkeys(ERROR_TYPES[1:], ended) if ended else {}
+    if not ended and order is None:
+        skipped["order_mismatch"] = "no sort rule in the query" if query else "no query was given"
+    if not ended and context is None:
+        skipped[_NEEDS_CONTEXT] = "no context was given: such a row counts as entity fabrication"
+    rows = _gold_rows(table, gold, similarity) if found.findings and table and not ended else {}
+    return Detection(
+        name=name,
+        text=answer,
+        table=_content(table),
+        score=found.share("cell_recall"),
+        coverage=Coverage(
+            scored=len(ERROR_TYPES) - len(skipped), total=len(ERROR_TYPES), of="error types"
+        ),
+        errors=tuple(_of_finding(one, table, gold, rows) for one in found.findings),
+        unscored=tuple(Unscored(text=_TITLES[one], reason=why) for one, why in skipped.items()),
+        notes=tuple(filter(None, (why_no_table(found),))),
+        scorer=found.scorer,
+        row_recall=found.share("row_recall"),
+        counts={one: found.counts[one] for one in ERROR_TYPES},
+        abstained=found.abstained,
+    )
+
+
+def verification(
+    found: records.Verification,
+    text: str,
+    source: Source,
+    table: Table | None = None,
+    name: str = "",
+) -> Verification:
+    """What a verifier said, as a result.
+
+    Args:
+        found: all verdicts.
+        text: the text, or the raw answer.
+        source: what it was verified by.
+        table: the table of an answer; ``None`` for a text.
+        name: of the document.
+    """
+    claims = tuple(_of_verdict(one, source) for one in found.verdicts)
+    return Verification(claims=claims, **_scores(found, text, source, table, name))
+
+
+def mended(found: mitigation.Mended, draft: mitigation.Draft, name: str = "") -> Mended:
+    """What a mitigation did, as a result."""
+    after = found.after or found.before or records.Verification((), "")
+    table = None
+    if draft.format is not None:
+        columns = columns_from_query(draft.evidence.query) or ()
+        table = extract_table(found.text, draft.format, columns).table
+    scores = _scores(after, found.text, draft.evidence, table, name)
+    scores["notes"] = (*found.notes, *(found.before.notes if found.before else ()))
+    scores["usage"] = _usage(found.usage)
+    return Mended(
+        **scores,
+        original=draft.text,
+        score_before=None if found.before is None else found.before.staf,
+        edits=tuple(map(_of_edit, found.edits)),
+        undone=tuple(map(_of_edit, found.undone)),
+    )
+
+
+def _scores(
+    found: records.Verification, text: str, source: Source, table: Table | None, name: str
+) -> dict[str, Any]:
+    """What verifications and mended texts have in common."""
+    left = [one for one in found.verdicts if one.verdict == "unscored"]
+    total = len(found.verdicts)
+    return {
+        "name": name,
+        "text": text,
+        "table": _content(table),
+        "score": found.staf,
+        "coverage": Coverage(scored=total - len(left), total=total, of="claims"),
+        "errors": tuple(_of_wrong(one, text, source, table) for one in found.verdicts if one.wrong),
+        "unscored": tuple(
+            Unscored(text=one.claim.text, reason=one.reason, **_place(one.claim)) for one in left
+        ),
+        "notes": found.notes,
+        "scorer": found.verifier,
+        "usage": _usage(found.usage),
+    }
+
+
+def _usage(usage: records.Usage) -> Usage:
+    return Usage(
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        failed=usage.failed,
+    )
+
+
+def _place(claim: records.Claim) -> dict[str, Any]:
+    span = None if claim.start is None else (claim.start, claim.end)
+    return {"span": span, "row": claim.row, "column": claim.column}
+
+
+def _of_verdict(found: records.Verdict, source: Source) -> Claim:
+    return Claim(
+        text=found.claim.text,
+        kind=found.claim.kind,
+        statement=found.claim.statement,
+        verdict=found.verdict,
+        type=found.error_type,
+        reason=found.reason,
+        evidence=_evidence(found, source),
+        **_place(found.claim),
+    )
+
+
+def _of_wrong(found: records.Verdict, text: str, source: Source, table: Table | None) -> Error:
+    """A claim that is wrong: the words at fault, where no verifier says which its focus."""
+    assert found.error_type is not None  # of everything that is wrong
+    claim = found.claim
+    place = _place(claim)
+    if claim.start is not None:
+        place["span"] = (found.spans or (claim.focus or (claim.start, claim.end),))[0]
+        word = text[slice(*place["span"])]
+    else:
+        word = _cell(table, claim.row, claim.column)
+    return Error(
+        type=found.error_type,
+        name=CLAIM_ERROR_NAMES[found.error_type][1],
+        word=word,
+        claim=claim.text,
+        expected=found.expected,
+        reason=found.reason,
+        evidence=_evidence(found, source),
+        **place,
+    )
+
+
+def _evidence(found: records.Verdict, source: Source) -> tuple[Evidence, ...]:
+    return tuple(_of_cell(one, source) for one in found.evidence)
+
+
+def _of_cell(one: records.Evidence, source: Source) -> Evidence:
+    if one.table is None or one.row is None or one.column is None:
+        return Evidence(text=one.text)
+    table = source.tables[one.table]
+    value = table.rows[one.row][one.column]
+    return Evidence(
+        text=one.text,
+        table=one.table,
+        row=one.row,
+        column=table.columns[one.column],
+        value=value,
+    )
+
+
+def _of_finding(
+    one: records.Finding, table: Table | None, gold: Table, rows: Mapping[int, int]
+) -> Error:
+    """A finding of the detector, with the gold cell that it was compared with."""
+    evidence = Evidence(text=one.evidence)
+    row = None if one.row is None else rows.get(one.row)
+    if row is not None and one.column in gold.columns:
+        value = gold.rows[row][gold.columns.index(one.column)]
+        evidence = Evidence(text=one.evidence, table=0, row=row, column=one.column, value=value)
+    return Error(
+        type=one.type,
+        name=_TITLES[one.type],
+        row=one.row,
+        column=None if one.type == "format_error" else one.column,
+        word=one.got or _cell(table, one.row, one.column),
+        claim=one.evidence,
+        expected=() if one.expected is None else (one.expected,),
+        reason=one.evidence,
+        evidence=(evidence,),
+    )
+
+
+def _gold_rows(answer: Table, gold: Table, similarity: Similarity) -> dict[int, int]:
+    """The gold table's row for each matched row of an answer."""
+    prepared = prepare_gold(gold)
+    assert isinstance(prepared, Gold)  # else the answer is unscored
+    aligned = align(answer, prepared, similarity)
+    if aligned is None:
+        return {}
+    filled = filled_rows(gold)
+    return {aligned.body[row]: filled[own] for row, own in aligned.matched.items()}
+
+
+def _of_edit(one: mitigation.Edit) -> Edit:
+    return Edit(
+        span=None if one.start is None or one.end is None else (one.start, one.end),
+        row=one.row,
+        column=one.column,
+        old=one.old,
+        new=one.new,
+        type=one.error_type,
+        reason=one.reason,
+        method=one.method,
+    )
+
+
+def _content(table: Table | None) -> TableContent | None:
+    return None if table is None else TableContent(columns=table.columns, rows=table.rows)
+
+
+def _cell(table: Table | None, row: int | None, column: str | None) -> str:
+    """A cell, or the cells of a row; empty for the whole table."""
+    if table is None or row is None:
+        return ""
+    cells = table.rows[row]
+    if column in table.columns:
+        return cells[table.columns.index(column)] or ""
+    return " | ".join(cell or "" for cell in cells)
+
+
+def _text(what: str, given: object) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, os.PathLike):
+        return load_text(Path(given), may_be_empty=True)
+    raise TablemendError(f"{what}: wanted a text, or the path of a file, not {_type(given)}")
+
+
+def _answer_table(text: str, query: str) -> Table:
+    found = extract_table(text, "auto", columns_from_query(query) or ())
+    if found.table is None:
+        raise TablemendError(f"the answer holds no table ({found.reason or 'an empty one'})")
+    return found.table
+
+
+def _source(what: str, given: object) -> Source:
+    """A table to verify by; a text may hold several."""
+    if isinstance(given, Source):
+        return given
+    return _table(what, given, lambda table: Source((table,)), load_source, read_source)
+
+
+def _gold(what: str, given: object) -> Table:
+    """One table."""
+    return _table(what, given, lambda table: table, load_table, read_table)
+
+
+def _table(
+    what: str,
+    given: object,
+    wrap: Callable[[Table], T],
+    load: Callable[[Path], T],
+    read: Callable[[str], T],
+) -> T:
+    """A table in any form that :data:`AnyTable` names.
+
+    Raises:
+        TablemendError: starts with ``what``.
+    """
+    try:
+        if isinstance(given, Table):
+            return wrap(given)
+        if isinstance(given, os.PathLike):
+            return load(Path(given))
+        if isinstance(given, str):
+            is_name = len(given.strip().splitlines()) == 1 and given.lstrip()[0] not in "[{<|\\"
+            return load(Path(given.strip())) if is_name else read(given)
+        if isinstance(given, dict) or (isinstance(given, list) and given):
+            return wrap(read_json(json.dumps(given, ensure_ascii=False, default=str)))
+        pandas = sys.modules.get("pandas")  # whoever has a DataFrame has loaded it
+        if pandas is not None and isinstance(given, pandas.DataFrame):
+            return wrap(read_csv(_frame_as_csv(given, pandas)))
+    except TablemendError as error:
+        raise TablemendError(f"{what}: {error}") from error
+    raise TablemendError(
+        f"{what}: wanted a path, a table as CSV, Markdown or JSON text, a list of dicts or a pandas"
+        f" DataFrame, not {_type(given)}"
+    )
+
+
+def _frame_as_csv(frame: Any, pandas: Any) -> str:
+    """A DataFrame as text; an index with names of rows is its first column."""
+    if not isinstance(frame.index, pandas.RangeIndex):
+        frame = frame.reset_index()
+    names = [
+        ", ".join(filter(None, map(str, name))) if isinstance(name, tuple) else str(name)
+        for name in frame.columns
+    ]
+    return str(frame.set_axis(names, axis=1).to_csv(index=False))
+
+
+def _type(given: object) -> str:
+    return "an empty list" if given == [] else type(given).__name__

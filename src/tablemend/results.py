@@ -1,0 +1,312 @@
+"""What ``tablemend.detect``, ``verify`` and ``mend`` give back: frozen, typed, and one JSON.
+
+Rows count from 0, the first below the header; places in texts are characters, half-open. The JSON
+schema of all three is ``schema.json`` beside this file (:func:`schema`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+SCHEMA_VERSION = 1
+Kind = Literal["detect", "verify", "mend"]
+Verdict = Literal["supported", "contradicted", "not_in_source", "unscored"]
+Span: TypeAlias = tuple[int, int]
+
+
+class Record(BaseModel):
+    """A part of a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Evidence(Record):
+    """What decided: a cell, a sentence of the context, or what was computed."""
+
+    text: str
+    """For a person: `Row "x", Column "y": 5`, a sentence, "highest Points: 41, of x"."""
+    table: int | None = None
+    """Number of the source's table, from 0, where it is a cell."""
+    row: int | None = None
+    """Index of the cell's row, from 0: the first below the header."""
+    column: str | None = None
+    """Name of the cell's column."""
+    value: str | None = None
+    """What the cell holds; null where it is empty."""
+
+
+class Place(Record):
+    """Where something stands: in a running text, or in the answer table."""
+
+    span: Span | None = None
+    """Characters of `text`, half-open; null in an answer table."""
+    row: int | None = None
+    """Index of the answer table's row, from 0; null in a text, and for the whole table."""
+    column: str | None = None
+    """Name of the answer table's column; null in a text, and for a whole row."""
+
+    @property
+    def where(self) -> str:
+        """The place for a person; rows count from 1 here, as in a spreadsheet."""
+        if self.span is not None:
+            return f"{self.span[0]}-{self.span[1]}"
+        named = [] if self.row is None else [f"row {self.row + 1}"]
+        return ", ".join(named + ([] if self.column is None else [repr(self.column)])) or "answer"
+
+
+class Error(Place):
+    """One thing that is wrong."""
+
+    type: str
+    """NUM, REL, CMP, TMP, ATT (TabFaith) of claims; format_error, out_of_range, order_mismatch,
+    attribute, blank_filling, entity_fabrication (TableHallu) of an answer beside its gold table."""
+    name: str
+    """The type in words."""
+    word: str
+    """The words at fault, as they stand in the text or the cell; of a row that should not be there,
+    its cells; empty for a table as a whole."""
+    claim: str
+    """The claim that is wrong, in the words of the text; of a table, what was found."""
+    expected: tuple[str, ...] = ()
+    """What the source has instead, one for each reading; empty where it has nothing."""
+    reason: str = ""
+    """Why, in one line."""
+    evidence: tuple[Evidence, ...] = ()
+    """What decided it."""
+
+    @property
+    def got(self) -> str:
+        """What stands there: :attr:`word`."""
+        return self.word
+
+
+class Claim(Place):
+    """One claim of a text, or one cell or row of an answer table, and its verdict."""
+
+    text: str
+    """Its words."""
+    kind: str
+    """numeric, relational, comparative, temporal, attribute; presence for a row."""
+    statement: str
+    """The claim in words that can be read alone."""
+    verdict: Verdict
+    """`unscored` is neither right nor wrong."""
+    type: str | None = None
+    """The error's type, where it is wrong."""
+    reason: str = ""
+    """Why, in one line."""
+    evidence: tuple[Evidence, ...] = ()
+    """What decided it, or what was looked at."""
+
+
+class Unscored(Place):
+    """What could not be scored; it counts neither as right nor as wrong."""
+
+    text: str
+    """The claim, or the error type that could not be looked for."""
+    reason: str
+    """Why."""
+
+
+class Edit(Place):
+    """One change; its place is that in the original."""
+
+    old: str
+    """The words or the cell before."""
+    new: str | None
+    """What is there now; null for a row that is dropped or a cell left blank."""
+    type: str | None = None
+    """The type of the error that it mends, where one claim was wrong."""
+    reason: str
+    """Why, in one line."""
+    method: str
+    """What made it, with its version."""
+
+
+class Coverage(Record):
+    """How much of it was scored at all."""
+
+    scored: int
+    """How many have a verdict."""
+    total: int
+    """Of how many."""
+    of: Literal["claims", "error types"]
+    """What is counted."""
+
+    def __str__(self) -> str:
+        return f"{self.scored} of {self.total} {self.of} checked"
+
+
+class Usage(Record):
+    """What models were asked; nothing for a program."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failed: int = 0
+
+
+class TableContent(Record):
+    """An answer table, as it was read."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+class Piece(NamedTuple):
+    """A part of a text, or a cell, and what is wrong with it or was changed."""
+
+    text: str
+    mark: Error | Edit | None = None
+
+
+class Result(Record):
+    """What all three results have."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    """Rises where a reader of the JSON would have to change."""
+    kind: Kind
+    """Which function or command made it."""
+    name: str = ""
+    """The file, or the line of a batch."""
+    text: str
+    """The text or the raw answer that the spans are of; of `mend`, as it is now."""
+    table: TableContent | None = None
+    """The table of an answer, as it was read from `text`."""
+    score: float | None
+    """0 to 1; null where nothing could be scored. STAF (supported claims of those scored) of `verify`
+    and `mend`; of `detect` the cell recall, the share of the gold table's filled cells that the
+    answer states, beside which `errors` say what it made up."""
+    score_name: Literal["STAF", "cell recall"] = "STAF"
+    """What the score is."""
+    coverage: Coverage
+    """How much could be scored."""
+    errors: tuple[Error, ...] = ()
+    """What is wrong; of `mend`, what still is."""
+    unscored: tuple[Unscored, ...] = ()
+    """What could not be scored, with the reasons."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know beside."""
+    scorer: str = ""
+    """What scored it, with its version."""
+    usage: Usage = Usage()
+    """What models were asked."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-serialisable dict, as ``--json`` prints it; ``schema.json`` describes it."""
+        return self.model_dump(mode="json")
+
+    def pieces(self) -> list[Piece]:
+        """The text, cut at the words that are wrong; all of it in order."""
+        return _cut(self.text, [(one.span, one) for one in self.errors if one.span is not None])
+
+    def cells(self) -> list[list[Piece]]:
+        """The rows of the answer table, each cell with what is wrong with it or with its row."""
+        if self.table is None:
+            return []
+        marks = {(one.row, one.column): one for one in reversed(self.errors)}
+        return [
+            [
+                Piece(cell or "", marks.get((number, column)) or marks.get((number, None)))
+                for column, cell in zip(self.table.columns, row, strict=True)
+            ]
+            for number, row in enumerate(self.table.rows)
+        ]
+
+    def summary(self) -> str:
+        """One line: the score beside how much it is of."""
+        score = "none" if self.score is None else f"{self.score:.2f}"
+        return f"{self.score_name} {score}, {self.coverage}"
+
+    def _repr_html_(self) -> str:
+        from tablemend.result_page import fragment  # jinja2
+
+        return fragment(self)
+
+
+class Detection(Result):
+    """An answer table beside its gold table (TableHallu, Algorithm 1)."""
+
+    kind: Literal["detect"] = "detect"
+    score_name: Literal["cell recall"] = "cell recall"
+    row_recall: float | None = None
+    """Share of the gold table's rows that the answer has."""
+    counts: dict[str, int]
+    """Errors of each of the six types."""
+    abstained: bool = False
+    """The answer is an empty table."""
+
+
+class Verification(Result):
+    """A text or an answer table, claim by claim (TabFaith, section 4)."""
+
+    kind: Literal["verify"] = "verify"
+    score_name: Literal["STAF"] = "STAF"
+    claims: tuple[Claim, ...] = ()
+    """All of them, in the order of the text or the rows."""
+
+
+class Mended(Result):
+    """A text or an answer table after repair or CAVE."""
+
+    kind: Literal["mend"] = "mend"
+    score_name: Literal["STAF"] = "STAF"
+    original: str
+    """The text or answer before."""
+    score_before: float | None = None
+    """The score before."""
+    edits: tuple[Edit, ...] = ()
+    """What was changed, in the order of the text or the rows."""
+    undone: tuple[Edit, ...] = ()
+    """Changes that were tried and taken back."""
+
+    def changes(self) -> list[Piece]:
+        """The original, cut at the words that were changed; all of it in order."""
+        return _cut(self.original, [(one.span, one) for one in self.edits if one.span is not None])
+
+    def summary(self) -> str:
+        """One line: the score after and before, and how much it is of."""
+        before = "none" if self.score_before is None else f"{self.score_before:.2f}"
+        edits = f"{len(self.edits)} edit" + "s" * (len(self.edits) != 1)
+        return f"{super().summary()}; {edits}, STAF before {before}"
+
+
+def _cut(text: str, marks: list[tuple[Span, Any]]) -> list[Piece]:
+    """A text cut at places; of two that overlap the first is cut out."""
+
+    def cut() -> Iterator[Piece]:
+        position = 0
+        for (start, end), mark in sorted(marks, key=lambda one: one[0]):
+            if start >= position:
+                yield Piece(text[position:start])
+                yield Piece(text[start:end], mark)
+                position = end
+        yield Piece(text[position:])
+
+    return [piece for piece in cut() if piece.text]
+
+
+AnyResult = Annotated[Detection | Verification | Mended, Field(discriminator="kind")]
+
+
+@cache
+def _adapter() -> TypeAdapter[Detection | Verification | Mended]:
+    return TypeAdapter(AnyResult)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of what ``tablemend detect|verify|mend --json`` print."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A result of tablemend",
+        **_adapter().json_schema(mode="serialization"),
+    }
+
+
+def read_result(data: dict[str, Any]) -> Detection | Verification | Mended:
+    """A result again, from :meth:`Result.to_dict`."""
+    return _adapter().validate_python(data)
