@@ -22,7 +22,7 @@ from tablemend.detector.algorithm import (
     detect_in_answer,
     why_no_table,
 )
-from tablemend.detector.errors import ERROR_TYPES, METRICS
+from tablemend.detector.errors import ERROR_TYPES, METRICS, NEEDS_CONTEXT
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.query import columns_from_query, decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import Similarity, load_similarity
@@ -59,7 +59,6 @@ AnyTable: TypeAlias = str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Tab
 """A path, a table as text, a list of dicts, a pandas DataFrame or a Table."""
 
 _TITLES = {metric.name: metric.title.lower() for metric in METRICS}
-_NEEDS_CONTEXT = "out_of_range"
 T = TypeVar("T")
 
 
@@ -86,9 +85,11 @@ def detect(
     """
     found = _gold("gold", gold)
     prose = None if context is None else _text("context", context)
-    return detection(
-        _text("answer", answer), found, prose, query or "", load_similarity(similarity)
-    )
+    alike = load_similarity(similarity)
+    scored = detection(_text("answer", answer), found, prose, query or "", alike)
+    if not scored.coverage.scored:
+        raise TablemendError(f"gold: {scored.unscored[0].reason}; no answer can be scored by it")
+    return scored
 
 
 def verify(
@@ -174,24 +175,36 @@ def detection(
     format: AnswerFormat = "auto",
     name: str = "",
 ) -> Detection:
-    """:func:`detect` of what has been read.
-
-    Raises:
-        TablemendError: the gold table is one that nothing can be scored by.
-    """
+    """:func:`detect` of what has been read; unscored, and says why, where gold cannot be used."""
     similarity = similarity or load_similarity("lexical")
     order = sort_rule_from_query(query, gold.columns)
     decimals = decimals_from_query(query, gold.columns)
     found = detect_in_answer(answer, gold, context or "", order, format, similarity, decimals)
-    if found.unscored:
-        raise TablemendError(f"gold: {found.unscored}; no answer can be scored by it")
+    return of_judgement(found, answer, gold, context, query, similarity, format, name)
+
+
+def of_judgement(
+    found: records.Judgement,
+    answer: str,
+    gold: Table,
+    context: str | None,
+    query: str,
+    similarity: Similarity,
+    format: AnswerFormat = "auto",
+    name: str = "",
+) -> Detection:
+    """What the detector said, as a result."""
+    order = sort_rule_from_query(query, gold.columns)
     table = extract_table(answer, format, gold.columns).table
     ended = "the checks end at a format error" if found.counts["format_error"] else ""
     skipped = dict.fromkeys(ERROR_TYPES[1:], ended) if ended else {}
+    if found.unscored:
+        ended = found.unscored
+        skipped = dict.fromkeys(ERROR_TYPES, ended)
     if not ended and order is None:
         skipped["order_mismatch"] = "no sort rule in the query" if query else "no query was given"
     if not ended and context is None:
-        skipped[_NEEDS_CONTEXT] = "no context was given: such a row counts as entity fabrication"
+        skipped[NEEDS_CONTEXT] = "no context was given: such a row counts as entity fabrication"
     rows = _gold_rows(table, gold, similarity) if found.findings and table and not ended else {}
     return Detection(
         name=name,

@@ -12,10 +12,16 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from tablemend.values.text import on_one_line
+
 SCHEMA_VERSION = 1
 Kind = Literal["detect", "verify", "mend"]
 Verdict = Literal["supported", "contradicted", "not_in_source", "unscored"]
 Span: TypeAlias = tuple[int, int]
+WHOLE = "answer"
+"""The place of what concerns a table as a whole."""
+LONGEST = 300
+"""Characters of a line for a person; the JSON has all."""
 
 
 class Record(BaseModel):
@@ -55,7 +61,7 @@ class Place(Record):
         if self.span is not None:
             return f"{self.span[0]}-{self.span[1]}"
         named = [] if self.row is None else [f"row {self.row + 1}"]
-        return ", ".join(named + ([] if self.column is None else [repr(self.column)])) or "answer"
+        return ", ".join(named + ([] if self.column is None else [repr(self.column)])) or WHOLE
 
 
 class Error(Place):
@@ -83,6 +89,14 @@ class Error(Place):
         """What stands there: :attr:`word`."""
         return self.word
 
+    def __str__(self) -> str:
+        """One line for a person."""
+        said = _quoted(self.word) if self.word or self.expected else ""
+        if self.expected:
+            said += f", expected {' or '.join(map(_quoted, self.expected))}"
+        parts = (self.name, "" if self.where == WHOLE else self.where, said, self.reason)
+        return on_one_line(": ".join(filter(None, parts)), LONGEST)
+
 
 class Claim(Place):
     """One claim of a text, or one cell or row of an answer table, and its verdict."""
@@ -102,6 +116,11 @@ class Claim(Place):
     evidence: tuple[Evidence, ...] = ()
     """What decided it, or what was looked at."""
 
+    def __str__(self) -> str:
+        """One line for a person."""
+        said = f"{self.verdict.replace('_', ' ')}: {self.where}: {self.text}"
+        return on_one_line(f"{said} ({self.reason})" if self.reason else said, LONGEST)
+
 
 class Unscored(Place):
     """What could not be scored; it counts neither as right nor as wrong."""
@@ -110,6 +129,11 @@ class Unscored(Place):
     """The claim, or the error type that could not be looked for."""
     reason: str
     """Why."""
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        where = "" if self.where == WHOLE else f"{self.where}: "
+        return on_one_line(f"{where}{self.text}: {self.reason}", LONGEST)
 
 
 class Edit(Place):
@@ -125,6 +149,16 @@ class Edit(Place):
     """Why, in one line."""
     method: str
     """What made it, with its version."""
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        new = "nothing" if self.new is None else _quoted(self.new)
+        change = f"{_quoted(self.old)} -> {new}"
+        if self.row is not None and self.column is None:
+            change = f"dropped: {self.old}"
+        where = "" if self.where == WHOLE else f"{self.where}: "
+        fault = f"{self.type}: " if self.type else ""
+        return on_one_line(f"{fault}{where}{change} ({self.reason})", LONGEST)
 
 
 class Coverage(Record):
@@ -178,9 +212,9 @@ class Result(Record):
     table: TableContent | None = None
     """The table of an answer, as it was read from `text`."""
     score: float | None
-    """0 to 1; null where nothing could be scored. STAF (supported claims of those scored) of `verify`
-    and `mend`; of `detect` the cell recall, the share of the gold table's filled cells that the
-    answer states, beside which `errors` say what it made up."""
+    """0 to 1; null where nothing could be scored. STAF of `verify` and `mend`, the share of
+    supported claims among those scored; of `detect` the cell recall, the share of the gold table's
+    filled cells that the answer states, beside which `errors` say what it made up."""
     score_name: Literal["STAF", "cell recall"] = "STAF"
     """What the score is."""
     coverage: Coverage
@@ -222,10 +256,17 @@ class Result(Record):
         score = "none" if self.score is None else f"{self.score:.2f}"
         return f"{self.score_name} {score}, {self.coverage}"
 
-    def _repr_html_(self) -> str:
-        from tablemend.result_page import fragment  # jinja2
+    def to_html(self) -> str:
+        """A whole page that loads nothing, as ``--html`` writes it."""
+        return self._render("page.html.j2")
 
-        return fragment(self)
+    def _repr_html_(self) -> str:
+        return self._render("result.html.j2")
+
+    def _render(self, template: str) -> str:
+        from tablemend.reports.rendering import render  # jinja2
+
+        return render("tablemend", template, result=self)
 
 
 class Detection(Result):
@@ -273,6 +314,10 @@ class Mended(Result):
         before = "none" if self.score_before is None else f"{self.score_before:.2f}"
         edits = f"{len(self.edits)} edit" + "s" * (len(self.edits) != 1)
         return f"{super().summary()}; {edits}, STAF before {before}"
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if text else "nothing"
 
 
 def _cut(text: str, marks: list[tuple[Span, Any]]) -> list[Piece]:

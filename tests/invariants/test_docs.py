@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.cli import main
+from tablemend.cli.app import main
 from tablemend.evidence.files import load_source
 from tablemend.tables.read import read_table
 

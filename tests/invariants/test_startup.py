@@ -14,8 +14,8 @@ SLOW = {
     *("scipy", "sklearn", "torch", "transformers", "trl", "vllm"),
 }
 COMMANDS = [
-    *(["-m", "tablemend.cli", *name.split()] for name in ("", "detect", "verify", "mend")),
-    ["-m", "tablemend.cli", "annotate", "export"],
+    *(["-m", "tablemend", *name.split()] for name in ("", "detect", "verify", "mend")),
+    ["-m", "tablemend", "annotate", "export"],
     *(
         [str(path)]
         for folder in ("train", "data_gen", "eval", "checkpoints/tiny-base/build")
@@ -50,6 +50,21 @@ def test_importing_tablemend_loads_the_standard_library_alone() -> None:
     found = loaded("import sys, tablemend; print('loaded:', *sys.modules)")
     assert {"tablemend"} == {name for name in found if name.startswith("tablemend")}
     assert not found & {*SLOW, "numpy", "omegaconf", "pydantic", "yaml"}
+
+
+def test_the_api_runs_where_only_the_core_is_installed() -> None:
+    code = """
+import sys
+for extra in ("scipy", "matplotlib", "pandas", "torch", "openai"):
+    sys.modules[extra] = None
+import tablemend
+table = "Team,Points\\nAlba,41\\nAlba,7\\nSella,37\\n"
+assert tablemend.verify("Sella won 39 points.", table).errors
+assert tablemend.mend("Sella won 39 points.", table).edits
+assert tablemend.detect("|Team|Points|\\n|-|-|\\n|Alba|7|\\n|Alba|8|", table).errors
+print("loaded:", *(name for name, module in sys.modules.items() if module))
+"""
+    assert loaded(code) & SLOW == set()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: Path(command[0]).stem)

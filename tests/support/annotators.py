@@ -11,7 +11,7 @@ import pytest
 
 from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import STEPS
-from tablemend.cli import main
+from tablemend.cli.app import main
 from tablemend.datasets.build import lines_file
 from tablemend.records import Example
 from tablemend.runs import to_line

@@ -343,7 +343,9 @@ def _nearest_key(path: str, keys: Sequence[Key]) -> str:
 def recipes_of(cls: type[Section]) -> list[tuple[str, str]]:
     """Name and first head comment of every recipe of the class's kinds, in order of name."""
     found = []
-    files = {path.stem: path for place in (shipped("recipes"), RECIPES) for path in place.glob("*.yaml")}
+    files = {
+        path.stem: path for place in (shipped("recipes"), RECIPES) for path in place.glob("*.yaml")
+    }
     for path in (files[name] for name in sorted(files)):
         text = path.read_text(encoding="utf-8")
         kind = next((line for line in text.splitlines() if line.startswith("kind:")), "")

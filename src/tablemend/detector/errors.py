@@ -29,6 +29,8 @@ from tablemend.values.cells import equal_values, read_value
 from tablemend.values.text import header_key
 
 REPEATED = "a column stands more than once: "
+NEEDS_CONTEXT = "out_of_range"
+"""What only the context tells from an entity fabrication."""
 
 ERRORS = (
     Metric(

@@ -34,7 +34,8 @@ def load_source(path: str | Path) -> Source:
 
     CSV and TSV (comment lines ``# unit: people`` above the header are read), JSON tables and any
     other JSON document, JSON lines, all tables of a Markdown, LaTeX or HTML file with the prose
-    around them, the sheets of a workbook, lists of ``- attribute: value``; ``.txt`` without a table is prose.
+    around them, the sheets of a workbook, lists of ``- attribute: value``; ``.txt`` without a table
+    is prose.
 
     Raises:
         TableError: starts with the path: no file, empty, binary, or no table where one should be.

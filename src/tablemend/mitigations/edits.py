@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Sampling
@@ -78,10 +78,6 @@ class Edit:
     row: int | None = None
     column: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """What ``tablemend mend --json`` prints of it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Mended:
@@ -106,23 +102,6 @@ class Mended:
     usage: Usage = NOTHING
     passes: int = 0
     notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """What ``tablemend mend --json`` prints."""
-        found = {"before": self.before, "after": self.after}
-        return {
-            "text": self.text,
-            "edits": [edit.to_json() for edit in self.edits],
-            "undone": [edit.to_json() for edit in self.undone],
-            **{f"staf_{when}": None if one is None else one.staf for when, one in found.items()},
-            **{
-                f"unscored_{when}": None if one is None else one.unscored
-                for when, one in found.items()
-            },
-            "verifier": "" if self.before is None else self.before.verifier,
-            "notes": [*([] if self.before is None else self.before.notes), *self.notes],
-            **asdict(self.usage),
-        }
 
 
 def apply_edits(original: str, edits: Sequence[Edit]) -> str:

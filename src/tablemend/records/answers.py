@@ -70,10 +70,6 @@ class Finding:
     start: int | None = None
     end: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict; ``Finding(**data)`` reads it back."""
-        return asdict(self)
-
 
 class Share(NamedTuple):
     """A part of a whole, both counted: 3 of 4 gold rows."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import astuple, dataclass
 from operator import add
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
@@ -138,26 +138,6 @@ class Verdict:
         """Contradicted or not in the source."""
         return self.verdict in ("contradicted", "not_in_source")
 
-    def to_json(self) -> dict[str, Any]:
-        """What ``tablemend verify --json`` prints of a claim."""
-        claim = self.claim
-        return {
-            "text": claim.text,
-            "start": claim.start,
-            "end": claim.end,
-            "kind": claim.kind,
-            "statement": claim.statement,
-            "verdict": self.verdict,
-            "error_type": self.error_type,
-            "evidence": [evidence.text for evidence in self.evidence],
-            "reason": self.reason,
-            "spans": [list(span) for span in self.spans],
-            "expected": list(self.expected),
-            "row": claim.row,
-            "column": claim.column,
-            "verifier": self.verifier,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -230,17 +210,3 @@ class Verification:
         if counts["not_in_source"]:
             return "not_in_source"
         return "unscored" if counts["unscored"] or not self.verdicts else "supported"
-
-    def to_json(self) -> dict[str, Any]:
-        """What ``tablemend verify --json`` prints."""
-        return {
-            "staf": self.staf,
-            "unscored": self.unscored,
-            "counts": dict(self.counts),
-            "claims": [verdict.to_json() for verdict in self.verdicts],
-            "verifier": self.verifier,
-            "calls": self.usage.calls,
-            "prompt_tokens": self.usage.prompt_tokens,
-            "completion_tokens": self.usage.completion_tokens,
-            "notes": list(self.notes),
-        }

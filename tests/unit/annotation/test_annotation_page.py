@@ -18,7 +18,7 @@ import pytest
 from tablemend.annotation.answers import gather, read_answers
 from tablemend.annotation.sample import Data, choose, read_data
 from tablemend.annotation.steps import GUIDES, STEPS
-from tablemend.cli import main
+from tablemend.cli.app import main
 from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
 from tablemend.tables.table import Table

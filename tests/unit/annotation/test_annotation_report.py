@@ -12,7 +12,7 @@ import pytest
 from tablemend.annotation.sample import choose, read_data
 from tablemend.annotation.steps import STEPS
 from tablemend.annotation.verdicts import rule
-from tablemend.cli import main
+from tablemend.cli.app import main
 from tablemend.config import Source
 from tablemend.datasets.build import lines_file
 from tablemend.datasets.tablehallu import small_world

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tablemend.backends.names import ModelName
+from tablemend.backends.names import OPENAI, ModelName
 from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
@@ -40,7 +40,7 @@ def test_a_string_is_taken_apart_and_put_together_again(text: str, name: ModelNa
         ("hf:", "names no model"),
         ("vllm:", "names no model"),
         ("scripted:", r"names no file: write scripted:FILE\.jsonl$"),
-        ("openai:gpt", "with http:// or https://"),
+        ("openai:", "with http:// or https://"),
         ("openai:@http://h/v1", "write openai:MODEL@"),
         ("openai:m@h:8000/v1", "with http:// or https://"),
         ("openai:m@http://h:port/v1", "is no base URL"),
@@ -57,6 +57,18 @@ def test_a_string_that_names_no_model_is_refused(text: str, message: str) -> Non
     with pytest.raises(TablemendError, match=message) as caught:
         ModelName.parse(text)
     assert "\n" not in str(caught.value)
+
+
+def test_a_server_without_a_url_is_the_environments_or_openais(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert ModelName.parse("openai:gpt") == ModelName("openai", "gpt", OPENAI)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:9/v1/")
+    assert str(ModelName.parse("openai:gpt")) == "openai:gpt@http://localhost:9/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:9")
+    with pytest.raises(TablemendError, match="OPENAI_BASE_URL: the base URL is no base URL"):
+        ModelName.parse("openai:gpt")
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,7 @@ def test_the_fields_of_the_installed_trl_are_read_from_its_source() -> None:
         (["recipe=tiny", "model.path=openai:m@http://localhost/v1"], "model.path"),
         (["recipe=tiny", "evaluation.systems.sft.format=json"], "evaluation.systems.sft.format"),
         (
-            ["recipe=tiny", "evaluation.systems.base.model=openai:m"],
+            ["recipe=tiny", "evaluation.systems.base.model=openai:m@h"],
             "evaluation.systems.base.model",
         ),
         (["recipe=tiny", "evaluation.systems.base.model=opena:m"], "evaluation.systems.base.model"),

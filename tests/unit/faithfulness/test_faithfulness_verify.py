@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from tablemend.cli import main
+from tablemend.cli.app import main
 from tablemend.records import Claim, Verdict
 from tablemend.verifier.program import TextVerifier
 from tests.support.chat_server import ChatServer, answer, refuse
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
 TEXT = "Alba won 41 points. Sella has 39 points."
-FILES = ["--text", "summary.txt", "--source", "table.csv"]
-CLAIM_KEYS = {"text", "start", "end", "kind", "verdict", "error_type", "evidence"}
+FILES = ["summary.txt", "table.csv"]
+ANSWER = ["a.md", "--context", "summary.txt"]
 
 
 @pytest.fixture
@@ -28,8 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, text: str, *options: str, source: str = "table.csv") -> int:
     (folder / "summary.txt").write_text(text, encoding="utf-8")
-    files = ["--source", str(folder / source), "--text", str(folder / "summary.txt")]
-    return main(["verify", *files, *options])
+    return main(["verify", str(folder / "summary.txt"), str(folder / source), *options])
 
 
 def run_json(
@@ -44,17 +43,19 @@ def test_claims_are_printed_with_places_verdicts_and_evidence(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = run_json(folder, capsys, TEXT)
-    assert {"staf", "unscored", "claims"} <= set(found)
-    assert found["staf"] == 0.5 and found["unscored"] == 0.0
+    assert found["score"] == 0.5 and found["unscored"] == []
+    assert found["coverage"] == {"scored": 2, "total": 2, "of": "claims"}
     for claim in found["claims"]:
-        assert set(claim) >= CLAIM_KEYS
-        assert TEXT[claim["start"] : claim["end"]] == claim["text"]
+        assert TEXT[slice(*claim["span"])] == claim["text"]
     right, wrong = found["claims"]
-    assert (right["verdict"], right["error_type"]) == ("supported", None)
-    assert (wrong["verdict"], wrong["error_type"]) == ("contradicted", "NUM")
-    assert wrong["expected"] == ["37"] and 'Row "Sella", Column "Points": 37' in wrong["evidence"]
-    (start, end), *_ = wrong["spans"]
-    assert "39" in TEXT[start:end]
+    assert (right["verdict"], right["type"]) == ("supported", None)
+    assert (wrong["verdict"], wrong["type"]) == ("contradicted", "NUM")
+    (error,) = found["errors"]
+    assert (error["word"], error["expected"]) == ("39", ["37"]) and TEXT[
+        slice(*error["span"])
+    ] == "39"
+    cell = {"table": 0, "row": 1, "column": "Points", "value": "37"}
+    assert {"text": 'Row "Sella", Column "Points": 37', **cell} in error["evidence"]
 
 
 def test_an_answer_table_is_verified_against_its_context(
@@ -62,7 +63,7 @@ def test_an_answer_table_is_verified_against_its_context(
 ) -> None:
     (folder / "answer.md").write_text("Sure:\n\n|Team|Points|\n|---|---|\n|Alba|41|\n", "utf-8")
     (folder / "article.txt").write_text("Alba won 41 points. Vey won 12.", "utf-8")
-    files = ["--answer", str(folder / "answer.md"), "--context", str(folder / "article.txt")]
+    files = [str(folder / "answer.md"), "--context", str(folder / "article.txt")]
     assert main(["verify", *files, "--query", "The points of Alba", "--json"]) == 0
     claims = json.loads(capsys.readouterr().out)["claims"]
     assert [(one["row"], one["column"]) for one in claims] == [
@@ -94,13 +95,16 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
     assert main(["verify", "--batch", str(batch), "--json"]) == 0
     captured = capsys.readouterr()
     found = [json.loads(line) for line in captured.out.splitlines()]
-    assert [one["line"] for one in found] == [1, 2, 3, 4, 5, 6]
-    assert [one.get("staf") for one in found[:3]] == [1.0, 0.0, None]
+    assert [one["name"] for one in found] == [f"{batch}, line {n}" for n in range(1, 7)]
+    assert [one["score"] for one in found[:3]] == [1.0, 0.0, None]
+    assert captured.err.splitlines()[1].startswith("STAF")
     assert "39 points \U0001f600 \ufffd" in found[5]["claims"][0]["text"]  # half of a pair
-    assert "no table found" in found[3]["error"] and "no table found" in captured.err
+    assert (
+        "no table found" in found[3]["unscored"][0]["reason"] and "no table found" in captured.err
+    )
     assert main(["verify", "--batch", str(batch)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("STAF") and "documents       6, 2 without a scored claim" in out
+    assert out.startswith("STAF") and "documents             6, 2 without a scored claim" in out
 
 
 @pytest.mark.parametrize(
@@ -150,39 +154,44 @@ def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
     assert main([command, "--batch", str(batch), *["--json"][: command == "verify"]]) == 1
     shown = capsys.readouterr()
     found = [json.loads(line) for line in shown.out.splitlines()]
-    assert [one["line"] for one in found if "error" not in one] == [1, 3]
+    assert [one["coverage"]["total"] > 0 for one in found] == [True, False, True]
     assert "line 2: a defect of tablemend (IndexError at test_faithfulness_verify.py:" in shown.err
-    assert found[1]["error"] == shown.err.splitlines()[0]
+    assert found[1]["unscored"][0]["reason"] == shown.err.splitlines()[0]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give either text"),
-        (["--text", "summary.txt"], "nothing to go by: give source"),
-        (["--answer", "summary.txt"], "nothing to go by: give source"),
-        (["--text", "summary.txt", "--answer", "summary.txt"], "give either text"),
-        ([*FILES, "--query", "q"], "query belongs to answer"),
-        ([*FILES, "--format", "csv"], "format belongs to answer"),
-        (["--text", "none.txt", "--source", "table.csv"], "no such file"),
-        (["--text", "summary.txt", "--source", "none.csv"], "no such file"),
-        (["--text", "bytes.txt", "--source", "table.csv"], "not UTF-8"),
-        (["--text", "summary.txt", "--source", "empty.txt"], "the file is empty"),
+        ([], "give FILE, a text or an answer table, or --batch"),
+        (["summary.txt"], "summary.txt: give TABLE, where it is a text, or --context"),
+        ([*FILES, "--context", "summary.txt"], "summary.txt: give TABLE"),
+        ([*FILES, "--query", "q"], "leave --query out: it belongs to an answer table"),
+        ([*FILES, "--format", "csv"], "leave --format out: it belongs to an answer table"),
+        ([*FILES, "--format", "cvs"], "Invalid value for '--format'"),
+        ([*FILES, "--fial-on", "error"], "No such option: --fial-on"),
+        ([*FILES, "--min-score", "83"], "Invalid value for '--min-score'"),
+        (["-", "-"], "-: the standard input can be read once"),
+        (["none.txt", "table.csv"], "no such file"),
+        (["summary.txt", "none.csv"], "no such file"),
+        (["bytes.txt", "table.csv"], "not UTF-8"),
+        (["summary.txt", "empty.txt"], "the file is empty"),
+        (["summary.txt", "none.xlsx"], "none.xlsx: No such file"),
+        (["summary.txt", "book.xlsx"], "book.xlsx: not a workbook that can be read"),
         (["--batch", "summary.txt"], "line 1: not JSON"),
         (["--batch", "empty.txt"], "is empty"),
-        ([*FILES, "--batch", "summary.txt"], "leave --text out"),
+        ([*FILES, "--batch", "summary.txt"], "leave the others out"),
         ([*FILES, "--option", "concurrency=2"], "leave --option out: no model is asked"),
         ([*FILES, "--labels", "a,b"], "leave --labels out"),
         ([*FILES, "--verifier", "program+llm:hf:a/b", "--labels", "a"], "leave --labels out"),
-        (
-            ["--answer", "a.md", "--context", "summary.txt", "--extractor", "llm:hf:a/b"],
-            "leave --extractor out",
-        ),
+        ([*ANSWER, "--extractor", "llm:hf:a/b"], "leave --extractor out"),
         (
             [*FILES, "--verifier", "llm:hf:a/b", "--option", "concurency=2"],
             "--option concurency: unknown key; did you mean concurrency?",
         ),
-        ([*FILES, "--verifier", "llm:hf:a/b", "--max-new-tokens", "0"], "a number from 1"),
+        (
+            [*FILES, "--verifier", "llm:hf:a/b", "--max-new-tokens", "0"],
+            "Invalid value for '--max-new-tokens'",
+        ),
         ([*FILES, "--verifier", "nil"], "no verifier 'nil'; did you mean nli?"),
         ([*FILES, "--verifier", "program+program"], "joined as program+nli:MODEL"),
         ([*FILES, "--verifier", "program+gpt"], "joined as program+nli:MODEL"),
@@ -202,6 +211,7 @@ def test_bad_options_and_files_are_one_line(
     Path("summary.txt").write_text(TEXT, "utf-8")
     Path("bytes.txt").write_bytes(b"\xff\xfe caf\xe9")
     Path("empty.txt").touch()
+    Path("book.xlsx").write_text("no workbook", "utf-8")
     status = main(["verify", *arguments])
     captured = capsys.readouterr()
     assert status == 2 and message in captured.err and captured.out == ""
@@ -268,7 +278,7 @@ def test_odd_texts_and_tables_end_in_verdicts_and_in_time(
         assert captured.err.count("\n") == 1
     else:
         for claim in json.loads(captured.out)["claims"]:
-            assert text[claim["start"] : claim["end"]] == claim["text"]
+            assert text[slice(*claim["span"])] == claim["text"]
 
 
 @pytest.mark.parametrize(
@@ -286,5 +296,5 @@ def test_where_nothing_is_scored_there_is_no_staf(
     (folder / name).write_text(source, "utf-8")
     assert run(folder, text, "--json", source=name) == 1
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["staf"] is None
+    assert json.loads(captured.out)["score"] is None
     assert why in captured.err and captured.err.count("\n") == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.cli import main
+from tablemend.cli.app import main
 from tests.support.chat_server import ChatServer, refuse
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
@@ -37,8 +37,8 @@ def method(request: pytest.FixtureRequest, model_server: Callable[..., str]) -> 
     return ["--model", model_server()] if request.param == "cave" else []
 
 
-TEXT = ["mend", "--source", "table.csv", "--text", "summary.txt"]
-TABLE_ANSWER = ["mend", "--answer", "answer.md", "--context", "article.txt", "--query", QUERY]
+TEXT = ["mend", "summary.txt", "table.csv"]
+TABLE_ANSWER = ["mend", "answer.md", "--context", "article.txt", "--query", QUERY]
 
 
 @pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
@@ -49,7 +49,7 @@ def test_a_text_is_mended_and_the_edits_listed(
     captured = capsys.readouterr()
     assert captured.out == RIGHT
     assert "NUM: " in captured.err and "'39' -> '37'" in captured.err
-    assert "STAF            0.500 before, 1.000 after" in captured.err
+    assert "STAF 1.00, 2 of 2 claims checked; 1 edit, STAF before 0.50" in captured.err
     assert ("1 calls" in captured.err) == bool(method)
 
 
@@ -73,9 +73,9 @@ def test_an_answer_table_is_mended_in_its_answer(
         ([*TEXT, "--thinking", "on"], "leave --thinking out"),
         ([*TABLE_ANSWER, "--verifier", "nli"], "leave --verifier out"),
         ([*TABLE_ANSWER, "--extractor", "llm:hf:a/b"], "leave --extractor out"),
-        ([*TEXT, "--model", "openai:x"], "write openai:MODEL@"),
-        (["mend", "--text", "summary.txt"], "give source"),
-        ([*TABLE_ANSWER, "--source", "table.csv"], "leave the source out"),
+        ([*TEXT, "--model", "openai:x@y"], "write openai:MODEL@"),
+        (["mend", "summary.txt"], "summary.txt: give TABLE"),
+        ([*TABLE_ANSWER, "--batch", "b.jsonl"], "leave the others out"),
         ([*TEXT, "--verifier", "programm"], "no verifier 'programm'; did you mean program?"),
         ([*TEXT, "--labels", "a,b"], "leave --labels out"),
     ],
@@ -114,9 +114,9 @@ def test_a_batch_is_mended_line_by_line(
     captured = capsys.readouterr()
     assert "4 documents, 1 without a table to mend" in captured.err
     found = [json.loads(line) for line in captured.out.splitlines()]
-    assert [one["line"] for one in found] == [1, 2, 3, 4]
+    assert [one["name"] for one in found] == [f"batch.jsonl, line {n}" for n in (1, 2, 3, 4)]
     assert found[0]["text"] == found[3]["text"] == RIGHT and not found[3]["edits"]
-    assert "no table found" in found[1]["error"] and "39" not in found[2]["text"]
+    assert "no table found" in found[1]["unscored"][0]["reason"] and "39" not in found[2]["text"]
 
 
 @pytest.mark.parametrize("asked", [["--model={}"], ["--verifier=llm:{}"]])

@@ -1,20 +1,22 @@
-"""What ``tablemend verify`` and ``tablemend mend`` read: texts or answer tables, their sources."""
+"""What the commands read: texts or answer tables, and what they are checked by."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Annotated, NamedTuple, Self, TypeVar
 
 from pydantic import PlainValidator, model_validator
 
 from tablemend.config import batch
-from tablemend.config.query import read_query
-from tablemend.detector.algorithm import AnswerFormat
-from tablemend.detector.query import columns_from_query
+from tablemend.detector.algorithm import AnswerFormat, Submission
+from tablemend.detector.query import (
+    columns_from_query,
+    decimals_from_query,
+    sort_rule_from_query,
+)
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
@@ -22,9 +24,11 @@ from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Usage, Verification
 from tablemend.tables.extract import extract_table
-from tablemend.tables.read import answer_format, load_text
+from tablemend.tables.jsontable import read_json
+from tablemend.tables.read import answer_format, load_table, load_text, read_table
 from tablemend.tables.table import Table, TableError
 
+STDIN = "-"
 NOTHING = 1
 """Exit status where nothing can be scored: no claim, an answer without a table, a text by the
 program against a source without one, an answer by the program without a context."""
@@ -59,11 +63,21 @@ class Input(NamedTuple):
         return self.text if self.table is None else self.table
 
 
-class _Printable(Protocol):
-    def to_json(self) -> dict[str, Any]: ...
+class Failed(NamedTuple):
+    """A document of a batch that nothing comes of.
+
+    Attributes:
+        name: its line.
+        reason: why, with its line.
+        defect: whether it is a fault of ours, and not of the document.
+    """
+
+    name: str
+    reason: str
+    defect: bool = False
 
 
-P = TypeVar("P", bound=_Printable)
+R = TypeVar("R")
 EXPECTED = (TablemendError, OSError, ImportError, MemoryError)
 """What no single document is to blame for."""
 
@@ -94,8 +108,25 @@ def _given_source(value: object) -> Source:
     return found
 
 
+def _given_gold(value: object) -> Table:
+    """A field ``gold``: a table as text or as JSON."""
+    try:
+        return read_table(value) if isinstance(value, str) else read_json(json.dumps(value))
+    except TableError as error:
+        raise TablemendError(f"the gold table cannot be read ({error})") from error
+
+
+class AnswerFields(batch.Fields):
+    """The fields of a line of ``detect --batch``."""
+
+    answer: str
+    gold: Annotated[Table, PlainValidator(_given_gold)]
+    context: str | None = None
+    query: str = ""
+
+
 class Fields(batch.Fields):
-    """The fields of a line of ``--batch``."""
+    """The fields of a line of ``verify --batch`` and ``mend --batch``."""
 
     text: str | None = None
     answer: str | None = None
@@ -111,50 +142,106 @@ class Fields(batch.Fields):
         return self
 
 
-def read_input(options: argparse.Namespace) -> Input:
-    """The files that the options name.
+def text_of(path: Path) -> str:
+    """The text of a file, or of the standard input."""
+    if str(path) != STDIN:
+        return load_text(path, may_be_empty=True)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TablemendError(f"-: the standard input is not UTF-8 (byte {error.start})") from error
+
+
+def source_of(path: Path) -> Source:
+    """The tables of a file, or of the standard input."""
+    return read_source(text_of(path)) if str(path) == STDIN else load_source(path)
+
+
+def table_of(path: Path) -> Table:
+    """The one table of a file, or of the standard input."""
+    return read_table(text_of(path)) if str(path) == STDIN else load_table(path)
+
+
+def read_query(query: str | None, file: Path | None) -> str:
+    """The question without space around it; empty where none is given.
+
+    Raises:
+        TablemendError: a file that cannot be read, both, or ``--query`` with the name of a file.
+    """
+    if query is not None and file is not None:
+        raise TablemendError("give either --query or --query-file")
+    if file is not None:
+        return load_text(file).strip()
+    query = (query or "").strip()
+    try:
+        is_file = Path(query).is_file()
+    except OSError:  # too long for a name
+        is_file = False
+    if is_file:
+        raise TablemendError(f"--query {query}: this is a file; give it as --query-file {query}")
+    return query
+
+
+def refuse_twice(*paths: Path | None) -> None:
+    """Refuse the standard input in two places."""
+    if [str(path) for path in paths].count(STDIN) > 1:
+        raise TablemendError("-: the standard input can be read once: name a file for the other")
+
+
+def read_input(
+    file: Path | None,
+    tables: Sequence[Path],
+    context: Path | None,
+    query: str,
+    format: AnswerFormat,
+) -> Input:
+    """The files that a command line names: a text and its tables, or an answer and its context.
 
     Raises:
         NoTable: the answer holds no table that can be read.
-        TablemendError: options that do not go together, or a file that cannot be read.
+        TablemendError: files that do not go together, or one that cannot be read.
     """
-    given = [name for name, value in vars(options).items() if value not in (None, [], "auto")]
-    _check(["query" if name == "query_file" else name for name in given])
-    sources = [load_source(path) for path in options.source]
-    context = "" if options.context is None else load_text(options.context)
-    source = _join(sources, context, read_query(options))
-    if options.text is not None:
-        return Input(str(options.text), load_text(options.text, may_be_empty=True), source)
-    text = load_text(options.answer, may_be_empty=True)
-    format = answer_format(options.answer, options.format)
-    return _read_answer(str(options.answer), text, source, format)
+    if file is None:
+        raise TablemendError("give FILE, a text or an answer table, or --batch")
+    if bool(tables) == (context is not None):
+        raise TablemendError(
+            f"{file}: give TABLE, where it is a text, or --context, where it is an answer table"
+        )
+    refuse_twice(file, context, *tables)
+    if context is None:
+        for name, value in (("query", query), ("format", format.replace("auto", ""))):
+            if value:
+                raise TablemendError(f"leave --{name} out: it belongs to an answer table")
+        return Input(str(file), text_of(file), _join([source_of(path) for path in tables], "", ""))
+    prose = text_of(context)
+    if not prose.strip():
+        raise TablemendError(f"{context}: the file is empty")
+    source = _join([], prose, query)
+    return _read_answer(str(file), text_of(file), source, answer_format(file, format))
 
 
-def run_batch(
-    path: Path, run: Callable[[list[Input]], Sequence[P]], *, print_json: bool
-) -> tuple[list[P], int, int]:
-    """What comes of the documents of a file, how many they are, and the exit status.
-
-    Why nothing comes of one is said on stderr: an answer without a table, or a defect of ours; the
-    others go on, and after a defect the status is 1. See also :func:`batch.read_batch`.
-    """
-    lines = [(n, _of_line(f"{path}, line {n}", own)) for n, own in batch.read_batch(path, Fields)]
-    results = _results(run, [one for _, one in lines if isinstance(one, Input)])
-    found, status = [], 0
-    for number, one in lines:
-        result = next(results) if isinstance(one, Input) else one
-        if isinstance(result, str):
-            status |= isinstance(one, Input)
-            print(result, file=sys.stderr)
-        else:
-            found.append(result)
-        if print_json:
-            said = {"error": result} if isinstance(result, str) else result.to_json()
-            print(json.dumps({"line": number} | said, ensure_ascii=False))
-    return found, len(lines), status
+def read_documents(path: Path) -> list[Input | Failed]:
+    """The documents of a batch file for ``verify`` and ``mend``; see :func:`batch.read_batch`."""
+    named = ((f"{path}, line {number}", own) for number, own in batch.read_batch(path, Fields))
+    return [_of_line(name, own) for name, own in named]
 
 
-def _of_line(name: str, fields: Fields) -> Input | str:
+def read_submissions(
+    path: Path, format: AnswerFormat
+) -> list[tuple[str, AnswerFields, Submission]]:
+    """The answers of a batch file for ``detect``, each with its line."""
+    found = []
+    for number, one in batch.read_batch(path, AnswerFields):
+        order = sort_rule_from_query(one.query, one.gold.columns)
+        decimals = decimals_from_query(one.query, one.gold.columns)
+        submission = Submission(
+            one.answer, one.gold, one.context or "", order, format, decimals=decimals
+        )
+        found.append((f"{path}, line {number}", one, submission))
+    return found
+
+
+def _of_line(name: str, fields: Fields) -> Input | Failed:
     """The document of a line, or why it holds none."""
     source = _join([fields.source] if fields.source else [], fields.context or "", fields.query)
     if fields.answer is None:
@@ -162,12 +249,12 @@ def _of_line(name: str, fields: Fields) -> Input | str:
     try:
         return _read_answer(name, fields.answer, source, "auto")
     except NoTable as error:
-        return str(error)
+        return Failed(name, str(error))
 
 
-def _results(
-    run: Callable[[list[Input]], Sequence[P]], given: Sequence[Input]
-) -> Iterator[P | str]:
+def results(
+    run: Callable[[list[Input]], Sequence[R]], given: Sequence[Input]
+) -> Iterator[R | Failed]:
     """What comes of all; where a defect of ours ends that, of each alone, or the defect."""
     try:
         yield from run(list(given))
@@ -182,7 +269,7 @@ def _results(
         except EXPECTED:
             raise
         except Exception as error:
-            yield f"{one.name}: {defect(error)}"
+            yield Failed(one.name, f"{one.name}: {defect(error)}", defect=True)
 
 
 def _join(sources: Sequence[Source], context: str, query: str) -> Source:

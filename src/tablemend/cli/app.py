@@ -1,0 +1,150 @@
+"""The commands of ``tablemend``; what each needs is loaded only when it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from tablemend import __version__
+from tablemend.annotation.command import app as annotate
+from tablemend.cli.checks import detect, mend, verify
+from tablemend.errors import TablemendError
+from tablemend.script import run_script
+from tablemend.shipped import shipped
+
+EXAMPLES = {
+    "detect": (
+        "tablemend detect answer.md gold.csv",
+        "tablemend detect answer.md gold.csv --context article.txt --query 'Show ... by year'",
+    ),
+    "verify": (
+        "tablemend verify summary.txt table.csv",
+        "tablemend verify - report.xlsx --fail-on error < summary.txt",
+        "tablemend verify answer.md --context article.txt --query 'List ...'",
+    ),
+    "mend": (
+        "tablemend mend summary.txt table.csv > mended.txt",
+        "tablemend mend summary.txt table.csv --model openai:MODEL@http://localhost:8000/v1",
+        "tablemend mend answer.md --context article.txt --query 'List ...'",
+    ),
+}
+SCRIPTS = {
+    "train": {
+        "sft": "Fine-tune on a recipe's examples.",
+        "dpo": "Train on preference pairs.",
+        "grpo": "Train on the detector's findings.",
+        "distil": "Train a model on its own answers, read with the clean context.",
+    },
+    "data": {
+        "tablehallu": "Adversarial contexts for tables.",
+        "tabfaith": "Tables with faithful and unfaithful summaries.",
+        "faith": "Masked numbers of financial reports.",
+        "torr": "The ten data sets of ToRR.",
+        "claims": "Labelled claims over tables.",
+    },
+    "": {
+        "preference": "Make preference pairs for train dpo.",
+        "compare": "Compare a recipe's systems on the same examples.",
+        "report": "Write the report of a comparison again.",
+        "robustness": "Performance and robustness over a comparison's contexts.",
+        "validate": "Measure verifiers against people's labels.",
+        "merge": "Merge an adapter into its base.",
+        "publish": "Write the folder that publishes a checkpoint.",
+    },
+}
+"""Group -> command -> what it does: each runs the script of its name in FOLDERS."""
+FOLDERS = {"train": "train", "data": "data_gen"} | {
+    "preference": "data_gen",
+    **dict.fromkeys(("merge", "publish"), "train"),
+    **dict.fromkeys(("compare", "report", "robustness", "validate"), "eval"),
+}
+AS_GIVEN = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def _epilog(examples: Sequence[str]) -> str:
+    return "\n\n".join(["Examples:", *examples])
+
+
+app = typer.Typer(
+    help="Find and mend what language models make up when a table is on either side.",
+    epilog=_epilog([one for examples in EXAMPLES.values() for one in examples[:1]][::-1]),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+)
+for command in (verify, mend, detect):
+    app.command(epilog=_epilog(EXAMPLES[command.__name__]))(command)
+app.add_typer(
+    annotate, name="annotate", help="Pages for annotators, and the report of their answers."
+)
+
+
+def _add_script(group: typer.Typer, name: str, script: str, summary: str) -> None:
+    @group.command(name, help=summary, add_help_option=False, context_settings=AS_GIVEN)
+    def run(context: typer.Context) -> None:
+        path = shipped(script)
+        sys.argv = [context.command_path, *context.args]  # runpy would put the path there
+        code = compile(path.read_text(encoding="utf-8"), path, "exec", dont_inherit=True)
+        exec(code, {"__name__": "__main__", "__file__": str(path)})
+
+
+for group, scripts in SCRIPTS.items():
+    into = app
+    if group:
+        into = typer.Typer(
+            help=f"Run a script of {FOLDERS[group]}/; --help of each lists its keys."
+        )
+        app.add_typer(into, name=group)
+    for name, summary in scripts.items():
+        _add_script(into, name, f"{FOLDERS[group or name]}/{name}.py", summary)
+
+
+@app.command()
+def where(
+    name: Annotated[str, typer.Argument(help="Such as recipes or accelerate_configs/cpu.yaml.")],
+) -> None:
+    """Print the path of a file or folder that comes along: recipes, accelerate_configs."""
+    if not shipped(name).exists():
+        raise TablemendError(f"nothing called {name!r} comes along with tablemend")
+    print(shipped(name))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"tablemend {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``tablemend``: the exit status, 2 for input that is refused."""
+    tokens = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+
+    def run() -> None:
+        try:
+            status = typer.main.get_command(app).main(
+                tokens, prog_name="tablemend", standalone_mode=False
+            )
+        except TyperException as error:  # an option or argument that is none
+            raise TablemendError(" ".join(error.format_message().split())) from error
+        except typer.Abort as error:
+            raise KeyboardInterrupt from error
+        sys.stdout.flush()  # a full disk shows here and not at the interpreter's end
+        raise SystemExit(status or 0)
+
+    try:
+        run_script(run)
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0

@@ -1,0 +1,207 @@
+"""The commands as a newcomer meets them: marks, stdin, pages, exit statuses, scripts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tablemend.cli.app import FOLDERS, SCRIPTS, main
+from tablemend.shipped import shipped
+from tests.support.chromium import NoBrowserError, chromium, find_chromium
+
+TABLE = "Team,Points\nAlba,41\nSella,37\nVey,12\n"
+TEXT = "Alba won 41 points. Sella won 39 points. Vey <i>smiled</i>.\n"
+ANSWER = "| Team | Points |\n|---|---|\n| Alba | 41 |\n| Sella | 39 |\n"
+VERIFY = ["verify", "summary.txt", "table.csv"]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in {"table.csv": TABLE, "summary.txt": TEXT, "answer.md": ANSWER}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+def test_wrong_words_are_marked_then_errors_then_coverage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(VERIFY) == 0
+    marked, _, error, last = capsys.readouterr().out.splitlines()
+    assert marked == TEXT.replace("39", "[[39]]").rstrip()
+    assert error == "error: number: 30-32: '39', expected '37': Points of Sella: 37, not 39"
+    assert last == "STAF 0.50, 2 of 3 claims checked"
+    assert main([*VERIFY, "-v"]) == 0
+    assert "claim: unscored: 41-58: Vey <i>smiled</i> (" in capsys.readouterr().out
+
+
+def _on_a_terminal(*arguments: str) -> str:
+    """What a command writes to a terminal."""
+    reader, writer = pty.openpty()
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "tablemend", *arguments]
+    process = subprocess.Popen(command, stdout=writer, stderr=writer, env=environment)
+    os.close(writer)
+    said = b""
+    try:
+        while block := os.read(reader, 1 << 16):
+            said += block
+    except OSError:  # the end of a terminal, on Linux
+        pass
+    os.close(reader)
+    assert process.wait() == 0, said
+    return said.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "marked"),
+    [
+        (VERIFY, "\x1b[1;4;31m39\x1b[0m points"),
+        (["mend", *VERIFY[1:]], "\x1b[9;31m39\x1b[0m\x1b[1;32m37\x1b[0m points"),
+        (["detect", "answer.md", "table.csv"], "\x1b[1;4;31m39\x1b[0m"),
+    ],
+)
+def test_on_a_terminal_the_marks_are_colours(arguments: list[str], marked: str) -> None:
+    said = _on_a_terminal(*arguments)
+    assert marked in said and "[[" not in said
+
+
+def test_one_of_the_files_may_be_the_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def given(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    given(TEXT)
+    assert main(["verify", "-", "table.csv"]) == 0 and "[[39]]" in capsys.readouterr().out
+    given(TABLE)
+    assert main(["mend", "summary.txt", "-"]) == 0
+    assert capsys.readouterr().out == TEXT.replace("39", "37")
+    given(ANSWER)
+    assert main(["detect", "-", "table.csv"]) == 0 and "[[39]]" in capsys.readouterr().out
+    given("")
+    assert main(["verify", "summary.txt", "-"]) == 2
+    assert capsys.readouterr().err == "error: the text is empty\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ([], 0),
+        (["--fail-on", "error"], 3),
+        (["--min-score", "0.5"], 0),
+        (["--min-score", "0.51"], 3),
+    ],
+)
+def test_what_is_no_success_exits_with_3(options: list[str], status: int) -> None:
+    assert main([*VERIFY, *options]) == status
+    line = json.dumps({"text": TEXT, "source": TABLE})
+    Path("batch.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    assert main(["verify", "--batch", "batch.jsonl", *options]) == status
+
+
+def test_unscored_claims_fail_only_where_that_is_asked() -> None:
+    Path("summary.txt").write_text("Alba won 41 points. Vey smiled.", encoding="utf-8")
+    assert main([*VERIFY, "--fail-on", "error"]) == 0
+    assert main([*VERIFY, "--fail-on", "unscored"]) == 3
+    assert main(["mend", *VERIFY[1:], "--fail-on", "unscored"]) == 3
+
+
+BAD = {
+    "verify": (["absent", "table.csv"], ["summary.txt"], ["summary.txt", "table.csv", "--no"]),
+    "mend": (["summary.txt", "absent"], [], ["summary.txt", "table.csv", "--method", "repar"]),
+    "detect": (
+        ["answer.md", "summary.txt"],
+        ["answer.md"],
+        ["answer.md", "table.csv", "--query=answer.md"],
+    ),
+    "where": (["absent"], [], ["recipes", "more"]),
+    "compare": (["recipe=absent"], ["tiny"], ["recipe=tiny", "mode=1"]),
+}
+
+
+@pytest.mark.parametrize("command", BAD)
+def test_bad_input_is_said_in_short_and_exits_with_2(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in BAD[command]:
+        assert main([command, *arguments]) == 2, arguments
+        said = capsys.readouterr()
+        assert said.err.startswith("error: ") and "Traceback" not in said.err and not said.out
+        assert command == "compare" or said.err.count("\n") == 1
+
+
+def test_every_script_has_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    named = set()
+    for group, scripts in SCRIPTS.items():
+        for name in scripts:
+            named.add(f"{FOLDERS[group or name]}/{name}.py")
+            assert main([*filter(None, [group]), name, "--help"]) == 0
+            words = " ".join(filter(None, ["usage: tablemend", group, name]))
+            assert capsys.readouterr().out.startswith(words)
+    there = {
+        f"{folder}/{path.name}"
+        for folder in ("train", "data_gen", "eval")
+        for path in shipped(folder).glob("*.py")
+    }
+    assert named == there
+
+
+def test_a_recipe_that_comes_along_runs_in_an_empty_folder(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["compare", "recipe=tiny", "--check"]) == 0
+    assert f"path: {shipped('checkpoints/tiny-base')}" in capsys.readouterr().out
+    assert main(["data", "tablehallu", "source=small-world", "n=8", "out=made"]) == 0
+    assert Path("made/train.jsonl").is_file()
+    assert main(["where", "recipes"]) == 0
+    recipes = Path(capsys.readouterr().out.splitlines()[-1])
+    Path("recipes").mkdir()
+    own = (recipes / "tiny.yaml").read_text(encoding="utf-8").replace("seed: 0\n", "seed: 7\n", 1)
+    Path("recipes/tiny.yaml").write_text(own, encoding="utf-8")
+    assert main(["compare", "recipe=tiny", "--check"]) == 0
+    assert "\nseed: 7\n" in capsys.readouterr().out  # the one that is here comes first
+
+
+def test_a_shell_completes_commands_and_files(tmp_path: Path) -> None:
+    def completed(words: str) -> list[str]:
+        asked = {
+            "_TABLEMEND_COMPLETE": "complete_bash",
+            "COMP_WORDS": f"tablemend {words}",
+            "COMP_CWORD": str(len(words.split())),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", "from tablemend.cli.app import main; main()"],
+            env=os.environ | asked,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()
+
+    assert completed("ver") == ["verify"]
+    assert completed("train s") == ["sft"]
+
+
+def test_a_page_shows_marks_and_runs_nothing(tmp_path: Path) -> None:
+    assert main([*VERIFY, "--html", "page.html"]) == 0
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium on this machine")
+    try:
+        with chromium(program, tmp_path / "profile", tmp_path) as browser:
+            browser.open(Path("page.html"))
+            assert browser.run("document.querySelector('mark').textContent") == "39"
+            assert browser.run("document.querySelector('.text').textContent") == TEXT
+            assert browser.run("document.querySelectorAll('.text i').length") == 0
+            assert browser.run("document.querySelector('mark').title").startswith("number: ")
+            assert browser.problems == []
+    except NoBrowserError as error:
+        pytest.skip(str(error))
