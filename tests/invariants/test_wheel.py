@@ -1,0 +1,74 @@
+"""What a wheel holds, and that it works in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ("recipes", "accelerate_configs", "train", "data_gen", "eval", "checkpoints/tiny-base")
+UNREACHABLE = ("No matching distribution found for hatchling", "Could not find a version")
+
+
+def _tracked(*folders: str) -> set[str]:
+    listed = ["git", "ls-files", *folders]
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The content of a wheel; skips where no index has what builds it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", str(folder), "."]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode and any(said in done.stderr for said in UNREACHABLE):
+        pytest.skip("no package index that has hatchling can be reached")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("tablemend-*.whl")
+    assert wheel.stat().st_size < 12 * 2**20
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+@pytest.mark.slow
+def test_a_wheel_has_every_file_once_and_nothing_else(unpacked: Path) -> None:
+    files = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    found = {name for name in files if ".dist-info/" not in name}
+    code = {name.removeprefix("src/") for name in _tracked("src")}
+    along = {f"tablemend/repository/{name}" for name in _tracked(*SHIPPED)}
+    assert {"tablemend/py.typed", "tablemend/schema.json"} <= code
+    assert found == code | along
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["verify", "summary.txt", "table.csv"], "STAF 0.00, 1 of 1 claims checked"),
+        (["train", "sft", "recipe=tiny", "--check"], "tablemend/repository/checkpoints/tiny-base"),
+        (["compare", "recipe=tiny", "--check"], "tablemend/repository/checkpoints/tiny-base"),
+        (["data", "tablehallu", "recipe=wikipedia-data", "n=8"], "8 of 8 examples"),
+        (["where", "accelerate_configs/cpu.yaml"], "repository/accelerate_configs/cpu.yaml"),
+    ],
+)
+def test_a_wheel_runs_in_an_empty_folder(
+    unpacked: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    (tmp_path / "table.csv").write_text("Team,Points\nAlba,41\nSella,37\n", encoding="utf-8")
+    (tmp_path / "summary.txt").write_text("Sella won 39 points.", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "tablemend", *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
