@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from tablemend.values.text import on_one_line
 
-SCHEMA_VERSION = 1
 Kind = Literal["detect", "verify", "mend"]
 Verdict = Literal["supported", "contradicted", "not_in_source", "unscored"]
 Span: TypeAlias = tuple[int, int]
@@ -201,7 +200,7 @@ class Piece(NamedTuple):
 class Result(Record):
     """What all three results have."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1] = 1
     """Rises where a reader of the JSON would have to change."""
     kind: Kind
     """Which function or command made it."""

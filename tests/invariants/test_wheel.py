@@ -39,7 +39,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_wheel_has_every_file_once_and_nothing_else(unpacked: Path) -> None:
-    files = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()
+    }
     found = {name for name in files if ".dist-info/" not in name}
     code = {name.removeprefix("src/") for name in _tracked("src")}
     along = {f"tablemend/repository/{name}" for name in _tracked(*SHIPPED)}
