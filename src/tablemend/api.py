@@ -117,11 +117,13 @@ def verify(
         raise TablemendError("verify: give either table (of a text) or context (of an answer)")
     if context is None and query:
         raise TablemendError("verify: query belongs to an answer table: give its context")
-    source = Source(text=_text("context", context), query=query or "") if context else None
-    source = source or _source("table", table)
-    document: str | Table = said if context is None else _answer_table(said, source.query)
-    (found,) = verify_documents([(document, source)], verifier)
-    return verification(found, said, source, None if isinstance(document, str) else document)
+    if context is None:
+        source, answer = _source("table", table), None
+    else:
+        source = Source(text=_text("context", context), query=query or "")
+        answer = _answer_table(said, source.query)
+    (found,) = verify_documents([(answer or said, source)], verifier)
+    return verification(found, said, source, answer)
 
 
 def mend(
@@ -159,7 +161,11 @@ def mend(
         source = Source(text=_text("table_or_context", table_or_context), query=query or "")
         _answer_table(said, source.query)
     else:
-        source = _source("table_or_context", table_or_context)
+        try:
+            source = _source("table_or_context", table_or_context)
+        except TablemendError as error:
+            hint = "an answer table is mended by its context, and a query, which may be ''"
+            raise TablemendError(f"{error} ({hint})") from error
     draft = mitigation.Draft(said, source, "auto" if is_answer else None)
     method = "repair" if model is None else "cave"
     (found,) = mend_drafts([draft], method, model, verifier=verifier)

@@ -9,9 +9,7 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
-from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError
-from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import open_extractor, open_verifier, opened
 from tablemend.faithfulness.verifiers import PROGRAM, Extractor, Verifier
 from tablemend.mitigations.edits import MAX_NEW_TOKENS, Draft, Mended, Tools
@@ -80,29 +78,3 @@ def mend(
         sampling = Sampling(max_new_tokens)
         tools = Tools(opened_verifier, opened_extractor, backend, thinking, sampling)
         return edit.edit(drafts, tools)
-
-
-def mend_text(
-    text: str,
-    source: Source,
-    method: str = "repair",
-    model: str | Backend | None = None,
-    *,
-    verifier: str | Verifier = PROGRAM,
-) -> Mended:
-    """:func:`mend` of one text about a table."""
-    return mend([Draft(text, source)], method, model, verifier=verifier)[0]
-
-
-def mend_answer(
-    text: str,
-    *,
-    context: str,
-    query: str = "",
-    method: str = "repair",
-    model: str | Backend | None = None,
-    format: AnswerFormat = "auto",
-) -> Mended:
-    """:func:`mend` of one raw answer that holds a table; ``query`` says rows, columns and order."""
-    evidence = Source(text=context, query=query)
-    return mend([Draft(text, evidence, format)], method, model)[0]

@@ -166,6 +166,7 @@ def test_what_a_notebook_shows_is_escaped() -> None:
         (lambda: tablemend.detect(ANSWER, "just words\nand more"), "gold: no table found"),
         (lambda: tablemend.detect(Path("absent"), TABLE), "absent: no such file"),
         (lambda: tablemend.mend(ANSWER, RECORDS, query="q"), "mended by its context"),
+        (lambda: tablemend.mend(ANSWER, CONTEXT), "no such file .*by its context, and a query"),
         (lambda: tablemend.mend(TEXT, TABLE, model="gpt"), "'gpt' names no engine"),
     ],
 )

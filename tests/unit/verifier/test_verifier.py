@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import pytest
 
+from tablemend.api import mend
 from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
-from tablemend.mitigations.mend import mend_text
 from tablemend.records import Claim, Document, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.numbers import Number
@@ -101,7 +101,7 @@ def test_what_two_rows_of_one_name_deny_is_not_mended() -> None:
     ],
 )
 def test_a_value_is_mended_in_the_scale_of_the_text(table: Table, text: str, mended: str) -> None:
-    assert mended in mend_text(text, Source((table,))).text
+    assert mended in mend(text, Source((table,))).text
 
 
 def test_swapped_numbers_are_no_wrong_years() -> None:
@@ -110,7 +110,7 @@ def test_swapped_numbers_are_no_wrong_years() -> None:
         [("Astle", "2016", "8", "6"), ("Astle", "2020", "7", "9"), ("Brook", "2016", "3", "5")],
     )
     text = "Astle won nine silvers in 2016 and six in 2020."
-    mended = mend_text(text, Source((medals,))).text
+    mended = mend(text, Source((medals,))).text
     assert mended.index("2016") < mended.index("2020")
 
 
@@ -124,7 +124,7 @@ def test_swapped_numbers_are_no_wrong_years() -> None:
 )
 def test_what_the_table_says_is_not_mended(headers: tuple[str, ...], text: str) -> None:
     rows = [["Alvik", "14", "41", "15", "46"], ["Brenne", "13", "38", "20", "42"]]
-    assert mend_text(text, Source((Table.of(["Team", *headers], rows),))).text == text
+    assert mend(text, Source((Table.of(["Team", *headers], rows),))).text == text
 
 
 # ---- other languages and scripts
