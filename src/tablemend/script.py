@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from tablemend.errors import FULL_DISK, Stopped, TablemendError, install
+from tablemend.shipped import FROM_WHEEL
 
 REFUSED = TablemendError.status
 INTERRUPTED = 130
@@ -42,6 +44,18 @@ EXTRAS = {
     "trl": "train",
 }
 """Package -> the extra of pyproject.toml that brings it."""
+SCRIPTS = {
+    **{f"train/{name}.py": f"train {name}" for name in ("sft", "dpo", "grpo", "distil")},
+    **{
+        f"data_gen/{name}.py": f"data {name}"
+        for name in ("tablehallu", "tabfaith", "faith", "torr", "claims")
+    },
+    "data_gen/preference.py": "preference",
+    **{f"eval/{name}.py": name for name in ("compare", "report", "robustness", "validate")},
+    **{f"train/{name}.py": name for name in ("merge", "publish")},
+}
+"""Script -> the command of ``tablemend`` that runs it."""
+_LAUNCHED = re.compile(r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval)/\w+\.py)")
 
 
 def run_script(main: Callable[[], None]) -> None:
@@ -86,8 +100,18 @@ def run_script(main: Callable[[], None]) -> None:
         )
 
 
+def as_commands(message: str) -> str:
+    """A message that names scripts, for who has none: from a wheel there are their commands."""
+
+    def named(match: re.Match[str]) -> str:
+        launch = f"{match[1]}-m " if match[1] else ""
+        return f"{launch}tablemend {SCRIPTS[match[2]]}" if match[2] in SCRIPTS else match[0]
+
+    return _LAUNCHED.sub(named, message)
+
+
 def _leave(message: str, status: int) -> NoReturn:
-    print(message, file=sys.stderr)
+    print(as_commands(message) if FROM_WHEEL else message, file=sys.stderr)
     raise SystemExit(status)
 
 

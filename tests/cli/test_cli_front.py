@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.cli.app import FOLDERS, SCRIPTS, main
+from tablemend.cli.app import main
+from tablemend.script import SCRIPTS, as_commands
 from tablemend.shipped import shipped
 from tests.support.chromium import NoBrowserError, chromium, find_chromium
 
@@ -139,19 +140,22 @@ def test_bad_input_is_said_in_short_and_exits_with_2(
 
 
 def test_every_script_has_its_command(capsys: pytest.CaptureFixture[str]) -> None:
-    named = set()
-    for group, scripts in SCRIPTS.items():
-        for name in scripts:
-            named.add(f"{FOLDERS[group or name]}/{name}.py")
-            assert main([*filter(None, [group]), name, "--help"]) == 0
-            words = " ".join(filter(None, ["usage: tablemend", group, name]))
-            assert capsys.readouterr().out.startswith(words)
-    there = {
-        f"{folder}/{path.name}"
-        for folder in ("train", "data_gen", "eval")
-        for path in shipped(folder).glob("*.py")
-    }
-    assert named == there
+    for command in SCRIPTS.values():
+        assert main([*command.split(), "--help"]) == 0
+        assert capsys.readouterr().out.startswith(f"usage: tablemend {command}")
+    folders = ("train", "data_gen", "eval")
+    paths = [path for folder in folders for path in shipped(folder).glob("*.py")]
+    assert set(SCRIPTS) == {f"{path.parent.name}/{path.name}" for path in paths}
+
+
+def test_from_a_wheel_messages_name_commands_and_no_scripts() -> None:
+    said = "make them first, python data_gen/preference.py recipe=tiny-dpo (train/merge.py)"
+    assert as_commands(said) == (
+        "make them first, tablemend preference recipe=tiny-dpo (tablemend merge)"
+    )
+    launched = "accelerate launch --quiet train/sft.py recipe=tiny"
+    assert as_commands(launched) == "accelerate launch --quiet -m tablemend train sft recipe=tiny"
+    assert as_commands("see benchmarks/eval/x.py") == "see benchmarks/eval/x.py"
 
 
 def test_a_recipe_that_comes_along_runs_in_an_empty_folder(

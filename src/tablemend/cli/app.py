@@ -13,14 +13,10 @@ from tablemend import __version__
 from tablemend.annotation.command import app as annotate
 from tablemend.cli.checks import detect, mend, verify
 from tablemend.errors import TablemendError
-from tablemend.script import run_script
+from tablemend.script import SCRIPTS, run_script
 from tablemend.shipped import shipped
 
 EXAMPLES = {
-    "detect": (
-        "tablemend detect answer.md gold.csv",
-        "tablemend detect answer.md gold.csv --context article.txt --query 'Show ... by year'",
-    ),
     "verify": (
         "tablemend verify summary.txt table.csv",
         "tablemend verify - report.xlsx --fail-on error < summary.txt",
@@ -31,37 +27,34 @@ EXAMPLES = {
         "tablemend mend summary.txt table.csv --model openai:MODEL@http://localhost:8000/v1",
         "tablemend mend answer.md --context article.txt --query 'List ...'",
     ),
+    "detect": (
+        "tablemend detect answer.md gold.csv",
+        "tablemend detect answer.md gold.csv --context article.txt --query 'Show ... by year'",
+    ),
 }
-SCRIPTS = {
-    "train": {
-        "sft": "Fine-tune on a recipe's examples.",
-        "dpo": "Train on preference pairs.",
-        "grpo": "Train on the detector's findings.",
-        "distil": "Train a model on its own answers, read with the clean context.",
-    },
-    "data": {
-        "tablehallu": "Adversarial contexts for tables.",
-        "tabfaith": "Tables with faithful and unfaithful summaries.",
-        "faith": "Masked numbers of financial reports.",
-        "torr": "The ten data sets of ToRR.",
-        "claims": "Labelled claims over tables.",
-    },
-    "": {
-        "preference": "Make preference pairs for train dpo.",
-        "compare": "Compare a recipe's systems on the same examples.",
-        "report": "Write the report of a comparison again.",
-        "robustness": "Performance and robustness over a comparison's contexts.",
-        "validate": "Measure verifiers against people's labels.",
-        "merge": "Merge an adapter into its base.",
-        "publish": "Write the folder that publishes a checkpoint.",
-    },
+SUMMARIES = {
+    "train sft": "Fine-tune on a recipe's examples.",
+    "train dpo": "Train on preference pairs.",
+    "train grpo": "Train on the detector's findings.",
+    "train distil": "Train a model on its own answers, read with the clean context.",
+    "data tablehallu": "Adversarial contexts for tables.",
+    "data tabfaith": "Tables with faithful and unfaithful summaries.",
+    "data faith": "Masked numbers of financial reports.",
+    "data torr": "The ten data sets of ToRR.",
+    "data claims": "Labelled claims over tables.",
+    "preference": "Make preference pairs for train dpo.",
+    "compare": "Compare a recipe's systems on the same examples.",
+    "report": "Write the report of a comparison again.",
+    "robustness": "Performance and robustness over a comparison's contexts.",
+    "validate": "Measure verifiers against people's labels.",
+    "merge": "Merge an adapter into its base.",
+    "publish": "Write the folder that publishes a checkpoint.",
 }
-"""Group -> command -> what it does: each runs the script of its name in FOLDERS."""
-FOLDERS = {"train": "train", "data": "data_gen"} | {
-    "preference": "data_gen",
-    **dict.fromkeys(("merge", "publish"), "train"),
-    **dict.fromkeys(("compare", "report", "robustness", "validate"), "eval"),
+GROUPS = {
+    "train": "Fine-tune a model; --help of each lists its keys.",
+    "data": "Make data sets; --help of each lists its keys.",
 }
+OWN = "Train and compare your own models"
 AS_GIVEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
@@ -71,19 +64,30 @@ def _epilog(examples: Sequence[str]) -> str:
 
 app = typer.Typer(
     help="Find and mend what language models make up when a table is on either side.",
-    epilog=_epilog([one for examples in EXAMPLES.values() for one in examples[:1]][::-1]),
+    epilog=_epilog([one for examples in EXAMPLES.values() for one in examples[:1]]),
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
 for command in (verify, mend, detect):
     app.command(epilog=_epilog(EXAMPLES[command.__name__]))(command)
 app.add_typer(
-    annotate, name="annotate", help="Pages for annotators, and the report of their answers."
+    annotate,
+    name="annotate",
+    help="Pages for annotators, and the report of their answers.",
+    rich_help_panel=OWN,
 )
 
 
-def _add_script(group: typer.Typer, name: str, script: str, summary: str) -> None:
-    @group.command(name, help=summary, add_help_option=False, context_settings=AS_GIVEN)
+def _add_script(group: typer.Typer, command: str, script: str) -> None:
+    """A command whose arguments a script reads."""
+
+    @group.command(
+        command.rpartition(" ")[2],
+        help=SUMMARIES[command],
+        rich_help_panel=None if " " in command else OWN,
+        add_help_option=False,
+        context_settings=AS_GIVEN,
+    )
     def run(context: typer.Context) -> None:
         path = shipped(script)
         sys.argv = [context.command_path, *context.args]  # runpy would put the path there
@@ -91,18 +95,14 @@ def _add_script(group: typer.Typer, name: str, script: str, summary: str) -> Non
         exec(code, {"__name__": "__main__", "__file__": str(path)})
 
 
-for group, scripts in SCRIPTS.items():
-    into = app
-    if group:
-        into = typer.Typer(
-            help=f"Run a script of {FOLDERS[group]}/; --help of each lists its keys."
-        )
-        app.add_typer(into, name=group)
-    for name, summary in scripts.items():
-        _add_script(into, name, f"{FOLDERS[group or name]}/{name}.py", summary)
+groups = {name: typer.Typer(help=summary) for name, summary in GROUPS.items()}
+for script, name in SCRIPTS.items():
+    _add_script(groups.get(name.partition(" ")[0], app), name, script)
+for name, group in groups.items():
+    app.add_typer(group, name=name, rich_help_panel=OWN)
 
 
-@app.command()
+@app.command(rich_help_panel=OWN)
 def where(
     name: Annotated[str, typer.Argument(help="Such as recipes or accelerate_configs/cpu.yaml.")],
 ) -> None:

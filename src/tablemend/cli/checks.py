@@ -150,7 +150,7 @@ def mend(
     thinking: ThinkingOption = None,
     max_new_tokens: MaxNewTokens = None,
 ) -> int:
-    """Mend a text by its table, or an answer table by its context; edits are listed on stderr."""
+    """Mend a text by its table, or an answer table by its context; lists every edit."""
     from tablemend.cli import inputs, running
     from tablemend.mitigations.mend import named
 
