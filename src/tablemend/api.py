@@ -209,6 +209,8 @@ def of_judgement(
         skipped = dict.fromkeys(ERROR_TYPES, ended)
     if not ended and order is None:
         skipped["order_mismatch"] = "no sort rule in the query" if query else "no query was given"
+    elif not ended and found.abstained:
+        skipped["order_mismatch"] = "the answer has no row"
     if not ended and context is None:
         skipped[NEEDS_CONTEXT] = "no context was given: such a row counts as entity fabrication"
     rows = _gold_rows(table, gold, similarity) if found.findings and table and not ended else {}

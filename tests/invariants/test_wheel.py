@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("recipes", "accelerate_configs", "train", "data_gen", "eval", "checkpoints/tiny-base")
+MOST = 150 * 2**20
+"""Bytes that an installation of the core may take."""
 UNREACHABLE = ("No matching distribution found for hatchling", "Could not find a version")
 
 
@@ -74,3 +76,33 @@ def test_a_wheel_runs_in_an_empty_folder(
     )
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
+
+
+@pytest.mark.slow
+def test_the_core_is_small_and_enough(unpacked: Path, tmp_path: Path) -> None:
+    """Whether the first ``verify`` runs on what pip installs with the wheel, and nothing else."""
+    (wheel,) = unpacked.parent.glob("tablemend-*.whl")
+    core = tmp_path / "core"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(core)]
+    command += ["-c", str(ROOT / "constraints.txt"), str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode and any(said in done.stderr for said in UNREACHABLE):
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+    assert sum(path.stat().st_size for path in core.rglob("*") if path.is_file()) <= MOST
+    (tmp_path / "table.csv").write_text("Team,Points\nAlba,41\nAlba,7\nSella,37\n", "utf-8")
+    (tmp_path / "summary.txt").write_text("Sella won 39 points.", "utf-8")
+    code = "import sys; sys.path.insert(0, 'core'); from tablemend.cli.app import main; "
+    for line in (
+        "verify summary.txt table.csv",
+        "mend summary.txt table.csv",
+        "detect table.csv table.csv",
+    ):
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", f"{code}sys.exit(main({line.split()}))"],
+            cwd=tmp_path,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr

@@ -94,6 +94,8 @@ def test_an_answer_is_compared_with_its_gold_table_and_what_was_not_is_said() ->
     ]
     alone = tablemend.detect(ANSWER, RECORDS)
     assert {one.text for one in alone.unscored} == {"order mismatch", "out of range"}
+    empty = tablemend.detect("| Team | Points |\n|---|---|\n", RECORDS, CONTEXT, QUERY)
+    assert empty.abstained and [one.reason for one in empty.unscored] == ["the answer has no row"]
     prose = tablemend.detect("I cannot.", RECORDS, CONTEXT, QUERY)
     assert prose.coverage.scored == 1 and prose.notes and prose.counts["format_error"] == 1
 
