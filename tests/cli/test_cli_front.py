@@ -15,7 +15,7 @@ import pytest
 from tablemend.cli.app import main
 from tablemend.script import SCRIPTS, as_commands
 from tablemend.shipped import shipped
-from tests.support.chromium import NoBrowserError, chromium, find_chromium
+from tests.support.chromium import Browser
 
 TABLE = "Team,Points\nAlba,41\nSella,37\nVey,12\n"
 TEXT = "Alba won 41 points. Sella won 39 points. Vey <i>smiled</i>.\n"
@@ -194,18 +194,11 @@ def test_a_shell_completes_commands_and_files(tmp_path: Path) -> None:
     assert completed("train s") == ["sft"]
 
 
-def test_a_page_shows_marks_and_runs_nothing(tmp_path: Path) -> None:
+def test_a_page_shows_marks_and_runs_nothing(browser: Browser) -> None:
     assert main([*VERIFY, "--html", "page.html"]) == 0
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium on this machine")
-    try:
-        with chromium(program, tmp_path / "profile", tmp_path) as browser:
-            browser.open(Path("page.html"))
-            assert browser.run("document.querySelector('mark').textContent") == "39"
-            assert browser.run("document.querySelector('.text').textContent") == TEXT
-            assert browser.run("document.querySelectorAll('.text i').length") == 0
-            assert browser.run("document.querySelector('mark').title").startswith("number: ")
-            assert browser.problems == []
-    except NoBrowserError as error:
-        pytest.skip(str(error))
+    browser.open(Path("page.html"))
+    assert browser.run("document.querySelector('mark').textContent") == "39"
+    assert browser.run("document.querySelector('.text').textContent") == TEXT
+    assert browser.run("document.querySelectorAll('.text i').length") == 0
+    assert browser.run("document.querySelector('mark').title").startswith("number: ")
+    assert browser.problems == []
