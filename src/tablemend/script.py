@@ -42,6 +42,7 @@ EXTRAS = {
     "torch": "train",
     "transformers": "train",
     "trl": "train",
+    "z3": "logic",
 }
 """Package -> the extra of pyproject.toml that brings it."""
 SCRIPTS = {

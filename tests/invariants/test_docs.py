@@ -53,7 +53,7 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", (*PAGES, "logic"))
 def test_the_python_examples_of_a_page_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     source = load_source("table.csv")
     names: dict[str, Any] = {"text": SUMMARY, "summary": SUMMARY, "query": QUERY, "source": source}
@@ -84,7 +84,7 @@ def test_the_commands_of_a_page_run(
         assert "37" in out or "0.5" in out, line
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", (*PAGES, "logic"))
 def test_the_scripts_that_a_page_names_are_there(name: str) -> None:
     for script in _SCRIPT.findall(_page(name)):
         assert (ROOT / script).is_file(), script

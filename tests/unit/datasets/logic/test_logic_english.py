@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.backends.backend import open_backend
@@ -20,6 +20,7 @@ from tablemend.datasets.logic.parse_formula import parse_formula
 from tablemend.datasets.logic.show_formula import show
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 3), st.integers(0, 5))
 def test_what_is_said_has_one_reading_and_that_is_what_was_meant(
     seed: int, quantifiers: int, connectives: int

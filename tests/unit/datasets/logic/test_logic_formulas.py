@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.datasets.logic.formula import (
@@ -55,6 +55,7 @@ TABLE_2 = (
 )
 
 
+@settings(deadline=None)
 @given(FORMULAS)
 def test_what_is_shown_is_read_back(formula: Formula) -> None:
     for text in (show(formula), show_latex(formula), show_indented(formula, 12)):
