@@ -30,6 +30,7 @@ from tablemend.datasets.logic.solver import Theory
 from tablemend.script import run_script
 from tablemend.statistics import wilson
 
+Record = dict[str, Any]
 LABELS = {"Unknown": "Uncertain"}
 """FOLIO's third label has two names."""
 
@@ -59,11 +60,10 @@ def measure_pairs(n: int, seed: int, theory: Theory) -> Iterator[str]:
         yield f"{what}: median {statistics.median(seconds):.4f}, most {seconds[-1]:.3f}, {late} > 1"
 
 
-def measure_folio(path: Path, seconds: float) -> Iterator[str]:
+def measure_folio(records: Sequence[Record], theory: Theory) -> Iterator[str]:
     """Parsed formulas and records, and decided labels against the recorded ones."""
-    theory = Theory(blocks=False, seconds=seconds)
     count, distinct = Counter[str](), dict[str, Formula | None]()
-    for record in _records(path):
+    for record in records:
         texts = [*record["premises-FOL"], *filter(None, [record.get("conclusion-FOL")])]
         parsed = [_parse(text) for text in texts]
         distinct |= zip(texts, parsed, strict=True)
@@ -91,9 +91,9 @@ def measure_folio(path: Path, seconds: float) -> Iterator[str]:
     yield f"as recorded {_share(count['right'], count['decided'])}"
 
 
-def measure_malls(path: Path) -> Iterator[str]:
+def measure_malls(records: Sequence[Record]) -> Iterator[str]:
     """Parsed formulas, and those that are the same when shown and parsed again."""
-    parsed = [_parse(record["FOL"]) for record in _records(path)]
+    parsed = [_parse(record["FOL"]) for record in records]
     formulas = [one for one in parsed if one is not None]
     yield f"parsed {_share(len(formulas), len(parsed))}"
     for write in (show, show_latex, show_indented):
@@ -118,7 +118,7 @@ def _parse(text: str) -> Formula | None:
         return None
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _records(path: Path) -> list[Record]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -144,9 +144,10 @@ def main() -> None:
         theory = Theory(symmetric=options.symmetric, seconds=options.seconds)
         parts.append(("pairs", measure_pairs(options.n, options.seed, theory)))
     if options.folio:
-        parts.append(("FOLIO", measure_folio(options.folio, options.seconds)))
+        logic = Theory(blocks=False, seconds=options.seconds)
+        parts.append(("FOLIO", measure_folio(_records(options.folio), logic)))
     if options.malls:
-        parts.append(("MALLS", measure_malls(options.malls)))
+        parts.append(("MALLS", measure_malls(_records(options.malls))))
     for name, lines in parts:
         print(name)
         for line in lines:

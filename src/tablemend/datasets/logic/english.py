@@ -103,7 +103,10 @@ class EnglishError(TablemendError):
 
 
 class _Line(NamedTuple):
+    """An alternative of the grammar; ``literals`` are the words that it must have."""
+
     words: tuple[str, ...]
+    literals: frozenset[str]
     meaning: Formula
     ambiguous: bool
 
@@ -111,11 +114,6 @@ class _Line(NamedTuple):
     def clauses(self) -> int:
         """How many whole sentences it has within."""
         return sum(bool(re.fullmatch(r"S\d", word)) for word in self.words)
-
-    @property
-    def literals(self) -> set[str]:
-        """The words that it must have."""
-        return {word for word in self.words if not _SLOT.fullmatch(word)}
 
 
 @cache
@@ -126,7 +124,8 @@ def _lines(kind: str) -> tuple[_Line, ...]:
         for alternative in alternatives.split(" ; ") if own == kind else ():
             words, meaning = alternative.split(" | ")
             parts = tuple(word.strip("{}") for word in words.split())
-            found.append(_Line(parts, parse_formula(meaning), line.startswith("!")))
+            literals = frozenset(word for word in words.split() if "{" not in word)
+            found.append(_Line(parts, literals, parse_formula(meaning), line.startswith("!")))
     return tuple(found)
 
 
@@ -297,10 +296,11 @@ class _Reader:
             if kind in "TX":
                 self._chart[key] = tuple(self._terms(kind, start, end))
             else:
+                there = set(self._words[start:end])
                 found = (
                     _build(line.meaning, slots)
                     for line in _lines(kind)
-                    if line.literals <= set(self._words[start:end])
+                    if line.literals <= there
                     for slots in self._fill(line.words, start, end, {})
                 )
                 self._chart[key] = tuple(islice(dict.fromkeys(found), MOST_READINGS))
@@ -321,7 +321,7 @@ class _Reader:
                 yield found
             return
         word, *others = words
-        if not _SLOT.fullmatch(word):
+        if not word[0].isupper():  # a word, no slot
             if start < end and self._words[start] == word:
                 yield from self._fill(others, start + 1, end, found)
             return
