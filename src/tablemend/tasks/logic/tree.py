@@ -63,12 +63,11 @@ def walk(domain: Domain, answers: Path, added: bool = True) -> Question | Relati
 
 
 def path_to(domain: Domain, relation: Relation) -> Path:
-    """The answers that lead to a relation; of an ambiguity, which leads nowhere, nothing is said.
+    """The answers that lead to a relation; none where the domain does not have it.
 
-    Raises:
-        KeyError: a relation that the domain does not have.
+    Of ambiguity, both of whose answers lead on alike, nothing is said.
     """
-    return _PATHS[domain][relation]
+    return _PATHS[domain].get(relation, {})
 
 
 def leaves(domain: Domain) -> tuple[Relation, ...]:
@@ -84,6 +83,12 @@ def paths(node: Step | Relation, behind: Path | None = None) -> Iterator[tuple[P
         return
     for answer, branch in ((True, node.yes), (False, node.no)):
         yield from paths(branch, {**behind, node.question.id: answer})
+
+
+def _questions(node: Step | Relation) -> dict[str, Question]:
+    if not isinstance(node, Step):
+        return {}
+    return {node.question.id: node.question, **_questions(node.yes), **_questions(node.no)}
 
 
 def read_tree(
@@ -143,3 +148,5 @@ TREES, RELATION_WORDS, AMBIGUITY_WORDS = read_tree(
 _PATHS: dict[Domain, dict[Relation, Path]] = {
     domain: {relation: _told(way) for way, relation in paths(TREES[domain])} for domain in DOMAINS
 }
+QUESTIONS = {domain: _questions(tree) for domain, tree in TREES.items()}
+"""The questions of each domain by their id."""
