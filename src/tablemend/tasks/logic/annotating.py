@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,7 +59,7 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
 
 def read_pairs(command: AnnotateCommand) -> list[Pair]:
     """The pairs that a command names."""
-    return read_records(command.data, Pair.from_json, MAKES)
+    return read_records(command.source, Pair.from_json, MAKES)
 
 
 class _Annotator:
@@ -161,7 +161,9 @@ class _Annotator:
             raise Stopped(f"{self._backend.name}: {name}: {talk.failed}: mend that and run again")
         return talk
 
-    def _hold(self, scripts: dict[str, Script[T]], before: Sequence[Message]) -> Any:
+    def _hold(
+        self, scripts: dict[str, Script[T]], before: Sequence[Message]
+    ) -> Iterator[tuple[str, Conversation[T]]]:
         return hold(self._backend, scripts, before, self._sampling, self._command.thinking)
 
 

@@ -200,7 +200,7 @@ def _categories(each: Mapping[str, Sequence[Unit]]) -> Rows:
             line = [RELATION_WORDS[label][0]]
             for table in tables.values():
                 row = table.get(label)
-                counts = [str(row.support), str(row.count)] if row else ["0", "0"]
+                counts = [str(row.support), str(row.annotated)] if row else ["0", "0"]
                 line += [*map(_two, row[:3] if row else [None] * 3), *counts]
             lines.append(line)
     ends = [MACRO]
