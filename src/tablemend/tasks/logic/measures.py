@@ -264,6 +264,6 @@ def correlation(found: Sequence[Unit], kind: Kind) -> Correlation:
     return Correlation(float(r), float(p), n)
 
 
-def ambiguity_kinds(annotations: Iterable[Annotation]) -> Counter[str]:
+def ambiguities(found: Sequence[Unit]) -> Counter[str]:
     """How often each kind of ambiguity is named (Table 14)."""
-    return Counter(kind for one in annotations for kind in one.ambiguities)
+    return Counter(kind for one in found for a in one.annotations for kind in a.ambiguities)
