@@ -1,0 +1,26 @@
+"""Measures of annotations against references, and between annotators, beside the paper's figures.
+
+python eval/annotation_report.py run=annotation
+python eval/annotation_report.py run=hotel annotations=[people.jsonl] passed=true
+
+Writes annotations.md and annotations.json into the run folder (docs/logic.md).
+"""
+
+from __future__ import annotations
+
+from tablemend.config import load
+from tablemend.script import run_script
+from tablemend.tasks.logic.command import AnnotationReportCommand
+
+
+def main() -> None:
+    """Read pairs and annotations of a run folder, print all tables."""
+    command = load(AnnotationReportCommand)
+    from tablemend.tasks.logic.report import write_annotation_report
+
+    print(write_annotation_report(command.folder, command.annotations, command.passed))
+    print(f"\n{command.folder / 'annotations.md'}")
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,82 @@
+"""What one annotator, a person or a model, says of one pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tablemend.datasets.logic.pair import Span
+from tablemend.errors import TablemendError
+from tablemend.from_json import FromJson
+from tablemend.records import Relation
+from tablemend.runs import read_jsonl
+
+Ambiguity = Literal["connective_precedence", "quantifier_scope", "negation_scope", "other"]
+AMBIGUITIES: tuple[Ambiguity, ...] = get_args(Ambiguity)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation(FromJson):
+    """The answers of one annotator on one pair (Annotating Hallucinations, section 4).
+
+    Attributes:
+        annotator: a name; of a model, its system's.
+        pair: :attr:`Pair.id`.
+        path: the questions of the decision tree by their id, in the order in which they were
+            asked, with the answer to each.
+        relation: the leaf that the path leads to; ``None`` where it leads to none.
+        unscored: why there is none; empty where there is one.
+        ambiguities: kinds that the annotator named; empty where the output has one reading.
+        divergent_input, divergent_output, wrong: spans that were highlighted; all ``None`` where
+            the annotator was not asked to.
+        slider: overall faithfulness, 1 to 7.
+        comment: in the annotator's words.
+        passed_check: of the comprehension check; ``None`` where there was none.
+        seconds: that it took; of models asked together, their share.
+        prompt_tokens, completion_tokens: of a model, over all turns.
+    """
+
+    annotator: str
+    pair: str
+    path: Mapping[str, bool] = field(default_factory=dict)
+    relation: Relation | None = None
+    unscored: str = ""
+    ambiguities: tuple[Ambiguity, ...] = ()
+    divergent_input: tuple[Span, ...] | None = None
+    divergent_output: tuple[Span, ...] | None = None
+    wrong: tuple[Span, ...] | None = None
+    slider: int | None = None
+    comment: str = ""
+    passed_check: bool | None = None
+    seconds: float = 0.0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.relation is None) == (not self.unscored):
+            raise ValueError("relation: one, or in unscored the reason why there is none")
+        if self.slider is not None and not 1 <= self.slider <= 7:
+            raise ValueError(f"slider: {self.slider} is not 1 to 7")
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        return asdict(self)
+
+
+def read_annotations(path: Path) -> list[Annotation]:
+    """What ``runs.write_jsonl`` wrote of :meth:`Annotation.to_json`.
+
+    Raises:
+        TablemendError: no such file, or a line that is no annotation.
+    """
+    if not path.is_file():
+        raise TablemendError(f"no {path}: annotate first (python eval/annotate.py, docs/logic.md)")
+    found = []
+    for number, line in enumerate(read_jsonl(path), 1):
+        try:
+            found.append(Annotation.from_json(line))
+        except (ValueError, AttributeError) as error:
+            raise TablemendError(f"{path}:{number} is no annotation: {error}") from error
+    return found

@@ -1,0 +1,157 @@
+"""Models as annotators: each is trained and checked once a domain, then led through every pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.requests import Message, Sampling, stream_seed
+from tablemend.datasets.logic.annotation import Annotation
+from tablemend.datasets.logic.pair import Domain, Pair
+from tablemend.errors import Stopped
+from tablemend.runs import Run, Store, folder_of, sole_writer, write_jsonl
+from tablemend.tasks.logic import protocol
+from tablemend.tasks.logic.command import MAKES, AnnotateCommand
+from tablemend.tasks.logic.conversation import Conversation, Script, hold
+from tablemend.tasks.logic.tree import DOMAINS
+from tablemend.tasks.sources import read_records
+
+T = TypeVar("T")
+TOGETHER = 64
+"""Conversations that go on at once; what ends a run early takes these, the request cache aside."""
+ANNOTATIONS, PAIRS = "annotations.jsonl", "pairs.jsonl"
+
+
+def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: None) -> Path:
+    """Let every model annotate every pair; what is annotated already is not asked again.
+
+    Args:
+        command: the settings.
+        done: told how many pairs are done.
+
+    Returns:
+        The run folder, with ``annotations.jsonl``, ``pairs.jsonl`` and, by annotator, all
+        conversations.
+
+    Raises:
+        Stopped: a server is gone: the same command goes on.
+        TablemendError: data or a model that cannot be used, or annotations of other settings.
+    """
+    read = read_records(command.source, Pair.from_json, MAKES)
+    pairs = list({one.id: one for one in read}.values())
+    run = Run(folder_of(command.run))
+    with sole_writer(run.path):
+        run.begin("annotate", command, parts=())
+        write_jsonl(run.path / PAIRS, [one.to_json() for one in pairs])
+        found: list[Annotation] = []
+        facts = {}
+        for name, model in command.models.items():
+            with open_backend(model, command.options) as backend:
+                own = _Annotator(name, backend, command, run.path / "annotators" / f"{name}.jsonl")
+                found += own.annotate(pairs, done)
+                facts[name] = own.settings
+            write_jsonl(run.path / ANNOTATIONS, [one.to_json() for one in found])
+        run.record("annotate", {"annotators": facts, "pairs": len(pairs)})
+    return run.path
+
+
+class _Annotator:
+    """One model.
+
+    Args:
+        name: of the annotator.
+        backend: the model.
+        command: the settings.
+        path: file of its conversations.
+    """
+
+    def __init__(self, name: str, backend: Backend, command: AnnotateCommand, path: Path) -> None:
+        self._name, self._backend, self._command, self._path = name, backend, command, path
+        self._sampling = Sampling(command.max_new_tokens, command.temperature)
+        self.settings = {
+            "model": backend.identity,
+            "protocol": protocol.PROTOCOL_HASH,
+            "added": command.added,
+            "thinking": command.thinking,
+            "max_new_tokens": command.max_new_tokens,
+            "temperature": command.temperature,
+        }
+
+    def annotate(self, pairs: Sequence[Pair], done: Callable[[int], Any]) -> list[Annotation]:
+        """Annotations of all pairs, in their order."""
+        found: dict[str, Annotation] = {}
+        with Store(self._path, "id", self.settings) as store:
+            for one in pairs:
+                if one.id in store:
+                    found[one.id] = Annotation.from_json(store[one.id]["annotation"])
+            done(len(found))
+            for domain in DOMAINS:
+                own = [one for one in pairs if one.domain == domain and one.id not in store]
+                for start in range(0, len(own), TOGETHER):
+                    begun = self._begin(domain, store)
+                    for annotation in self._annotate(own[start : start + TOGETHER], begun, store):
+                        found[annotation.pair] = annotation
+                        done(1)
+        return [found[one.id] for one in pairs]
+
+    def _annotate(
+        self, batch: Sequence[Pair], begun: dict[str, Any], store: Store
+    ) -> Iterator[Annotation]:
+        before, passed, added = begun["before"], begun["passed"], self._command.added
+        scripts = {p.id: protocol.annotate(self._name, p, before, passed, added) for p in batch}
+        for id, talk in self._hold(scripts, begun["messages"]):
+            if talk.result is None:  # a request failed for good, and is asked again next time
+                why = f"request failed: {talk.failed}"
+                yield Annotation(self._name, id, unscored=why, passed_check=passed)
+                continue
+            annotation = replace(talk.result, **_spent(talk))
+            own = talk.messages[len(begun["messages"]) :]
+            store.put({"id": id, "annotation": annotation.to_json(), "messages": own})
+            yield annotation
+
+    def _begin(self, domain: Domain, store: Store) -> dict[str, Any]:
+        """Training and, in the hotel domain, the check: the turns that every pair comes after."""
+        key = f"training {domain}"
+        if key in store:
+            return store[key]
+        (before, right), talk = self._one(key, protocol.train(domain), protocol.opening(domain))
+        messages = talk.messages
+        record = {
+            "id": key,
+            "right": right,
+            "exercises": len(protocol.LESSONS[domain]),
+            "training": _spent(talk),
+            "passed": None,
+        }
+        if domain == "hotel":
+            added = self._command.added
+            script = protocol.annotate(self._name, protocol.CHECK, before, added=added)
+            check, after = self._one("check", script, messages)
+            record["passed"] = protocol.passes(check)
+            record["check"] = replace(check, **_spent(after)).to_json()
+            before, messages = "", after.messages
+        store.put(record | {"before": before, "messages": messages})
+        return store[key]
+
+    def _one(
+        self, name: str, script: Script[T], before: Sequence[Message]
+    ) -> tuple[T, Conversation[T]]:
+        ((_, talk),) = self._hold({name: script}, before)
+        if talk.result is None:
+            raise Stopped(f"{self._backend.name}: {name}: {talk.failed}: mend that and run again")
+        return talk.result, talk
+
+    def _hold(
+        self, scripts: dict[str, Script[T]], before: Sequence[Message]
+    ) -> Iterator[tuple[str, Conversation[T]]]:
+        seed = stream_seed(0, self._name)  # one model under two names is two annotators
+        thinking = self._command.thinking
+        return hold(self._backend, scripts, before, self._sampling, thinking, seed)
+
+
+def _spent(talk: Conversation[Any]) -> dict[str, Any]:
+    names = ("seconds", "prompt_tokens", "completion_tokens")
+    return {name: getattr(talk, name) for name in names}

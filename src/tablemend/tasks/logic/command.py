@@ -1,0 +1,71 @@
+"""What eval/annotate.py and eval/annotation_report.py take on their command lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tablemend.backends.names import ModelString
+from tablemend.config import BackendOptions, Section, Source
+from tablemend.config.section import RunFolder
+from tablemend.runs import folder_of
+
+MAKES = "python data_gen/logic.py"
+ANNOTATES = "python eval/annotate.py"
+AnnotatorName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+
+
+class AnnotateCommand(Section):
+    """Which models annotate which pairs."""
+
+    data: str = "data/logic"
+    """The pairs: a folder with one file a split, or a file."""
+    split: Literal["train", "validation", "test"] = "test"
+    """Split of a folder."""
+    n: int | None = Field(default=None, ge=1)
+    """Most pairs to take, from the front; null: all."""
+    models: dict[AnnotatorName, ModelString] = Field(min_length=1)
+    """Annotators by name: model strings such as openai:MODEL@URL or hf:Qwen/Qwen3-8B."""
+    options: BackendOptions = BackendOptions()
+    """How they are asked."""
+    thinking: bool | None = False
+    """Whether a model thinks before each answer; null asks for nothing."""
+    max_new_tokens: int = Field(default=512, ge=1)
+    """Longest answer, thinking included."""
+    temperature: float = Field(default=0, ge=0)
+    """0 is greedy. Above, one model under two names is two annotators."""
+    added: bool = True
+    """Ask what the paper's tree lacks as well: well-formedness and tautology."""
+    run: RunFolder = "annotation"
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+
+    @property
+    def source(self) -> Source:
+        """Where the pairs are."""
+        split = None if Path(self.data).suffix else self.split
+        return Source(source=self.data, split=split, n=self.n)
+
+
+class AnnotationReportCommand(Section):
+    """Which annotations are measured."""
+
+    run: RunFolder
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+    annotations: tuple[str, ...] = ()
+    """Further files of annotations of the same pairs, such as those of people."""
+    passed: bool = False
+    """Count only annotators who passed the comprehension check, or had none."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Files that are not there."""
+        for name in self.annotations:
+            if not Path(name).is_file():
+                yield "annotations", f"no file {name}"
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return folder_of(self.run)

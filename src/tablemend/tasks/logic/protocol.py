@@ -1,0 +1,282 @@
+"""The protocol that an annotator is led through: training, check, then the tree (section 4).
+
+It is the one for people; a model is asked turn by turn, and everything stays in its conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tablemend.backends.requests import Message
+from tablemend.datasets.logic.annotation import AMBIGUITIES, Ambiguity, Annotation
+from tablemend.datasets.logic.pair import Domain, Pair, Span
+from tablemend.from_json import FromJson
+from tablemend.prompting.files import PromptFolder
+from tablemend.prompting.replies import Unreadable
+from tablemend.runs import hash_text
+from tablemend.tasks.logic.conversation import Script, Turn
+from tablemend.tasks.logic.tree import (
+    AMBIGUITY_WORDS,
+    AMBIGUOUS,
+    DOMAINS,
+    QUESTIONS,
+    TREES,
+    Question,
+    walk,
+)
+
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
+YES_OR_NO = "Answer yes or no, and nothing else."
+MARK = (
+    "Quote each piece word for word, one a line and the shortest that will do, or write NONE if "
+    "there is none. Write nothing else."
+)
+KINDS = f"Answer with one or more of {', '.join(AMBIGUITIES)}, commas between them, nothing else."
+SLIDER = "Answer with a number from 1 (not at all) to 7 (entirely), and nothing else."
+NOTHING = "NONE"
+MARKS = {
+    "divergent_input": "Which information in Input is divergent?",
+    "divergent_output": "Which information in Output is divergent?",
+    "wrong": "Which information in Output is factually wrong?",
+}
+FAITHFUL = "All in all, how faithful is Output to Input?"
+NOT_READ = "That was not in the form that was asked for. Answer in that form alone."
+_YES_OR_NO = re.compile(r"\W*(yes|no)\W*", re.IGNORECASE)
+_SLIDER = re.compile(r"\W*([1-7])\W*")
+_QUOTED = re.compile(r"\s*(?:[-*\u2022]\s+)?[\"'\u201c\u2018`]?(.*?)[\"'\u201d\u2019`]?[.,;]?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson(FromJson):
+    """One exercise of the training.
+
+    Attributes:
+        input, output: what it is about.
+        ask: a question of the tree, or what is to be marked.
+        answer: the right one; what has to be marked at least.
+        feedback: by what was answered; of marking by whether all of it was marked.
+    """
+
+    input: str
+    output: str
+    ask: str
+    answer: bool | tuple[str, ...]
+    feedback: Mapping[bool, str]
+
+
+def _read() -> tuple[dict[Domain, list[Lesson]], dict[str, str], str]:
+    text = Path(__file__).with_name("training.yaml").read_text("utf-8")
+    data: dict[Any, Any] = yaml.safe_load(text)
+    lessons = {domain: [Lesson.from_json(one) for one in data[domain]] for domain in DOMAINS}
+    return lessons, data["check"], hash_text(text)
+
+
+LESSONS, _CHECK, _HASH = _read()
+_TREE = hash_text(repr((TREES, AMBIGUITY_WORDS, MARKS, KINDS, MARK, SLIDER, YES_OR_NO, FAITHFUL)))
+PROTOCOL_HASH = hash_text(f"{PROMPTS.hash} {_HASH} {_TREE}")
+"""Of all that an annotator is told and asked."""
+
+
+def _find(text: str, quote: str) -> Span:
+    start = text.index(quote)
+    return start, start + len(quote)
+
+
+CHECK = Pair(
+    "hotel",
+    _CHECK["input"],
+    _CHECK["output"],
+    "rule-based",
+    ("too_strong",),
+    divergent_output=tuple(_find(_CHECK["output"], _CHECK[k]) for k in ("harmless", "wrong")),
+    wrong=(_find(_CHECK["output"], _CHECK["wrong"]),),
+)
+"""The comprehension check of the hotel domain, in the form of Table 10."""
+
+
+def passes(found: Annotation) -> bool:
+    """Whether the check is passed: the relation, which one path alone leads to, and the highlights.
+
+    The harmless addition and the wrong one are marked as divergent, the wrong one alone as wrong.
+    """
+    harmless, wrong = CHECK.divergent_output
+    divergent = found.divergent_output or ()
+    return (
+        found.relation in CHECK.labels
+        and all(any(a <= one[0] and one[1] <= b for a, b in divergent) for one in (harmless, wrong))
+        and any(a <= wrong[0] and wrong[1] <= b for a, b in found.wrong or ())
+        and not any(a < harmless[1] and harmless[0] < b for a, b in found.wrong or ())
+    )
+
+
+def opening(domain: Domain) -> tuple[Message, ...]:
+    """The guidelines, which begin every conversation."""
+    return ({"role": "system", "content": PROMPTS.prompt(domain).system},)
+
+
+def show(input: str, output: str) -> str:
+    """A pair, as it is shown."""
+    return f"Input:\n{input}\n\nOutput:\n{output}\n"
+
+
+def train(domain: Domain) -> Script[tuple[str, int]]:
+    """Exercises, each with the feedback that its answer deserves.
+
+    Returns:
+        The feedback on the last, for the turn that follows, and how many answers were right.
+    """
+    feedback, right = "", 0
+    for number, one in enumerate(LESSONS[domain], 1):
+        shown = f"{feedback}Exercise {number}.\n\n{show(one.input, one.output)}\n"
+        try:
+            if isinstance(one.answer, bool):
+                said = yield _turn(shown, QUESTIONS[domain][one.ask])
+                found = said == one.answer
+            else:
+                text = one.input if one.ask == "divergent_input" else one.output
+                spans = yield Turn(shown + MARKS[one.ask], MARK, partial(read_quotes, text))
+                wanted = [_find(text, quote) for quote in one.answer]
+                said = found = all(any(a < y and x < b for a, b in spans) for x, y in wanted)
+        except Unreadable:
+            feedback = f"{NOT_READ}\n\n"
+        else:
+            feedback = f"{one.feedback[said]}\n\n"
+            right += found
+    return feedback, right
+
+
+def annotate(
+    annotator: str, pair: Pair, before: str = "", passed: bool | None = None, added: bool = True
+) -> Script[Annotation]:
+    """One pair, step by step: highlights and slider in the hotel domain, kinds in the logic domain.
+
+    Args:
+        annotator: whose annotation it will be.
+        pair: its labels and spans are not shown.
+        before: what is said first.
+        passed: the comprehension check.
+        added: whether questions that the paper's tree lacks are asked as well.
+    """
+    is_hotel = pair.domain == "hotel"
+    divergent_input: tuple[Span, ...] | None = None
+    divergent_output: tuple[Span, ...] | None = None
+    wrong: tuple[Span, ...] | None = None
+    comments: list[str] = []
+    path: dict[str, bool] = {}
+    kinds: tuple[Ambiguity, ...] = ()
+    slider = None
+    shown = f"{before}{show(pair.input, pair.output)}\n"
+    relation, unscored = None, ""
+    try:
+        if is_hotel:
+            divergent_input = yield from _mark("divergent_input", shown, pair, comments)
+            divergent_output = yield from _mark("divergent_output", "", pair, comments)
+            shown, wrong = "", ()
+        asked = walk(pair.domain, path, added)
+        while isinstance(asked, Question):
+            path[asked.id] = yield _turn(shown, asked)
+            shown = ""
+            if asked.id == AMBIGUOUS and path[AMBIGUOUS]:
+                words = "\n".join(f"{name}: {what}" for name, what in AMBIGUITY_WORDS.items())
+                kinds = yield Turn(f"What makes it ambiguous?\n{words}", KINDS, read_kinds)
+            if asked.id == "wrong" and path["wrong"]:
+                wrong = yield from _mark("wrong", "", pair, comments)
+            asked = walk(pair.domain, path, added)
+        relation = asked
+    except Unreadable as error:
+        unscored = f"after {len(path)} answers: {error}"
+    if is_hotel and relation:
+        try:
+            slider = yield Turn(FAITHFUL, SLIDER, read_slider)
+        except Unreadable as error:
+            comments.append(f"slider: {error}")
+    return Annotation(
+        annotator, pair.id, path, relation, unscored, kinds, divergent_input, divergent_output,
+        wrong, slider, "; ".join(comments), passed,
+    )  # fmt: skip
+
+
+def _turn(shown: str, question: Question) -> Turn:
+    return Turn(f"{shown}{question.means}\n{question.ask}", YES_OR_NO, read_yes_no)
+
+
+def _mark(
+    what: str, shown: str, pair: Pair, comments: list[str]
+) -> Generator[Turn, Any, tuple[Span, ...] | None]:
+    """What is highlighted; ``None``, and a comment why, where that cannot be read."""
+    text = pair.input if what == "divergent_input" else pair.output
+    try:
+        found: tuple[Span, ...] = yield Turn(shown + MARKS[what], MARK, partial(read_quotes, text))
+    except Unreadable as error:
+        comments.append(f"{what}: {error}")
+        return None
+    return found
+
+
+def read_yes_no(said: str) -> bool:
+    """Yes or no, marks around it aside.
+
+    Raises:
+        Unreadable: anything else, prose too.
+    """
+    match = _YES_OR_NO.fullmatch(said)
+    if match is None:
+        raise Unreadable("neither yes nor no", f"That is neither yes nor no: {_clip(said)}")
+    return match[1].casefold() == "yes"
+
+
+def read_kinds(said: str) -> tuple[Ambiguity, ...]:
+    """Kinds of ambiguity, in the order of :data:`AMBIGUITIES`.
+
+    Raises:
+        Unreadable: none, or anything else beside them.
+    """
+    named = {part.strip(" .*\"'`").replace(" ", "_") for part in said.casefold().split(",")}
+    if not named <= set(AMBIGUITIES):
+        raise Unreadable("no kind of ambiguity", f"That names no such kind: {_clip(said)}")
+    return tuple(kind for kind in AMBIGUITIES if kind in named)
+
+
+def read_slider(said: str) -> int:
+    """A number from 1 to 7.
+
+    Raises:
+        Unreadable: anything else.
+    """
+    match = _SLIDER.fullmatch(said)
+    if match is None:
+        raise Unreadable("no number from 1 to 7", f"That is no number from 1 to 7: {_clip(said)}")
+    return int(match[1])
+
+
+def read_quotes(text: str, said: str) -> tuple[Span, ...]:
+    """The places of the pieces that are quoted, one a line; of the same quote twice the next place.
+
+    Raises:
+        Unreadable: a line that is not in the text.
+    """
+    lines = [match[1] for line in said.splitlines() if (match := _QUOTED.fullmatch(line))]
+    quotes: Sequence[str] = [line for line in lines if line]
+    if not quotes:
+        raise Unreadable("nothing quoted", "Nothing is quoted.")
+    if [quote.upper() for quote in quotes] == [NOTHING]:
+        return ()
+    found: set[Span] = set()
+    for quote in quotes:
+        places = [m.span() for m in re.finditer(re.escape(quote), text, re.IGNORECASE)]
+        if not places:
+            raise Unreadable("not a quote", f"This is not in the text: {_clip(quote)}")
+        found.add(next((place for place in places if place not in found), places[-1]))
+    return tuple(sorted(found))
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else f"{line[:80]}..."

@@ -1,0 +1,154 @@
+"""The decision tree that leads an annotator to a relation, question by question (tree.yaml)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import yaml
+
+from tablemend.datasets.logic.annotation import AMBIGUITIES, Ambiguity
+from tablemend.datasets.logic.pair import Domain
+from tablemend.records import RELATIONS, Relation
+
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+AMBIGUOUS = "ambiguous"
+"""The question that a kind is asked with, and that leads on alike from both answers."""
+Answers = Mapping[str, bool]
+"""Answers by the id of their question, in the order in which they were asked."""
+
+
+class Question(NamedTuple):
+    """One step.
+
+    Attributes:
+        id: its key in a path.
+        ask: the question, answered with yes or no.
+        means: its definition.
+        unless: the answer that goes without asking in the paper's tree, which lacks the question;
+            ``None`` for its own questions.
+    """
+
+    id: str
+    ask: str
+    means: str
+    unless: bool | None = None
+
+
+class Step(NamedTuple):
+    """A question and where its answers lead."""
+
+    question: Question
+    yes: Step | Relation
+    no: Step | Relation
+
+
+def walk(domain: Domain, answers: Answers, added: bool = True) -> Question | Relation:
+    """The next question, or the relation that the answers lead to.
+
+    Args:
+        domain: whose tree it is.
+        answers: what was answered; of questions that do not come up nothing is read.
+        added: whether questions that the paper's tree lacks are asked as well.
+    """
+    node: Step | Relation = TREES[domain]
+    while isinstance(node, Step):
+        question = node.question
+        given = answers.get(question.id, None if added else question.unless)
+        if given is None:
+            return question
+        node = node.yes if given else node.no
+    return node
+
+
+def path_to(domain: Domain, relation: Relation) -> Answers:
+    """The answers that lead to a relation; none where the domain does not have it.
+
+    Of ambiguity, both of whose answers lead on alike, nothing is said.
+    """
+    return _PATHS[domain].get(relation, {})
+
+
+def leaves(domain: Domain) -> tuple[Relation, ...]:
+    """The relations that a domain has, in the order of all."""
+    return tuple(one for one in RELATIONS if one in _PATHS[domain])
+
+
+def paths(
+    node: Step | Relation, behind: Answers | None = None
+) -> Iterator[tuple[Answers, Relation]]:
+    """Every way through a tree, with its leaf."""
+    behind = behind or {}
+    if not isinstance(node, Step):
+        yield behind, node
+        return
+    for answer, branch in ((True, node.yes), (False, node.no)):
+        yield from paths(branch, {**behind, node.question.id: answer})
+
+
+def _questions(node: Step | Relation) -> dict[str, Question]:
+    if not isinstance(node, Step):
+        return {}
+    return {node.question.id: node.question, **_questions(node.yes), **_questions(node.no)}
+
+
+def read_tree(
+    data: Mapping[str, Any],
+) -> tuple[dict[Domain, Step], dict[Relation, tuple[str, str]], dict[Ambiguity, str]]:
+    """The trees, the titles and meanings of the relations, and the kinds of ambiguity.
+
+    Raises:
+        ValueError: a step without both ways, an unknown question or relation, a question twice on
+            one way, a relation that two ways lead to, or anything that is never used.
+    """
+    if tuple(data["relations"]) != RELATIONS or tuple(data["ambiguities"]) != AMBIGUITIES:
+        raise ValueError("relations and ambiguities: all of the records', in their order")
+    trees: dict[Domain, Step] = {}
+    used = set()
+    for domain in DOMAINS:
+        tree = _node(data[domain], data["questions"], domain, ())
+        if not isinstance(tree, Step):
+            raise ValueError(f"{domain}: no question")
+        trees[domain] = tree
+        ways = list(paths(tree))
+        used |= {name for way, _ in ways for name in way}
+        apart = {(*_told(way).items(), relation) for way, relation in ways}
+        if len(apart) > len({relation for _, relation in ways}):
+            raise ValueError(f"{domain}: two ways lead to one relation")
+    if unused := data["questions"].keys() - used:
+        raise ValueError(f"questions that no tree asks: {', '.join(sorted(unused))}")
+    return trees, {k: tuple(v) for k, v in data["relations"].items()}, data["ambiguities"]
+
+
+def _node(
+    data: Any, questions: Mapping[str, Any], domain: Domain, above: tuple[str, ...]
+) -> Step | Relation:
+    if isinstance(data, str):
+        for relation in RELATIONS:
+            if relation == data:
+                return relation
+        raise ValueError(f"{domain}: no relation {data}")
+    if data.keys() != {"ask", True, False}:
+        raise ValueError(f"{domain}: a step needs ask, yes and no, has {sorted(map(str, data))}")
+    name = data["ask"]
+    if name not in questions or name in above:
+        raise ValueError(f"{domain}: {name} is no question, or is asked twice on one way")
+    fields = {**questions[name], **questions[name].get(domain, {})}
+    question = Question(name, fields["ask"], fields["means"], fields.get("unless"))
+    yes, no = (_node(data[way], questions, domain, (*above, name)) for way in (True, False))
+    return Step(question, yes, no)
+
+
+def _told(way: Answers) -> Answers:
+    return {name: answer for name, answer in way.items() if name != AMBIGUOUS}
+
+
+TREES, RELATION_WORDS, AMBIGUITY_WORDS = read_tree(
+    yaml.safe_load(Path(__file__).with_name("tree.yaml").read_text("utf-8"))
+)
+_PATHS: dict[Domain, dict[Relation, Answers]] = {
+    domain: {relation: _told(way) for way, relation in paths(TREES[domain])} for domain in DOMAINS
+}
+QUESTIONS = {domain: _questions(tree) for domain, tree in TREES.items()}
+"""The questions of each domain by their id."""
