@@ -85,6 +85,7 @@ def make_pair(seed: int, number: int, relation: Relation) -> Pair:
 
 def describe(hotel: Hotel, relation: Relation, rng: Random) -> Pair:
     """A description of this relation to the record, with its spans."""
+    spans: list[tuple[Span, Kind]] = []
     if relation == "tautologous":
         count = rng.randint(2, 4)
         said = [[Piece(one)] for one in rng.sample(lexicon().data["tautologies"], count)]
@@ -93,7 +94,7 @@ def describe(hotel: Hotel, relation: Relation, rng: Random) -> Pair:
         plan = _plan(hotel, relation, rng)
         said = list(_sentences(plan, rng))
     if relation == "not_well_formed":
-        text, spans = " ".join(_shuffled(one, rng) for one in said), []
+        text = " ".join(_shuffled(one, rng) for one in said)
     else:
         text, spans = _assemble(said)
     missing = frozenset(plan.omitted | plan.changed.keys())
@@ -122,8 +123,8 @@ def _plan(hotel: Hotel, relation: Relation, rng: Random) -> Plan:
         plan.added += _extra(plan, rng, rng.choice((0, 0, 1)))
     elif relation == "output_contradictory":
         _contradict_itself(plan, rng)
-    if relation in _ALWAYS or (relation not in _NONE and rng.random() < 0.75):
-        for _ in range(rng.randint(1, 4)):
+    if relation in _ALWAYS or (relation not in _NONE and rng.random() < 0.6):
+        for _ in range(rng.choice((1, 1, 2, 3))):
             kind = rng.choice(HARMLESS)
             plan.harmless[kind] = plan.harmless.get(kind, 0) + 1
     if relation in _ALWAYS and plan.harmless.keys() <= {"inferable"}:
@@ -136,16 +137,17 @@ def _weaken(plan: Plan, rng: Random) -> None:
     hotel, words = plan.hotel, lexicon()
     lists = [fact for fact in hotel.facts if fact.attribute in words.attributes]
     stars = hotel.get(STARS)
-    if stars not in (None, "1") and rng.random() < 0.2:
+    if stars not in (None, "1") and rng.random() < 0.1:
         plan.weak_stars = True
         plan.omitted.add(Fact(STARS, str(stars)))
-    elif rng.random() < 0.25:
+    elif rng.random() < 0.15:
         attribute = rng.choice(lists).attribute
         plan.general.append(attribute)
         plan.omitted |= {fact for fact in lists if fact.attribute == attribute}
     else:
         single = [fact for fact in hotel.facts if fact.attribute in (STARS, TYPE)]
-        plan.omitted |= set(rng.sample([*lists, *single], min(rng.choice((1, 1, 2)), len(lists))))
+        pool = [*lists, *(single if rng.random() < 0.3 else ())]
+        plan.omitted |= set(rng.sample(pool, min(rng.choice((1, 1, 2)), len(lists))))
 
 
 def _extra(plan: Plan, rng: Random, count: int) -> list[Fact]:
@@ -263,7 +265,8 @@ def _sentences(plan: Plan, rng: Random) -> Iterator[Sentence]:
         if listed:
             rng.shuffle(listed)
             middle.append(_list(plan, name, listed, rng))
-        if name in plan.general:
+        # Now and then beside the list too: it follows from it, and gives nothing away.
+        if name in plan.general or (listed and rng.random() < 0.05):
             general = Piece(rng.choice(own.general))
             middle.append(_fill(rng.choice(data["generals"]), {"general": [general]}))
     for kind_, count in plan.harmless.items():
