@@ -1,0 +1,184 @@
+"""First-order formulas without functions, and the predicates of the blocks world.
+
+Source of the predicates: *Annotating Hallucinations in Data-to-Text NLG*, Appendix F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, get_args
+
+Connective = Literal["and", "or", "xor", "implies", "iff"]
+CONNECTIVES: tuple[Connective, ...] = get_args(Connective)
+"""From the tightest to the loosest."""
+Quantifier = Literal["forall", "exists"]
+EQUAL = "="
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Of one thing; two names may be of the same."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Bound by a quantifier around it, or free."""
+
+    name: str
+
+
+Term = Name | Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A predicate of terms; that of an equation is :data:`EQUAL`."""
+
+    predicate: str
+    terms: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """A formula denied."""
+
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Two formulas and what connects them."""
+
+    connective: Connective
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """A formula said of every thing, or of one at least."""
+
+    quantifier: Quantifier
+    variable: Variable
+    body: Formula
+
+
+Formula = Atom | Not | Binary | Quantified
+
+BLOCKS = {
+    **dict.fromkeys("Small Medium Large Cube Tet Dodec Green".split(), 1),
+    **dict.fromkeys("SameSize SameShape SameCol SameRow Smaller Larger".split(), 2),
+    **dict.fromkeys("LeftOf RightOf FrontOf BackOf Behind Adjoins".split(), 2),
+    "Between": 3,
+}
+"""Predicate of the blocks world -> number of its terms; equality aside."""
+
+
+class Size(NamedTuple):
+    """What the paper stratifies by (3.3.2).
+
+    Attributes:
+        length: symbols, without brackets and commas.
+        predicates: different predicates, equality included.
+        connectives: negations included.
+        quantifiers: of either kind.
+    """
+
+    length: int
+    predicates: int
+    connectives: int
+    quantifiers: int
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas directly below."""
+    match formula:
+        case Atom():
+            return ()
+        case Binary(_, left, right):
+            return (left, right)
+        case Not(body) | Quantified(_, _, body):
+            return (body,)
+
+
+def with_children(formula: Formula, new: tuple[Formula, ...]) -> Formula:
+    """The same formula over others."""
+    match formula:
+        case Atom():
+            return formula
+        case Binary(connective):
+            return Binary(connective, *new)
+        case Not() | Quantified():
+            return replace(formula, body=new[0])
+
+
+def walk(formula: Formula) -> Iterator[Formula]:
+    """The formula and all below it, from left to right."""
+    yield formula
+    for child in children(formula):
+        yield from walk(child)
+
+
+def size(formula: Formula) -> Size:
+    """How large a formula is."""
+    parts = list(walk(formula))
+    atoms = [part for part in parts if isinstance(part, Atom)]
+    connectives = sum(isinstance(part, Not | Binary) for part in parts)
+    quantifiers = sum(isinstance(part, Quantified) for part in parts)
+    length = sum(1 + len(atom.terms) for atom in atoms) + connectives + 2 * quantifiers
+    return Size(length, len({atom.predicate for atom in atoms}), connectives, quantifiers)
+
+
+def free_variables(formula: Formula) -> frozenset[Variable]:
+    """The variables that no quantifier binds."""
+    match formula:
+        case Atom(_, terms):
+            return frozenset(term for term in terms if isinstance(term, Variable))
+        case Quantified(_, variable, body):
+            return free_variables(body) - {variable}
+        case _:
+            return frozenset[Variable]().union(*map(free_variables, children(formula)))
+
+
+def names(formula: Formula) -> frozenset[Name]:
+    """The names in a formula."""
+    atoms = (part for part in walk(formula) if isinstance(part, Atom))
+    return frozenset(term for atom in atoms for term in atom.terms if isinstance(term, Name))
+
+
+def substitute(formula: Formula, variable: Variable, term: Term) -> Formula:
+    """The formula with a term for each free occurrence of a variable.
+
+    The term must be a name, or a variable that nothing in the formula binds.
+    """
+    match formula:
+        case Atom(predicate, terms):
+            return Atom(predicate, tuple(term if one == variable else one for one in terms))
+        case Quantified(_, bound, _) if bound == variable:
+            return formula
+        case _:
+            below = (substitute(child, variable, term) for child in children(formula))
+            return with_children(formula, tuple(below))
+
+
+def canonical(formula: Formula) -> Formula:
+    """One form of all that differ in bound variables and in brackets among ∧, or among ∨."""
+
+    def number(formula: Formula, depth: int) -> Formula:
+        match formula:
+            case Quantified(quantifier, variable, body):
+                new = Variable(f"#{depth}")
+                inner = number(substitute(body, variable, new), depth + 1)
+                return Quantified(quantifier, new, inner)
+            case Binary("and" | "or" as connective, left, Binary(inner, middle, right)) if (
+                inner == connective
+            ):
+                lower = Binary(connective, left, middle)
+                return number(Binary(connective, lower, right), depth)
+            case _:
+                return with_children(formula, tuple(number(c, depth) for c in children(formula)))
+
+    return number(formula, 0)

@@ -1,0 +1,261 @@
+"""Whether a formula follows from others, by z3: in worlds of blocks, or in pure first-order logic.
+
+In a world of blocks every block is small, medium or large, and a cube, a tetrahedron or a
+dodecahedron, and never two of these; ``Larger``, ``Smaller``, ``SameSize`` and ``SameShape`` are
+what sizes and shapes make of them. Every block has a place in a line of columns and in one of rows:
+``LeftOf`` and ``RightOf``, ``FrontOf`` and ``Behind`` (``BackOf`` is the same) compare places,
+``SameCol`` and ``SameRow`` equate them. All these are defined, so that their axioms hold by
+themselves. What is between two different blocks is neither of them, and between them in the other
+order too; it lies in no column and no row beyond both, and neither of the two is between it and the
+other. Nothing adjoins itself; whether adjoining is symmetric is an option, since annotators of the
+paper were of two minds (section 6). ``Green`` and any other predicate are free. There can be
+infinitely many blocks, and several at one place; two names may be of one block.
+
+What z3 answers is sound. Whatever follows can be proved, given time; what does not follow is found
+wherever a world of at most :data:`MOST_BLOCKS` shows it, given time, and often where none does.
+What takes longer than the limit is undecided.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tablemend.datasets.logic.formula import (
+    EQUAL,
+    Atom,
+    Binary,
+    Formula,
+    Name,
+    Not,
+    Quantified,
+    Term,
+    walk,
+)
+from tablemend.records import Relation, relation
+
+if TYPE_CHECKING:
+    import z3
+
+MOST_BLOCKS = 6
+
+
+class Answer(NamedTuple):
+    """Yes or no; ``None`` where it is undecided, and why."""
+
+    holds: bool | None
+    reason: str = ""
+
+
+class Judgement(NamedTuple):
+    """How an output relates to its input; ``None`` where that is undecided, and why."""
+
+    relation: Relation | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Theory:
+    """What is taken for granted, and how long a question may take.
+
+    Attributes:
+        blocks: the axioms of the blocks world; ``False``: nothing is taken for granted.
+        symmetric: what adjoins a block is adjoined by it.
+        seconds: most time for one question.
+    """
+
+    blocks: bool = True
+    symmetric: bool = False
+    seconds: float = 1.0
+
+    def consistent(self, formulas: Sequence[Formula]) -> Answer:
+        """Whether all can be true at once; free variables are of one thing in all of them."""
+        return _Questions(self).consistent(formulas)
+
+    def follows(self, premises: Sequence[Formula], conclusion: Formula) -> Answer:
+        """Whether the conclusion is true wherever all premises are."""
+        return _denied(self.consistent([*premises, Not(conclusion)]))
+
+    def judge(self, input: Formula, output: Formula) -> Judgement:
+        """The case of Table 3; of an input that contradicts itself there is none."""
+        questions = _Questions(self)
+
+        def holds(*formulas: Formula) -> bool:
+            """Whether all can be true at once."""
+            answer = questions.consistent(formulas)
+            if answer.holds is None:
+                raise _Undecided(answer.reason)
+            return answer.holds
+
+        try:
+            if not holds(output):
+                return Judgement("output_contradictory")
+            if not holds(input, output):
+                if not holds(input):
+                    return Judgement(None, "the input contradicts itself")
+                return Judgement("contradictory")
+            follows = not holds(input, Not(output))
+            implies = not holds(output, Not(input))
+            if follows and not implies and not holds(Not(output)):
+                return Judgement("tautologous")
+            return Judgement(relation(follows, implies))
+        except _Undecided as undecided:
+            return Judgement(None, str(undecided))
+
+
+class _Undecided(Exception):
+    pass
+
+
+def _denied(answer: Answer) -> Answer:
+    return answer if answer.holds is None else Answer(not answer.holds)
+
+
+class _Questions:
+    """Questions to z3 in a context of their own, so that threads do not meet."""
+
+    def __init__(self, theory: Theory) -> None:
+        import z3
+
+        self._theory = theory
+        self._z3 = z3
+        self._context = z3.Context()
+        self._thing = z3.DeclareSort("Thing", self._context)
+        self._truth, self._place = z3.BoolSort(self._context), z3.RealSort(self._context)
+        self._read: dict[Formula, Any] = {}
+
+    def consistent(self, formulas: Sequence[Formula]) -> Answer:
+        z3 = self._z3
+        deadline = time.monotonic() + self._theory.seconds
+        solver = z3.Solver(ctx=self._context)
+        used = {part.predicate for one in formulas for part in walk(one) if isinstance(part, Atom)}
+        solver.add(*self._axioms(used))
+        for formula in formulas:
+            if formula not in self._read:
+                self._read[formula] = self._formula(formula, {})
+            solver.add(self._read[formula])
+        found = self._check(solver, self._theory.seconds / 2)
+        x, *things = (z3.Const(f"thing {n}", self._thing) for n in range(MOST_BLOCKS + 1))
+        for count in range(1, MOST_BLOCKS + 1):  # small worlds that z3 overlooks
+            if found != z3.unknown or (left := deadline - time.monotonic()) < 0.01:
+                break
+            solver.push()
+            solver.add(z3.ForAll([x], z3.Or(*(x == one for one in things[:count]))))
+            if self._check(solver, left) == z3.sat:
+                return Answer(True)
+            solver.pop()
+        if found == z3.unknown:
+            return Answer(None, f"undecided within {self._theory.seconds:g} s")
+        return Answer(bool(found == z3.sat))
+
+    def _check(self, solver: z3.Solver, seconds: float) -> z3.CheckSatResult:
+        solver.set("timeout", max(1, round(seconds * 1000)))
+        return solver.check()
+
+    def _formula(self, formula: Formula, bound: Mapping[Term, Any]) -> Any:
+        z3 = self._z3
+        match formula:
+            case Atom(predicate, terms):
+                return self._atom(predicate, [bound.get(one, self._named(one)) for one in terms])
+            case Not(body):
+                return z3.Not(self._formula(body, bound))
+            case Quantified(quantifier, variable, body):
+                # a quantifier may bind a variable again: names of z3 tell the depths apart
+                own = z3.Const(f"bound {len(bound)} {variable.name}", self._thing)
+                inner = self._formula(body, {**bound, variable: own})
+                return (z3.ForAll if quantifier == "forall" else z3.Exists)([own], inner)
+            case Binary(connective, left, right):
+                sides = self._formula(left, bound), self._formula(right, bound)
+                make: dict[str, Callable[[Any, Any], Any]] = {
+                    "and": z3.And,
+                    "or": z3.Or,
+                    "xor": z3.Xor,
+                    "implies": z3.Implies,
+                    "iff": lambda one, other: one == other,
+                }
+                return make[connective](*sides)
+
+    def _named(self, term: Term) -> Any:
+        kind = "name" if isinstance(term, Name) else "free"
+        return self._z3.Const(f"{kind} {term.name}", self._thing)
+
+    def _free(self, name: str, things: Sequence[Any], sort: Any = None) -> Any:
+        """A predicate, or a place, that nothing defines."""
+        sort = self._truth if sort is None else sort
+        if not things:
+            return self._z3.Const(name, sort)
+        sorts = [self._thing] * len(things)
+        return self._z3.Function(f"{name}/{len(things)}", *sorts, sort)(*things)
+
+    def _atom(self, predicate: str, things: Sequence[Any]) -> Any:
+        if predicate == EQUAL:
+            return things[0] == things[1]
+        define = _DEFINITIONS.get((predicate, len(things))) if self._theory.blocks else None
+        return define(self, *things) if define else self._free(predicate, things)
+
+    def third(self, kind: str, which: int, x: Any) -> Any:
+        """Whether a thing is the first, second or third of three kinds that exclude each other."""
+        z3 = self._z3
+        is_other, is_last = self._free(f"{kind} other", [x]), self._free(f"{kind} last", [x])
+        if which == 0:
+            return z3.Not(is_other)
+        return z3.And(is_other, is_last if which == 2 else z3.Not(is_last))
+
+    def same(self, kind: str, x: Any, y: Any) -> Any:
+        """Whether two things are of one of three kinds."""
+        return self._z3.And(*(self.third(kind, n, x) == self.third(kind, n, y) for n in (0, 1)))
+
+    def larger(self, x: Any, y: Any) -> Any:
+        """Whether a size is above another."""
+        z3 = self._z3
+        above = z3.And(self.third("size", 0, y), z3.Not(self.third("size", 0, x)))
+        return z3.Or(above, z3.And(self.third("size", 1, y), self.third("size", 2, x)))
+
+    def place(self, line: str, x: Any) -> Any:
+        """In a line of columns or rows; every countable order is one of numbers."""
+        return self._free(line, [x], self._place)
+
+    def _axioms(self, used: set[str]) -> list[Any]:
+        """Of the predicates that are used and not defined."""
+        z3 = self._z3
+        if not self._theory.blocks:
+            return []
+        found = []
+        x, y, z = (z3.Const(f"any {name}", self._thing) for name in "xyz")
+        if "Adjoins" in used:
+            found.append(z3.ForAll([x], z3.Not(self._free("Adjoins", [x, x]))))
+            if self._theory.symmetric:
+                both = self._free("Adjoins", [x, y]), self._free("Adjoins", [y, x])
+                found.append(z3.ForAll([x, y], z3.Implies(*both)))
+        if "Between" in used:
+            inside = [
+                z3.Or(z3.And(one <= two, two <= three), z3.And(three <= two, two <= one))
+                for line in ("column", "row")
+                for one, two, three in [[self.place(line, thing) for thing in (y, x, z)]]
+            ]
+            different = [x != y, x != z, y != z, z3.Not(self._free("Between", [y, x, z]))]
+            meant = z3.And(self._free("Between", [x, z, y]), *different, *inside)
+            found.append(z3.ForAll([x, y, z], z3.Implies(self._free("Between", [x, y, z]), meant)))
+        return found
+
+
+_DEFINITIONS: dict[tuple[str, int], Callable[..., Any]] = {
+    **{
+        (predicate, 1): lambda at, x, kind=kind, n=n: at.third(kind, n, x)
+        for kind, three in (("size", "Small Medium Large"), ("shape", "Cube Tet Dodec"))
+        for n, predicate in enumerate(three.split())
+    },
+    ("SameSize", 2): lambda at, x, y: at.same("size", x, y),
+    ("SameShape", 2): lambda at, x, y: at.same("shape", x, y),
+    ("Larger", 2): lambda at, x, y: at.larger(x, y),
+    ("Smaller", 2): lambda at, x, y: at.larger(y, x),
+    ("SameCol", 2): lambda at, x, y: at.place("column", x) == at.place("column", y),
+    ("LeftOf", 2): lambda at, x, y: at.place("column", x) < at.place("column", y),
+    ("RightOf", 2): lambda at, x, y: at.place("column", x) > at.place("column", y),
+    ("SameRow", 2): lambda at, x, y: at.place("row", x) == at.place("row", y),
+    ("FrontOf", 2): lambda at, x, y: at.place("row", x) < at.place("row", y),
+    ("BackOf", 2): lambda at, x, y: at.place("row", x) > at.place("row", y),
+    ("Behind", 2): lambda at, x, y: at.place("row", x) > at.place("row", y),
+}
