@@ -122,12 +122,14 @@
     return { found, rest: text.slice(end) };
   }
 
-  // Neighbouring words that are highlighted are one span.
+  const APART = /[.;!?\n]/;
+
+  // Neighbouring words that are highlighted are one span, unless a sentence, a value or a line ends.
   function spans(text, marked = []) {
     const all = words(text).found;
     const found = [];
     for (const index of [...marked].sort((one, other) => one - other)) {
-      if (found.length && found.at(-1).last === index - 1) found.at(-1).last = index;
+      if (found.at(-1)?.last === index - 1 && !APART.test(all[index].gap)) found.at(-1).last = index;
       else found.push({ first: index, last: index });
     }
     return found.map(({ first, last }) => [all[first].start, all[last].end]);
@@ -146,10 +148,10 @@
       const own = side === "input"
         ? { divergent: has("divergent_input", index) }
         : { divergent: has("divergent_output", index), wrong: has("wrong", index) };
-      const joins = index && has(active ?? (side === "input" ? DIVERGENT[0] : DIVERGENT[1]), index)
-        && has(active ?? (side === "input" ? DIVERGENT[0] : DIVERGENT[1]), index - 1);
+      const joined = (what) => has(what, index) && has(what, index - 1) && !APART.test(gap);
+      const between = { wrong: side === "output" && joined("wrong"), divergent: joined(`divergent_${side}`) };
       return [
-        make("span", { class: joins ? gapClass(own) : "" }, gap),
+        make("span", { class: gapClass(between) }, gap),
         make("span", {
           "data-word": index,
           class: ["word", isHotel && side === "input" && label && "label", own.divergent && "divergent",
@@ -169,7 +171,7 @@
     return box;
   }
 
-  const gapClass = (own) => (own.wrong ? "wrong" : own.divergent ? "divergent" : "");
+  const gapClass = (own) => (own.wrong ? "gap wrong" : own.divergent ? "gap divergent" : "");
 
   // Pull over words, or press one; what is highlighted already is cleared.
   function highlighting(box, place, what) {
@@ -401,7 +403,7 @@
   function work() {
     const place = here();
     const step = steps(place)[state.step];
-    return make("main", { class: `work pairs at-${step.kind}` },
+    return make("main", { class: `work pairs ${domain}` },
       make("div", { class: "title" },
         make("h1", { tabindex: "-1", id: "heading" }, TITLES[place.stage](place)),
         place.stage === "check"
