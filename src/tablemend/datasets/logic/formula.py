@@ -149,18 +149,18 @@ def names(formula: Formula) -> frozenset[Name]:
     return frozenset(term for atom in atoms for term in atom.terms if isinstance(term, Name))
 
 
-def substitute(formula: Formula, variable: Variable, term: Term) -> Formula:
-    """The formula with a term for each free occurrence of a variable.
+def substitute(formula: Formula, term: Term, new: Term) -> Formula:
+    """The formula with a term in place of a name, or of a variable where it is free.
 
-    The term must be a name, or a variable that nothing in the formula binds.
+    The new one must be a name, or a variable that nothing in the formula binds.
     """
     match formula:
         case Atom(predicate, terms):
-            return Atom(predicate, tuple(term if one == variable else one for one in terms))
-        case Quantified(_, bound, _) if bound == variable:
+            return Atom(predicate, tuple(new if one == term else one for one in terms))
+        case Quantified(_, bound, _) if bound == term:
             return formula
         case _:
-            below = (substitute(child, variable, term) for child in children(formula))
+            below = (substitute(child, term, new) for child in children(formula))
             return with_children(formula, tuple(below))
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tablemend.datasets.logic.formula import (
     EQUAL,
@@ -32,14 +32,25 @@ from tablemend.datasets.logic.formula import (
     Not,
     Quantified,
     Term,
+    free_variables,
+    names,
     walk,
 )
+from tablemend.datasets.logic.parse_formula import parse_formula
 from tablemend.records import Relation, relation
 
-if TYPE_CHECKING:
-    import z3
-
 MOST_BLOCKS = 6
+FIRST = 0.1
+"""Seconds of the first look, before small worlds are tried."""
+AXIOMS = {
+    "Adjoins": "∀x ¬Adjoins(x, x)",
+    "symmetry": "∀x ∀y (Adjoins(x, y) → Adjoins(y, x))",
+    "Between": "∀x ∀y ∀z (Between(x, y, z) → Between(x, z, y) ∧ ¬Between(y, x, z)"
+    " ∧ x ≠ y ∧ x ≠ z ∧ y ≠ z"
+    " ∧ (LeftOf(x, y) → ¬LeftOf(x, z)) ∧ (RightOf(x, y) → ¬RightOf(x, z))"
+    " ∧ (FrontOf(x, y) → ¬FrontOf(x, z)) ∧ (Behind(x, y) → ¬Behind(x, z))"
+    " ∧ (SameCol(y, z) → SameCol(x, y)) ∧ (SameRow(y, z) → SameRow(x, y)))",
+}
 
 
 class Answer(NamedTuple):
@@ -73,6 +84,12 @@ class Theory:
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """Whether all can be true at once; free variables are of one thing in all of them."""
         return _Questions(self).consistent(formulas)
+
+    def axioms(self, predicates: set[str]) -> list[Formula]:
+        """What is taken for granted of these predicates, definitions aside."""
+        wanted = [name for name in predicates if name in AXIOMS] if self.blocks else []
+        wanted += ["symmetry"] if self.symmetric and "Adjoins" in wanted else []
+        return [parse_formula(AXIOMS[name]) for name in sorted(wanted)]
 
     def follows(self, premises: Sequence[Formula], conclusion: Formula) -> Answer:
         """Whether the conclusion is true wherever all premises are."""
@@ -124,50 +141,58 @@ class _Questions:
         self._context = z3.Context()
         self._thing = z3.DeclareSort("Thing", self._context)
         self._truth, self._place = z3.BoolSort(self._context), z3.RealSort(self._context)
-        self._read: dict[Formula, Any] = {}
+        self._things = [z3.Const(f"thing {n}", self._thing) for n in range(MOST_BLOCKS)]
+        self._read: dict[tuple[Formula, int], Any] = {}
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
-        z3 = self._z3
-        deadline = time.monotonic() + self._theory.seconds
-        solver = z3.Solver(ctx=self._context)
+        """Whether all can be true at once: a short look, then small worlds, then all the time."""
         used = {part.predicate for one in formulas for part in walk(one) if isinstance(part, Atom)}
-        solver.add(*self._axioms(used))
-        for formula in formulas:
-            if formula not in self._read:
-                self._read[formula] = self._formula(formula, {})
-            solver.add(self._read[formula])
-        found = self._check(solver, self._theory.seconds / 2)
-        x, *things = (z3.Const(f"thing {n}", self._thing) for n in range(MOST_BLOCKS + 1))
-        for count in range(1, MOST_BLOCKS + 1):  # small worlds that z3 overlooks
-            if found != z3.unknown or (left := deadline - time.monotonic()) < 0.01:
+        asked = [*formulas, *self._theory.axioms(used)]
+        end = time.monotonic() + self._theory.seconds
+        for blocks in (0, *range(1, MOST_BLOCKS + 1), None):
+            left = end - time.monotonic()
+            if left < 0.001:
                 break
-            solver.push()
-            solver.add(z3.ForAll([x], z3.Or(*(x == one for one in things[:count]))))
-            if self._check(solver, left) == z3.sat:
+            found = self._check(asked, blocks or 0, min(left, FIRST) if blocks == 0 else left)
+            if found == self._z3.sat:
                 return Answer(True)
-            solver.pop()
-        if found == z3.unknown:
-            return Answer(None, f"undecided within {self._theory.seconds:g} s")
-        return Answer(bool(found == z3.sat))
+            if found == self._z3.unsat and not blocks:
+                return Answer(False)
+        return Answer(None, f"undecided within {self._theory.seconds:g} s")
 
-    def _check(self, solver: z3.Solver, seconds: float) -> z3.CheckSatResult:
+    def _check(self, formulas: Sequence[Formula], blocks: int, seconds: float) -> Any:
+        """Ask z3, of so many blocks at most; 0: of any number."""
+        solver = self._z3.Solver(ctx=self._context)
         solver.set("timeout", max(1, round(seconds * 1000)))
+        for formula in formulas:
+            if (formula, blocks) not in self._read:
+                self._read[formula, blocks] = self._formula(formula, {}, blocks)
+            solver.add(self._read[formula, blocks])
+            for term in (*names(formula), *free_variables(formula)) if blocks else ():
+                known = (self._named(term) == one for one in self._things[:blocks])
+                solver.add(self._z3.Or(*known))
         return solver.check()
 
-    def _formula(self, formula: Formula, bound: Mapping[Term, Any]) -> Any:
+    def _formula(self, formula: Formula, bound: Mapping[Term, Any], blocks: int) -> Any:
         z3 = self._z3
         match formula:
             case Atom(predicate, terms):
-                return self._atom(predicate, [bound.get(one, self._named(one)) for one in terms])
+                things = [bound.get(one, self._named(one)) for one in terms]
+                return self._atom(predicate, things)
             case Not(body):
-                return z3.Not(self._formula(body, bound))
+                return z3.Not(self._formula(body, bound, blocks))
+            case Quantified(quantifier, variable, body) if blocks:
+                each = (
+                    self._formula(body, {**bound, variable: one}, blocks)
+                    for one in self._things[:blocks]
+                )
+                return (z3.And if quantifier == "forall" else z3.Or)(*each)
             case Quantified(quantifier, variable, body):
-                # a quantifier may bind a variable again: names of z3 tell the depths apart
+                # a variable can be bound within its own scope: the depth tells them apart
                 own = z3.Const(f"bound {len(bound)} {variable.name}", self._thing)
-                inner = self._formula(body, {**bound, variable: own})
+                inner = self._formula(body, {**bound, variable: own}, blocks)
                 return (z3.ForAll if quantifier == "forall" else z3.Exists)([own], inner)
             case Binary(connective, left, right):
-                sides = self._formula(left, bound), self._formula(right, bound)
                 make: dict[str, Callable[[Any, Any], Any]] = {
                     "and": z3.And,
                     "or": z3.Or,
@@ -175,6 +200,7 @@ class _Questions:
                     "implies": z3.Implies,
                     "iff": lambda one, other: one == other,
                 }
+                sides = (self._formula(side, bound, blocks) for side in (left, right))
                 return make[connective](*sides)
 
     def _named(self, term: Term) -> Any:
@@ -216,29 +242,6 @@ class _Questions:
     def place(self, line: str, x: Any) -> Any:
         """In a line of columns or rows; every countable order is one of numbers."""
         return self._free(line, [x], self._place)
-
-    def _axioms(self, used: set[str]) -> list[Any]:
-        """Of the predicates that are used and not defined."""
-        z3 = self._z3
-        if not self._theory.blocks:
-            return []
-        found = []
-        x, y, z = (z3.Const(f"any {name}", self._thing) for name in "xyz")
-        if "Adjoins" in used:
-            found.append(z3.ForAll([x], z3.Not(self._free("Adjoins", [x, x]))))
-            if self._theory.symmetric:
-                both = self._free("Adjoins", [x, y]), self._free("Adjoins", [y, x])
-                found.append(z3.ForAll([x, y], z3.Implies(*both)))
-        if "Between" in used:
-            inside = [
-                z3.Or(z3.And(one <= two, two <= three), z3.And(three <= two, two <= one))
-                for line in ("column", "row")
-                for one, two, three in [[self.place(line, thing) for thing in (y, x, z)]]
-            ]
-            different = [x != y, x != z, y != z, z3.Not(self._free("Between", [y, x, z]))]
-            meant = z3.And(self._free("Between", [x, z, y]), *different, *inside)
-            found.append(z3.ForAll([x, y, z], z3.Implies(self._free("Between", [x, y, z]), meant)))
-        return found
 
 
 _DEFINITIONS: dict[tuple[str, int], Callable[..., Any]] = {

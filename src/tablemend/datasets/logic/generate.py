@@ -1,0 +1,259 @@
+"""Formulas stratified as the paper samples its own, and outputs of every relation to them.
+
+That an output follows from its input, or the input from it, or that one excludes the other, is known
+from the edits that made it (:mod:`rewriting`). That something does *not* follow is shown by a small
+world in which it fails (:mod:`world`). No prover has a say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import count
+from random import Random
+from typing import Literal, NamedTuple, get_args
+
+from tablemend.datasets.logic.english import readings, say
+from tablemend.datasets.logic.formula import (
+    BLOCKS,
+    EQUAL,
+    Atom,
+    Binary,
+    Connective,
+    Formula,
+    Not,
+    Quantified,
+    Size,
+    Term,
+    Variable,
+    canonical,
+    children,
+    free_variables,
+    size,
+)
+from tablemend.datasets.logic.pair import Pair
+from tablemend.datasets.logic.rewriting import places, put, rewrite, strengthen, weaken
+from tablemend.datasets.logic.show_formula import show_indented
+from tablemend.datasets.logic.world import NAMES, World, holds, random_world
+
+Category = Literal[
+    "well_matched",
+    "too_weak",
+    "tautologous",
+    "too_strong",
+    "output_contradictory",
+    "independent",
+    "contradictory",
+]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+SHOWN: dict[Category, set[tuple[bool, bool]]] = {
+    "well_matched": {(True, True), (False, False)},
+    "too_weak": {(True, True), (False, True), (False, False)},
+    "tautologous": {(True, True), (False, True)},
+    "too_strong": {(True, True), (True, False), (False, False)},
+    "output_contradictory": {(True, False), (False, False)},
+    "independent": {(True, True), (True, False), (False, True)},
+    "contradictory": {(True, False), (False, True)},
+}
+"""What worlds must show of input and output; all but independence needs what edits guarantee, too."""
+MOST_QUANTIFIERS, MOST_CONNECTIVES = 3, 6
+MOST_SYMBOLS = 40
+"""Of an output, before another is tried."""
+POOL = 30
+"""Formulas that are drawn for each that is sampled."""
+TRIES = 20
+WORLDS = 1000
+EVERY_PREDICATE = {**BLOCKS, EQUAL: 2}
+LAST = ("implies", "or", 1)
+"""What is implied makes the whole true."""
+SYSTEM = "program"
+_LIKELY: dict[Connective, int] = {"and": 4, "or": 3, "implies": 3, "iff": 1, "xor": 1}
+
+
+class Made(NamedTuple):
+    """An output made for an input, with the relation that it was made for."""
+
+    input: Formula
+    output: Formula
+    category: Category
+
+
+def random_formula(rng: Random, quantifiers: int, connectives: int) -> Formula:
+    """A closed formula of so many quantifiers and connectives."""
+    return _formula(rng, (), quantifiers, connectives)
+
+
+def sample_formulas(n: int, seed: int) -> list[Formula]:
+    """Formulas of all sizes, each stratum as often as any other while it has some (3.3.2).
+
+    A stratum is a number of quantifiers and thirds of the pool by length, predicates and
+    connectives.
+    """
+    rng = Random(f"logic formulas:{seed}")
+    pool = dict[Formula, Size]()
+    for _ in range(POOL * n):
+        counts = rng.randint(0, MOST_QUANTIFIERS), rng.randint(1, MOST_CONNECTIVES)
+        formula = random_formula(rng, *counts)
+        if not is_settled(formula):
+            pool[formula] = size(formula)
+    strata = defaultdict[Size, list[Formula]](list)
+    order = [sorted(values) for values in zip(*pool.values(), strict=True)]
+    for formula, own in pool.items():
+        thirds = (order[k].index(value) * 3 // len(pool) for k, value in enumerate(own[:3]))
+        strata[Size(*thirds, own.quantifiers)].append(formula)
+    found: list[Formula] = []
+    while len(found) < n and strata:
+        for key in sorted(strata):
+            found.append(strata[key].pop())
+            if not strata[key]:
+                del strata[key]
+    rng.shuffle(found)
+    return found[:n]
+
+
+def _formula(rng: Random, bound: tuple[Term, ...], quantifiers: int, connectives: int) -> Formula:
+    if not quantifiers and not connectives:
+        return random_atom(rng, bound)
+    if quantifiers and (not connectives or rng.random() < 0.6):
+        return _quantified(rng, bound, quantifiers - 1, connectives)
+    if rng.random() < 0.25:
+        denied = _formula(rng, bound, quantifiers, connectives - 1)
+        if not isinstance(denied, Not):
+            return Not(denied)
+    split = rng.randint(0, quantifiers), rng.randint(0, connectives - 1)
+    left = _formula(rng, bound, *split)
+    right = _formula(rng, bound, quantifiers - split[0], connectives - 1 - split[1])
+    connective = rng.choices(list(_LIKELY), list(_LIKELY.values()))[0]
+    return Binary(connective, left, right)
+
+
+def _quantified(
+    rng: Random, bound: tuple[Term, ...], quantifiers: int, connectives: int
+) -> Formula:
+    """Mostly of some kind of block, as people write: ``∀x (Cube(x) → ...)``."""
+    variable = Variable("xyzuvw"[len(bound)])
+    inside = (*bound, variable)
+    connective: Connective
+    quantifier, connective = rng.choice((("forall", "implies"), ("exists", "and")))
+    for _ in range(TRIES):
+        if connectives and rng.random() < 0.8:
+            kind = Atom(rng.choice("Cube Tet Dodec Small Medium Large Green".split()), (variable,))
+            body = _formula(rng, inside, quantifiers, connectives - 1)
+            made: Formula = Binary(connective, kind, body)
+        else:
+            made = body = _formula(rng, inside, quantifiers, connectives)
+        if variable in free_variables(body):
+            break
+    return Quantified(quantifier, variable, made)
+
+
+def random_atom(rng: Random, bound: Sequence[Term]) -> Formula:
+    """An atom of different terms: of what is bound, the innermost most often, or named."""
+    predicate = rng.choice(list(EVERY_PREDICATE))
+    wanted = EVERY_PREDICATE[predicate]
+    variables = [term for term in bound[::-1] if rng.random() < 0.8][:wanted]
+    terms = [*variables, *rng.sample(NAMES[:3], wanted - len(variables))]
+    rng.shuffle(terms)
+    return Atom(predicate, tuple(terms))
+
+
+@cache
+def worlds() -> tuple[World, ...]:
+    """The worlds in which pairs are tried; the same for every seed."""
+    rng = Random("logic worlds")
+    return tuple(random_world(rng) for _ in range(WORLDS))
+
+
+def is_settled(formula: Formula) -> bool:
+    """Whether a formula is true, or false, in each of :func:`worlds`."""
+    first, *others = worlds()
+    return all(holds(formula, world) == holds(formula, first) for world in others[:50])
+
+
+def make_output(input: Formula, category: Category, rng: Random) -> Formula | None:
+    """An output of that relation to the input; ``None`` where no world shows it."""
+    for _ in range(TRIES):
+        output = rewrite(_edited(input, category, rng), rng, rng.randint(1, 3))
+        if size(output).length > MOST_SYMBOLS or canonical(output) == canonical(input):
+            continue
+        missing = set(SHOWN[category])
+        for world in worlds():
+            missing.discard((holds(input, world), holds(output, world)))
+            if not missing:
+                return output
+    return None
+
+
+def _edited(formula: Formula, category: Category, rng: Random) -> Formula:
+    def new(bound: tuple[Term, ...]) -> Formula:
+        return random_atom(rng, bound)
+
+    match category:
+        case "well_matched":
+            return formula
+        case "too_weak":
+            return weaken(formula, rng, new)
+        case "too_strong":
+            return strengthen(formula, rng, new)
+        case "independent":
+            return strengthen(weaken(formula, rng, new), rng, new)
+        case "contradictory":
+            denied = rewrite(Not(formula), rng, 2)
+            return strengthen(denied, rng, new) if rng.random() < 0.5 else denied
+        case "output_contradictory":
+            return _settled(formula, rng, "and")
+        case "tautologous":
+            return _settled(formula, rng, "or")
+
+
+def _settled(formula: Formula, rng: Random, connective: Connective) -> Formula:
+    """A part is joined to its denial, where that makes the whole false (``and``) or true."""
+    paths = [path for path, *_ in places(formula) if _decides(formula, path, connective)]
+    path = rng.choice(paths)
+    part = next(one for where, one, *_ in places(formula) if where == path)
+    both = [part, rewrite(Not(part), rng, 2)]
+    rng.shuffle(both)
+    return put(formula, path, Binary(connective, *both))
+
+
+def _decides(formula: Formula, path: Sequence[int], connective: Connective) -> bool:
+    """Whether the whole is false where that part is (``and``), or true (``or``)."""
+    for step in path:
+        match formula:
+            case Binary(own) if own == connective or (own, connective, step) == LAST:
+                pass
+            case Quantified("exists") if connective == "and":
+                pass
+            case Quantified("forall") if connective == "or":
+                pass
+            case _:
+                return False
+        formula = children(formula)[step]
+    return True
+
+
+def make_pairs(n: int, categories: Sequence[Category], seed: int) -> Iterator[Made]:
+    """Outputs of every category for the same inputs, where there are some, until there are n.
+
+    The categories share n evenly. One seed gives the same pairs on every machine.
+    """
+    left = Counter({one: (n + k) // len(categories) for k, one in enumerate(categories)})
+    for round_ in count():
+        for number, input in enumerate(sample_formulas(n // len(categories) + 1, seed + round_)):
+            for category in categories:
+                rng = Random(f"logic pair:{seed}:{round_}:{number}:{category}")
+                output = make_output(input, category, rng) if left[category] else None
+                if output is not None:
+                    left[category] -= 1
+                    yield Made(input, output, category)
+            if not left.total():
+                return
+
+
+def to_pair(made: Made, rng: Random, ambiguous: bool = False) -> Pair:
+    """The pair as annotators are shown it; what is said ambiguously is labelled as it was meant."""
+    output = say(made.output, rng, ambiguous=ambiguous)
+    is_open = ambiguous and len(readings(output)) > 1
+    input = show_indented(made.input)
+    return Pair("logic", input, output, SYSTEM, (made.category,), ambiguous=is_open)
