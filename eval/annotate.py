@@ -1,7 +1,7 @@
 """Let models annotate pairs by the decision tree, after training and check (docs/logic.md).
 
-python eval/annotate.py models='{qwen: openai:MODEL@URL}' data.source=data/logic
-python eval/annotate.py models='{small: hf:Qwen/Qwen3-0.6B}' data.source=data/hotel data.n=25
+python eval/annotate.py models='{qwen: openai:MODEL@URL}' data=data/logic
+python eval/annotate.py models='{small: hf:Qwen/Qwen3-0.6B}' data=data/hotel n=25
 python eval/annotation_report.py run=annotation
 
 The same command continues. All conversations stay in the run folder.
@@ -19,9 +19,8 @@ from tablemend.tasks.logic.command import AnnotateCommand
 def main() -> None:
     """Read the pairs, ask every model, print what came of it."""
     command = load(AnnotateCommand)
-    from tablemend.tasks.logic.report import write_annotation_report
-
     from tablemend.tasks.logic.annotating import annotate
+    from tablemend.tasks.logic.report import write_annotation_report
 
     with tqdm(unit="pair", disable=None) as bar:
         folder = annotate(command, bar.update)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tablemend.tasks.claim_verification import ClaimVerification
 from tablemend.tasks.faith.task import Faith
+from tablemend.tasks.logic.task import Logic
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Task, TaskOptions
@@ -18,4 +19,5 @@ TASKS: dict[str, Callable[[TaskOptions], Task[Any]]] = {
     "claim_verification": ClaimVerification,
     "faith": Faith,
     "torr": Torr,
+    "logic": Logic,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,7 +40,8 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
         Stopped: a server is gone: the same command goes on.
         TablemendError: data or a model that cannot be used, or annotations of other settings.
     """
-    pairs = list({one.id: one for one in read_pairs(command)}.values())
+    read = read_records(command.source, Pair.from_json, MAKES)
+    pairs = list({one.id: one for one in read}.values())
     run = Run(folder_of(command.run))
     with sole_writer(run.path):
         run.begin("annotate", command, parts=())
@@ -55,11 +56,6 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
             write_jsonl(run.path / ANNOTATIONS, [one.to_json() for one in found])
         run.record("annotate", {"annotators": facts, "pairs": len(pairs)})
     return run.path
-
-
-def read_pairs(command: AnnotateCommand) -> list[Pair]:
-    """The pairs that a command names."""
-    return read_records(command.data, Pair.from_json, MAKES)
 
 
 class _Annotator:
@@ -87,81 +83,69 @@ class _Annotator:
         """Annotations of all pairs, in their order."""
         found: dict[str, Annotation] = {}
         with Store(self._path, "id", self.settings) as store:
-            for domain in DOMAINS:
-                own = [one for one in pairs if one.domain == domain]
-                waiting = [one for one in own if one.id not in store]
-                done(len(own) - len(waiting))
-                if waiting:
-                    begun = self._begin(domain, store)
-                    for start in range(0, len(waiting), TOGETHER):
-                        batch = waiting[start : start + TOGETHER]
-                        for annotation in self._annotate(batch, begun, store):
-                            found[annotation.pair] = annotation
-                            done(1)
             for one in pairs:
-                if one.id not in found:
+                if one.id in store:
                     found[one.id] = Annotation.from_json(store[one.id]["annotation"])
+            done(len(found))
+            for domain in DOMAINS:
+                own = [one for one in pairs if one.domain == domain and one.id not in store]
+                for start in range(0, len(own), TOGETHER):
+                    begun = self._begin(domain, store)
+                    for annotation in self._annotate(own[start : start + TOGETHER], begun, store):
+                        found[annotation.pair] = annotation
+                        done(1)
         return [found[one.id] for one in pairs]
 
     def _annotate(
         self, batch: Sequence[Pair], begun: dict[str, Any], store: Store
-    ) -> list[Annotation]:
-        passed = begun["passed"]
-        scripts = {
-            one.id: protocol.annotate(self._name, one, begun["before"], passed, self._command.added)
-            for one in batch
-        }
-        found = []
+    ) -> Iterator[Annotation]:
+        before, passed, added = begun["before"], begun["passed"], self._command.added
+        scripts = {p.id: protocol.annotate(self._name, p, before, passed, added) for p in batch}
         for id, talk in self._hold(scripts, begun["messages"]):
             if talk.result is None:  # a request failed for good, and is asked again next time
                 why = f"request failed: {talk.failed}"
-                found.append(Annotation(self._name, id, unscored=why, passed_check=passed))
+                yield Annotation(self._name, id, unscored=why, passed_check=passed)
                 continue
             annotation = replace(talk.result, **_spent(talk))
             own = talk.messages[len(begun["messages"]) :]
             store.put({"id": id, "annotation": annotation.to_json(), "messages": own})
-            found.append(annotation)
-        return found
+            yield annotation
 
     def _begin(self, domain: Domain, store: Store) -> dict[str, Any]:
         """Training and, in the hotel domain, the check: the turns that every pair comes after."""
         key = f"training {domain}"
         if key in store:
             return store[key]
-        talk = self._one(key, protocol.train(domain), protocol.opening(domain))
-        assert talk.result is not None
-        before, right = talk.result
+        (before, right), talk = self._one(key, protocol.train(domain), protocol.opening(domain))
+        messages = talk.messages
         record = {
             "id": key,
             "right": right,
             "exercises": len(protocol.LESSONS[domain]),
-            "before": before,
-            "passed": None,
             "training": _spent(talk),
+            "passed": None,
         }
         if domain == "hotel":
-            script = protocol.annotate(
-                self._name, protocol.CHECK, before, added=self._command.added
-            )
-            check = self._one("check", script, talk.messages)
-            assert check.result is not None
-            record |= {
-                "before": "",
-                "passed": protocol.passes(check.result),
-                "check": replace(check.result, **_spent(check)).to_json(),
-            }
-            store.put(record | {"messages": check.messages})
-        else:
-            store.put(record | {"messages": talk.messages})
+            added = self._command.added
+            script = protocol.annotate(self._name, protocol.CHECK, before, added=added)
+            check, after = self._one("check", script, messages)
+            record["passed"] = protocol.passes(check)
+            record["check"] = replace(check, **_spent(after)).to_json()
+            before, messages = "", after.messages
+        store.put(record | {"before": before, "messages": messages})
         return store[key]
 
-    def _one(self, name: str, script: Script[T], before: Sequence[Message]) -> Conversation[T]:
+    def _one(
+        self, name: str, script: Script[T], before: Sequence[Message]
+    ) -> tuple[T, Conversation[T]]:
         ((_, talk),) = self._hold({name: script}, before)
-        if talk.failed:
+        if talk.result is None:
             raise Stopped(f"{self._backend.name}: {name}: {talk.failed}: mend that and run again")
-        return talk
+        return talk.result, talk
 
-    def _hold(self, scripts: dict[str, Script[T]], before: Sequence[Message]) -> Any:
+    def _hold(
+        self, scripts: dict[str, Script[T]], before: Sequence[Message]
+    ) -> Iterator[tuple[str, Conversation[T]]]:
         return hold(self._backend, scripts, before, self._sampling, self._command.thinking)
 
 

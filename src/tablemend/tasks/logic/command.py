@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -20,8 +20,12 @@ AnnotatorName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 class AnnotateCommand(Section):
     """Which models annotate which pairs."""
 
-    data: Source = Source(source="data/logic", split="test")
-    """The pairs."""
+    data: str = "data/logic"
+    """The pairs: a folder with one file a split, or a file."""
+    split: Literal["train", "validation", "test"] = "test"
+    """Split of a folder."""
+    n: int | None = Field(default=None, ge=1)
+    """Most pairs to take, from the front; null: all."""
     models: dict[AnnotatorName, ModelString] = Field(min_length=1)
     """Annotators by name: model strings such as openai:MODEL@URL or hf:Qwen/Qwen3-8B."""
     options: BackendOptions = BackendOptions()
@@ -34,6 +38,12 @@ class AnnotateCommand(Section):
     """Ask what the paper's tree lacks as well: well-formedness and tautology."""
     run: RunFolder = "annotation"
     """Run folder: a name below runs/, or a path where it contains a slash."""
+
+    @property
+    def source(self) -> Source:
+        """Where the pairs are."""
+        split = None if Path(self.data).suffix else self.split
+        return Source(source=self.data, split=split, n=self.n)
 
 
 class AnnotationReportCommand(Section):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tablemend.backends.asking import ask
@@ -34,32 +33,23 @@ Script = Generator[Turn, Any, T]
 when it was asked for again, is thrown into it as :class:`Unreadable`."""
 
 
-@dataclass
 class Conversation(Generic[T]):
     """One conversation.
 
     Attributes:
         messages: the turns so far, those before it included; thoughts are left out.
-        result: what the script made of it.
+        result: what the script made of it; ``None`` before its end, or where it broke off.
         failed: why it broke off, as a request failed for good; empty otherwise.
         prompt_tokens, completion_tokens, seconds: of all its turns.
     """
 
-    messages: list[Message]
-    result: T | None = None
-    failed: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
-
-
-class _Open(Generic[T]):
-    """A conversation that goes on."""
-
     def __init__(self, script: Script[T], opening: Sequence[Message]) -> None:
-        self.talk = Conversation[T](list(opening))
+        self.messages = list(opening)
+        self.result: T | None = None
+        self.failed = ""
+        self.prompt_tokens = self.completion_tokens = 0
+        self.seconds = 0.0
         self._script = script
-        self._retried = False
         self._say(next(script))
 
     def _say(self, turn: Turn) -> None:
@@ -67,26 +57,22 @@ class _Open(Generic[T]):
         self._tell(turn.text)
 
     def _tell(self, text: str) -> None:
-        content = f"{text}\n{self._turn.form}"
-        self.talk.messages.append({"role": "user", "content": content})
+        self.messages.append({"role": "user", "content": f"{text}\n{self._turn.form}"})
 
     def hear(self, completion: Completion) -> bool:
         """Take an answer; whether the conversation is at its end."""
-        talk = self.talk
-        talk.prompt_tokens += completion.prompt_tokens
-        talk.completion_tokens += completion.completion_tokens
-        talk.seconds += completion.seconds
+        self.prompt_tokens += completion.prompt_tokens
+        self.completion_tokens += completion.completion_tokens
+        self.seconds += completion.seconds
         if completion.finish_reason == "error":
-            talk.failed = completion.error
-            self._script.close()
+            self.failed = completion.error
             return True
-        said = completion.answer
-        talk.messages.append({"role": "assistant", "content": said or NOTHING_SAID})
+        self.messages.append({"role": "assistant", "content": completion.answer or NOTHING_SAID})
         try:
             try:
                 if problem := why_no_answer(completion):
                     raise Unreadable(*problem)
-                value = self._turn.read(said)
+                value = self._turn.read(completion.answer)
             except Unreadable as error:
                 if self._retried:
                     self._say(self._script.throw(error))
@@ -96,7 +82,7 @@ class _Open(Generic[T]):
             else:
                 self._say(self._script.send(value))
         except StopIteration as end:
-            talk.result = end.value
+            self.result = end.value
             return True
         return False
 
@@ -124,12 +110,11 @@ def hold(
         Stopped: the server is gone.
         TablemendError: a model that cannot be used.
     """
-    talks = {name: _Open(script, opening) for name, script in scripts.items()}
+    talks = {name: Conversation(script, opening) for name, script in scripts.items()}
     while talks:
         requests = [
-            Request(name, tuple(one.talk.messages), sampling, thinking)
-            for name, one in talks.items()
+            Request(name, tuple(one.messages), sampling, thinking) for name, one in talks.items()
         ]
         for name, completion in ask(backend, requests).items():
             if talks[name].hear(completion):
-                yield name, talks.pop(name).talk
+                yield name, talks.pop(name)

@@ -56,7 +56,7 @@ def answer(one: Annotation, dimension: Dimension) -> Hashable | None:
     return one.relation if dimension == "CAT" else _step(one.path, dimension)
 
 
-def references(pair: Pair, dimension: Dimension) -> set[Hashable]:
+def references(pair: Pair, dimension: Dimension) -> set[Relation] | set[bool | None]:
     """The answers that are right: those on the paths to the labels; empty where none is known."""
     if dimension == "CAT":
         return set(pair.labels)
@@ -134,14 +134,14 @@ class Category(NamedTuple):
     Attributes:
         precision, recall, f1: 0 where nothing could be counted.
         support: pairs with this label among the references'.
-        count: pairs that annotators give this label.
+        annotated: pairs that annotators give this label.
     """
 
     precision: float
     recall: float
     f1: float
     support: int
-    count: int
+    annotated: int
 
 
 def by_category(found: Sequence[Unit]) -> dict[Relation, Category]:
@@ -264,6 +264,6 @@ def correlation(found: Sequence[Unit], kind: Kind) -> Correlation:
     return Correlation(float(r), float(p), n)
 
 
-def ambiguity_kinds(annotations: Iterable[Annotation]) -> Counter[str]:
+def ambiguities(found: Sequence[Unit]) -> Counter[str]:
     """How often each kind of ambiguity is named (Table 14)."""
-    return Counter(kind for one in annotations for kind in one.ambiguities)
+    return Counter(kind for one in found for a in one.annotations for kind in a.ambiguities)

@@ -165,7 +165,9 @@ def annotate(
         added: whether questions that the paper's tree lacks are asked as well.
     """
     is_hotel = pair.domain == "hotel"
-    spans: dict[str, tuple[Span, ...] | None] = {}
+    divergent_input: tuple[Span, ...] | None = None
+    divergent_output: tuple[Span, ...] | None = None
+    wrong: tuple[Span, ...] | None = None
     comments: list[str] = []
     path: dict[str, bool] = {}
     kinds: tuple[Ambiguity, ...] = ()
@@ -174,10 +176,9 @@ def annotate(
     relation, unscored = None, ""
     try:
         if is_hotel:
-            spans["divergent_input"] = yield from _mark("divergent_input", shown, pair, comments)
-            spans["divergent_output"] = yield from _mark("divergent_output", "", pair, comments)
-            spans["wrong"] = ()
-            shown = ""
+            divergent_input = yield from _mark("divergent_input", shown, pair, comments)
+            divergent_output = yield from _mark("divergent_output", "", pair, comments)
+            shown, wrong = "", ()
         asked = walk(pair.domain, path, added)
         while isinstance(asked, Question):
             path[asked.id] = yield _turn(shown, asked)
@@ -186,7 +187,7 @@ def annotate(
                 words = "\n".join(f"{name}: {what}" for name, what in AMBIGUITY_WORDS.items())
                 kinds = yield Turn(f"What makes it ambiguous?\n{words}", KINDS, read_kinds)
             if asked.id == "wrong" and path["wrong"]:
-                spans["wrong"] = yield from _mark("wrong", "", pair, comments)
+                wrong = yield from _mark("wrong", "", pair, comments)
             asked = walk(pair.domain, path, added)
         relation = asked
     except Unreadable as error:
@@ -197,8 +198,8 @@ def annotate(
         except Unreadable as error:
             comments.append(f"slider: {error}")
     return Annotation(
-        annotator, pair.id, path, relation, unscored, kinds, **spans, slider=slider,
-        comment="; ".join(comments), passed_check=passed,
+        annotator, pair.id, path, relation, unscored, kinds, divergent_input, divergent_output,
+        wrong, slider, "; ".join(comments), passed,
     )  # fmt: skip
 
 

@@ -9,17 +9,20 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tablemend.config import Source
 from tablemend.datasets.logic.annotation import AMBIGUITIES, Annotation, read_annotations
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.errors import TablemendError
 from tablemend.records import RELATIONS
 from tablemend.reports.content import Cell, Rows
 from tablemend.reports.wording import DASH
-from tablemend.runs import read_jsonl, write_json, write_text
+from tablemend.runs import write_json, write_text
 from tablemend.tasks.logic import measures
 from tablemend.tasks.logic.annotating import ANNOTATIONS, PAIRS
+from tablemend.tasks.logic.command import MAKES
 from tablemend.tasks.logic.measures import DIMENSIONS, KINDS, Unit
 from tablemend.tasks.logic.tree import RELATION_WORDS
+from tablemend.tasks.sources import read_records
 
 KIND_WORDS = {
     "divergent_input": "divergent in input",
@@ -47,7 +50,7 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
     """Write annotations.md and annotations.json into a run folder; the Markdown.
 
     Args:
-        run: a folder with ``pairs.jsonl`` and ``annotations.jsonl``.
+        run: a folder with ``pairs.jsonl`` and, where nothing else is given, ``annotations.jsonl``.
         more: further files of annotations of the same pairs.
         passed: count only who passed the comprehension check, or had none.
 
@@ -55,9 +58,11 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
         TablemendError: no annotations, annotations of other pairs, or two of one pair by one
             annotator.
     """
-    pairs = [Pair.from_json(line) for line in read_jsonl(run / PAIRS)]
-    found = [a for path in (run / ANNOTATIONS, *map(Path, more)) for a in read_annotations(path)]
-    _refuse(pairs, found, run)
+    pairs = read_records(Source(source=str(run / PAIRS)), Pair.from_json, MAKES)
+    own = run / ANNOTATIONS
+    paths = [*([own] if own.is_file() or not more else []), *map(Path, more)]
+    found = [one for path in paths for one in read_annotations(path)]
+    _refuse(pairs, found)
     if passed:
         found = [one for one in found if one.passed_check is not False]
     units: dict[Domain, list[Unit]] = {
@@ -67,24 +72,26 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
     units = {domain: own for domain, own in units.items() if own}
     if not units:
         raise TablemendError(f"{run}: no annotation has a relation: see why in {ANNOTATIONS}")
-    text = _markdown(run.name, _who(pairs, found), list(_tables(units)))
+    who = _who(pairs, found)
+    text = _markdown(run.name, who, list(_tables(units)))
     write_text(run / "annotations.md", text)
-    write_json(run / "annotations.json", {d: _numbers(own) for d, own in units.items()})
+    numbers = {domain: _numbers(own) for domain, own in units.items()}
+    write_json(run / "annotations.json", {"annotators": who, **numbers})
     return text
 
 
-def _refuse(pairs: Sequence[Pair], found: Sequence[Annotation], run: Path) -> None:
+def _refuse(pairs: Sequence[Pair], found: Sequence[Annotation]) -> None:
     known = {one.id for one in pairs}
-    for key, count in Counter((one.annotator, one.pair) for one in found).items():
-        if key[1] not in known:
+    for (name, pair), count in Counter((one.annotator, one.pair) for one in found).items():
+        if pair not in known:
             raise TablemendError(
-                f"{key[0]} annotates {key[1]}, which is no pair of {run / PAIRS}: give annotations "
-                "of the same data"
+                f"{name} annotates {pair}, which is no pair of this run: give annotations of its "
+                "pairs.jsonl"
             )
         if count > 1:
             raise TablemendError(
-                f"{key[0]} annotates {key[1]} {count} times: give each annotator a name of their "
-                "own, and each file once"
+                f"{name} annotates {pair} {count} times: give each annotator another name, and "
+                "each file once"
             )
 
 
@@ -119,31 +126,30 @@ def _numbers(own: Sequence[Unit]) -> dict[str, Any]:
         "ratios": {kind: measures.mean_ratio(own, kind) for kind in KINDS},
         "slider": {kind: measures.correlation(own, kind)._asdict() for kind in KINDS},
         "jaccard": {kind: measures.jaccard(own, kind)._asdict() for kind in KINDS},
-        "ambiguities": dict(measures.ambiguity_kinds(a for one in own for a in one.annotations)),
+        "ambiguities": dict(measures.ambiguities(own)),
         "annotators": {name: part(of_annotator(own, name)) for name in _names({domain: own})},
     }
 
 
-def _who(pairs: Sequence[Pair], found: Sequence[Annotation]) -> Rows:
+def _who(pairs: Sequence[Pair], found: Sequence[Annotation]) -> list[dict[str, Any]]:
     """What each annotator did: what is unscored is in no table."""
     domains = {one.id: one.domain for one in pairs}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, domain in sorted({(one.annotator, domains[one.pair]) for one in found}):
         own = [a for a in found if (a.annotator, domains[a.pair]) == (name, domain)]
         checks = {one.passed_check for one in own}
         check = {None: "none", True: "passed", False: "failed"}
-        cells = [
-            name,
-            domain,
-            str(len(own)),
-            str(sum(one.relation is None for one in own)),
-            ", ".join(check[one] for one in (True, False, None) if one in checks),
-            f"{sum(one.completion_tokens + one.prompt_tokens for one in own):,}",
-            f"{sum(one.seconds for one in own) / len(own):.1f}",
-        ]
-        rows.append([Cell(cell) for cell in cells])
-    head = "annotator,domain,pairs,unscored,check,tokens,seconds a pair".split(",")
-    return Rows(head, rows)
+        line = {
+            "annotator": name,
+            "domain": domain,
+            "pairs": len(own),
+            "unscored": sum(one.relation is None for one in own),
+            "check": ", ".join(check[one] for one in (True, False, None) if one in checks),
+            "tokens": sum(one.completion_tokens + one.prompt_tokens for one in own),
+            "seconds a pair": round(sum(one.seconds for one in own) / len(own), 1),
+        }
+        rows.append(line)
+    return rows
 
 
 def _tables(units: Mapping[Domain, Sequence[Unit]]) -> Iterator[Part]:
@@ -169,7 +175,7 @@ def _tables(units: Mapping[Domain, Sequence[Unit]]) -> Iterator[Part]:
         if domain == "hotel":
             yield from _highlights(own)
         else:
-            counts = measures.ambiguity_kinds(a for one in own for a in one.annotations)
+            counts = measures.ambiguities(own)
             lines = [[kind.replace("_", " "), str(counts[kind])] for kind in AMBIGUITIES]
             yield Part(14, f"Kinds of ambiguity, {domain} domain", _rows(["kind", "times"], lines))
 
@@ -200,7 +206,7 @@ def _categories(each: Mapping[str, Sequence[Unit]]) -> Rows:
             line = [RELATION_WORDS[label][0]]
             for table in tables.values():
                 row = table.get(label)
-                counts = [str(row.support), str(row.count)] if row else ["0", "0"]
+                counts = [str(row.support), str(row.annotated)] if row else ["0", "0"]
                 line += [*map(_two, row[:3] if row else [None] * 3), *counts]
             lines.append(line)
     ends = [MACRO]
@@ -228,9 +234,10 @@ def published() -> tuple[str, list[Part]]:
     return data["paper"], parts
 
 
-def _markdown(run: str, who: Rows, parts: Sequence[Part]) -> str:
+def _markdown(run: str, who: Sequence[Mapping[str, Any]], parts: Sequence[Part]) -> str:
     paper, theirs = published()
-    lines = [f"# Annotations: run {run}", who.markdown()]
+    did = _rows(list(who[0]), [[str(value) for value in line.values()] for line in who])
+    lines = [f"# Annotations: run {run}", did.markdown()]
     for number in dict.fromkeys(one.number for one in parts):
         lines.append(f"## In the form of Table {number}")
         for one in parts:

@@ -52,7 +52,7 @@ def walk(domain: Domain, answers: Path, added: bool = True) -> Question | Relati
         answers: what was answered; of questions that do not come up nothing is read.
         added: whether questions that the paper's tree lacks are asked as well.
     """
-    node = TREES[domain]
+    node: Step | Relation = TREES[domain]
     while isinstance(node, Step):
         question = node.question
         given = answers.get(question.id, None if added else question.unless)

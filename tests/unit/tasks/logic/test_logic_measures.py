@@ -18,7 +18,7 @@ from tablemend.runs import write_jsonl
 from tablemend.tasks.logic import measures
 from tablemend.tasks.logic.measures import accuracy, agreement, by_category, macro, units
 from tablemend.tasks.logic.report import published, write_annotation_report
-from tablemend.tasks.logic.tree import leaves, path_to
+from tablemend.tasks.logic.tree import RELATION_WORDS, leaves, path_to
 
 
 def pair(number: int, *labels: Relation, domain: Domain = "hotel") -> Pair:
@@ -174,30 +174,27 @@ def test_table_6_comes_out_of_its_counts(
     rest = [label for label, n in supports.items() for _ in range(n)]
     for label in rest:  # where it is no match; the last pairs have two labels
         free = min(
-            (place for place, own in enumerate(labels) if answers[place] != label and label not in own),
+            (
+                place
+                for place, own in enumerate(labels)
+                if answers[place] != label and label not in own
+            ),
             key=lambda place: len(labels[place]),
         )
         labels[free].append(label)
     pairs = [pair(n, *own, domain=domain) for n, own in enumerate(labels)]
     found = [said("m", one, label) for one, label in zip(pairs, answers, strict=True)]
     rows = by_category(units(pairs, found))
-    table = [part for part in published()[1] if part.number == 6 and domain in part.title][0].rows
+    table = next(p for p in published()[1] if p.number == 6 and domain in p.title).rows
     for line in table.rows:
         name, *own = [cell.text for cell in line]
         wanted = own[4 * model : 4 * model + 4]
         if name == "Macro average":
             assert [f"{one:.2f}" for one in macro(rows) or ()] == wanted[:3]
         else:
-            title = {title: key for key, (title, _) in measures_titles().items()}[name]
-            row = rows[title]
+            row = rows[next(key for key, (title, _) in RELATION_WORDS.items() if title == name)]
             got = [f"{one:.2f}" for one in row[:3]]
-            assert ([*got, str(row.count)], row.support) == (wanted, int(own[-1])), name
-
-
-def measures_titles() -> dict[Relation, tuple[str, str]]:
-    from tablemend.tasks.logic.tree import RELATION_WORDS
-
-    return RELATION_WORDS
+            assert ([*got, str(row.annotated)], row.support) == (wanted, int(own[-1])), name
 
 
 # "one two three four": tokens at 0-3, 4-7, 8-13, 14-18
