@@ -40,9 +40,9 @@ def assign(pairs: Sequence[Pair], annotators: int, seed: int = 0) -> list[list[P
     Random(f"systems:{seed}").shuffle(inputs)
     square = []
     for row in range(annotators):
-        own = [by[systems[(place + row) % len(systems)]] for place, by in enumerate(inputs)]
-        Random(f"order:{seed}:{row}").shuffle(own)
-        square.append(own)
+        drawn = [by[systems[(place + row) % len(systems)]] for place, by in enumerate(inputs)]
+        Random(f"order:{seed}:{row}").shuffle(drawn)
+        square.append(drawn)
     return square
 
 

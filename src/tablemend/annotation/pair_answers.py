@@ -145,11 +145,7 @@ def _annotation(
     if extra := answer.path.keys() - told.keys():
         raise TablemendError(f"{path}, {where}.path: {min(extra)} is not asked on this way")
     finished = answer.finished and not isinstance(node, Question)
-    spans: dict[str, tuple[Span, ...] | None] = {}
-    for name in ("divergent_input", "divergent_output", "wrong"):
-        given: list[list[int]] | None = getattr(answer, name)
-        text = pair.input if name == "divergent_input" else pair.output
-        spans[name] = None if given is None else _spans(given, text, f"{path}, {where}.{name}")
+    places = f"{path}, {where}"
     return Annotation(
         file.annotator,
         pair.id,
@@ -157,7 +153,9 @@ def _annotation(
         None if isinstance(node, Question) or not finished else node,
         "" if finished else f"not finished: {len(told)} answers",
         tuple(answer.ambiguities),
-        **spans,
+        divergent_input=_spans(answer.divergent_input, pair.input, f"{places}.divergent_input"),
+        divergent_output=_spans(answer.divergent_output, pair.output, f"{places}.divergent_output"),
+        wrong=_spans(answer.wrong, pair.output, f"{places}.wrong"),
         slider=answer.slider,
         comment=answer.comment,
         passed_check=passed,
@@ -165,10 +163,10 @@ def _annotation(
     )
 
 
-def _spans(given: list[list[int]], text: str, where: str) -> tuple[Span, ...]:
-    found = []
+def _spans(given: list[list[int]] | None, text: str, where: str) -> tuple[Span, ...] | None:
+    if given is None:
+        return None
     for span in given:
         if len(span) != 2 or not 0 <= span[0] < span[1] <= len(text):
             raise TablemendError(f"{where}: {span} is no part of its text")
-        found.append((span[0], span[1]))
-    return tuple(found)
+    return tuple((start, end) for start, end in given)

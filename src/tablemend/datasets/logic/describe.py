@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
@@ -75,6 +75,16 @@ class Plan:
     general: list[str] = field(default_factory=list)
     closing: list[Sentence] = field(default_factory=list)
     harmless: dict[Kind, int] = field(default_factory=dict)
+
+
+def make_hotel_pairs(
+    n: int, seed: int = 0, relations: Sequence[Relation] = tuple(SHARES)
+) -> Iterator[Pair]:
+    """Pairs of these relations as often as :data:`SHARES` says, each with a record of its own."""
+    drawn = Random(f"hotel relations:{seed}")
+    weights = [SHARES[one] for one in relations]
+    for number in range(n):
+        yield make_pair(seed, number, drawn.choices(relations, weights)[0])
 
 
 def make_pair(seed: int, number: int, relation: Relation) -> Pair:

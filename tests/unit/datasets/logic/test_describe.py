@@ -11,7 +11,13 @@ from statistics import mean, stdev
 
 import pytest
 
-from tablemend.datasets.logic.describe import HARMLESS, SHARES, describe, make_pair
+from tablemend.datasets.logic.describe import (
+    HARMLESS,
+    SHARES,
+    describe,
+    make_hotel_pairs,
+    make_pair,
+)
 from tablemend.datasets.logic.hotel import (
     MOST_VALUES,
     SINGLE,
@@ -53,6 +59,18 @@ def test_the_same_seed_and_number_give_the_same_pair() -> None:
     assert make_pair(1, 3, "independent") == MADE["independent"][3]
     assert make_pair(2, 3, "independent") != MADE["independent"][3]
     assert all(Pair.from_json(own[0].to_json()) == own[0] for own in MADE.values())
+
+
+def test_sets_hold_relations_by_their_shares_and_grow_at_the_end() -> None:
+    pairs = list(make_hotel_pairs(600, seed=3))
+    assert pairs[:50] == list(make_hotel_pairs(50, seed=3))
+    counts = Counter(pair.labels[0] for pair in pairs)
+    total = sum(SHARES.values())
+    for relation, share in SHARES.items():
+        assert abs(counts[relation] / 600 - share / total) < 0.05
+    assert len({pair.source_hash for pair in pairs}) == 600
+    two = make_hotel_pairs(20, 3, ("too_weak", "too_strong"))
+    assert {pair.labels[0] for pair in two} == {"too_weak", "too_strong"}
 
 
 def test_spans_say_where_input_and_output_diverge() -> None:
