@@ -7,10 +7,10 @@ unscored, never guessed at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from tablemend.datasets.logic.hotel import (
     CITY,
@@ -126,12 +126,17 @@ def compare(record: str, text: str, words: Lexicon | None = None) -> Comparison:
         if stem in denying
     }
     reading = _Reading(hotel)
-    for place, span, meaning in found:
+    lonely = []
+    for number, (place, span, meaning) in enumerate(found):
+        if meaning.likely and not _goes_with_it(found, number, text):
+            lonely.append(text[slice(*span)])
+            continue
         sentence = tokens[place].sentence
         denied = sentence in negated and negated[sentence] < place
         _judge(reading, meaning, span, denied, data)
     glue = {_stem(word) for word in data["glue"].split()} | denying
     unknown = [text[word.start : word.end] for word in rest.values() if word.stem not in glue]
+    unknown += lonely
     missing = frozenset(fact for fact in hotel.facts if fact not in reading.asserted)
     some = ", ".join(dict.fromkeys(unknown[:_NAMED]))
     return Comparison(
@@ -143,7 +148,20 @@ def compare(record: str, text: str, words: Lexicon | None = None) -> Comparison:
     )
 
 
-def _name(reading: _Reading, missing: frozenset[Fact], data: Mapping[str, object]) -> Relation:
+def _goes_with_it(found: Sequence[tuple[int, Span, _Meaning]], number: int, text: str) -> bool:
+    """Whether what is likely of a value stands beside it: "free housekeeping", not "free meals"."""
+    _, (start, end), meaning = found[number]
+    for other, between in ((number - 1, -1), (number + 1, 1)):
+        if 0 <= other < len(found) and (fact := found[other][2].fact):
+            gap = (
+                text[found[other][1][1] : start] if between < 0 else text[end : found[other][1][0]]
+            )
+            if fact.value == meaning.likely and not gap.strip():
+                return True
+    return False
+
+
+def _name(reading: _Reading, missing: frozenset[Fact], data: Mapping[str, Any]) -> Relation:
     kinds = {kind for _, kind in reading.divergent}
     if not reading.says and not kinds:
         return "tautologous"
@@ -158,12 +176,11 @@ def _name(reading: _Reading, missing: frozenset[Fact], data: Mapping[str, object
     return named
 
 
-def _contradicts_itself(reading: _Reading, data: Mapping[str, object]) -> bool:
+def _contradicts_itself(reading: _Reading, data: Mapping[str, Any]) -> bool:
     """Whether something is said and denied, or two things that exclude each other."""
     if reading.asserted & reading.denied:
         return True
     exclusive, capitals = data["exclusive"], data["capitals"]
-    assert isinstance(exclusive, list) and isinstance(capitals, dict)
     said: dict[str, set[str]] = {}
     for fact in reading.asserted:
         if fact.attribute != TYPE or fact.value in exclusive:
@@ -176,7 +193,7 @@ def _contradicts_itself(reading: _Reading, data: Mapping[str, object]) -> bool:
 
 
 def _judge(
-    reading: _Reading, meaning: _Meaning, span: Span, denied: bool, data: Mapping[str, object]
+    reading: _Reading, meaning: _Meaning, span: Span, denied: bool, data: Mapping[str, Any]
 ) -> None:
     """Note what a phrase says of the record."""
     hotel, (fact, kind, likely, least) = reading.hotel, meaning
@@ -211,10 +228,9 @@ def _judge(
         reading.contradicts |= _excludes(fact, hotel, data)
 
 
-def _kind(fact: Fact, hotel: Hotel, data: Mapping[str, object]) -> Kind:
+def _kind(fact: Fact, hotel: Hotel, data: Mapping[str, Any]) -> Kind:
     """Wrong, or what everybody would infer: the country of a capital, that an inn is a hotel."""
     capitals, exclusive = data["capitals"], data["exclusive"]
-    assert isinstance(exclusive, list) and isinstance(capitals, dict)
     own = hotel.get(fact.attribute)
     if fact.attribute == COUNTRY and own is None:
         return "inferable" if capitals.get(hotel.get(CITY)) == fact.value else "wrong"
@@ -223,10 +239,9 @@ def _kind(fact: Fact, hotel: Hotel, data: Mapping[str, object]) -> Kind:
     return "wrong"
 
 
-def _excludes(fact: Fact, hotel: Hotel, data: Mapping[str, object]) -> bool:
+def _excludes(fact: Fact, hotel: Hotel, data: Mapping[str, Any]) -> bool:
     """Whether a fact that the record does not have cannot be true beside it."""
     exclusive = data["exclusive"]
-    assert isinstance(exclusive, list)
     own = hotel.get(fact.attribute)
     if fact.attribute == TYPE:
         return own in exclusive and fact.value in exclusive
@@ -299,7 +314,7 @@ def _meanings(words: Lexicon) -> Iterator[tuple[str, _Meaning]]:
                 yield filled, _Meaning(kind="inferable", likely=value)
     yield from ((text, _EMPTY) for text in data["tautologies"])
     yield from ((f"star rating of {most} or below", _EMPTY) for most in ("5", "five"))
-    yield from ((text, _Meaning(Fact(name, ""))) for text, name in data["adjectives"].items())
+    yield from ((text, _Meaning(Fact(name, ""))) for text, name in data["hints"].items())
     for name, attribute in words.attributes.items():
         yield from ((text, _Meaning(Fact(name, ""))) for text in attribute.general)
         for value, texts in attribute.values.items():
@@ -330,6 +345,7 @@ def _match(
     longest = max(map(len, phrases))
     found: list[tuple[int, Span, _Meaning]] = []
     rest: dict[int, _Word] = {}
+    hinted: dict[int, _Word] = {}
     place = 0
     while place < len(tokens):
         for length in range(min(longest, len(tokens) - place), 0, -1):
@@ -337,6 +353,8 @@ def _match(
             if meaning and tokens[place].sentence == tokens[place + length - 1].sentence:
                 span = tokens[place].start, tokens[place + length - 1].end
                 found.append((place, span, meaning))
+                if meaning.fact and not meaning.fact.value:
+                    hinted |= {n: tokens[n] for n in range(place, place + length)}
                 place += length
                 break
         else:
@@ -345,7 +363,7 @@ def _match(
     said = {meaning.fact for _, _, meaning in found}
     for fact in hotel.facts:
         if fact not in said and fact.attribute not in (NAME, STARS):
-            for places in _scattered(rest, _phrase(fact.value)):
+            for places in _scattered(rest | hinted, _phrase(fact.value)):
                 span = tokens[min(places)].start, tokens[max(places)].end
                 found.append((min(places), span, _Meaning(fact)))
                 rest = {number: word for number, word in rest.items() if number not in places}
@@ -355,7 +373,7 @@ def _match(
 def _scattered(rest: Mapping[int, _Word], phrase: Iterable[str]) -> list[set[int]]:
     """The first place where all words of a value stand near each other in one sentence."""
     wanted = {word for word in phrase if word not in LITTLE_WORDS}
-    for first, word in rest.items():
+    for first, word in sorted(rest.items()):
         if len(wanted) > 1 and word.stem in wanted:
             near = range(first, first + len(wanted) + _MOST_BETWEEN + 1)
             places = {

@@ -204,3 +204,28 @@ def test_nothing_is_unscored(text: str) -> None:
 def test_a_line_of_a_record_that_is_none_is_refused() -> None:
     with pytest.raises(TablemendError, match="line 2 of the input"):
         compare("Name: x\n5 stars", "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Hotel Torre Azul in El Arenal is a 4-star hotel with free lockers.", "free"),
+        ("Hotel Torre Azul in El Arenal is a 4-star hotel with three restaurants.", "three"),
+        ("Hotel Torre Azul in El Arenal has at most four stars.", "most"),
+        ("Hotel Torre Azul in El Arenal is a 4-star hotel close to Rome.", "close"),
+    ],
+)
+def test_known_words_in_unknown_places_are_not_guessed_at(text: str, why: str) -> None:
+    record = f"{AZUL}\nHotel facilities: Housekeeping, Lockers"
+    found = compare(record, text)
+    assert (found.relation, found.unscored) == (
+        None,
+        f"words that the lexicon does not have: {why}",
+    )
+
+
+def test_a_hint_at_an_attribute_that_the_record_does_not_have_is_no_glue() -> None:
+    text = "Hotel Torre Azul is a 4-star hotel in El Arenal with {}."
+    assert compare(AZUL, text.format("wellness")).relation == "too_strong"
+    assert compare(AZUL, text.format("rooms for children")).relation == "too_strong"
+    assert compare(f"{AZUL}\nWellness: Sauna", text.format("wellness")).relation == "too_weak"
