@@ -90,7 +90,7 @@ def test_an_old_run_is_scored_again_without_generating(
     assert results["second"]["scorer"] is None
     assert "No second scorer" in terminal_and_page(tmp_path / "run")
     path.write_text(json.dumps(results | {"version": 1}))
-    with pytest.raises(TablemendError, match=r"version 1, not 4.*run the comparison"):
+    with pytest.raises(TablemendError, match=r"version 1, not 5.*run the comparison"):
         write_reports(tmp_path / "run")
     count = len(server.bodies)
     again = compare(recipe, "rescore=true")

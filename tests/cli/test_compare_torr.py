@@ -15,7 +15,8 @@ from tablemend.datasets.torr.settings import TorrSet
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.recipe.experiment import Experiment
-from tablemend.tasks.torr.task import CONFIGURATIONS, Torr, judge
+from tablemend.tables.perturbations import CONFIGURATIONS
+from tablemend.tasks.torr.task import Torr, judge
 from tests.support.answering import AnsweringServer
 from tests.support.scripts import run_script
 
@@ -112,6 +113,25 @@ def test_every_configuration_is_asked_and_robustness_is_told(
     assert (found["scores"]["wikitq"][1][0], found["scores"]["wikitq"][1][1]) == ([1, 1], [0, 0])
 
 
+def test_larger_tables_are_left_out_and_counted(folder: Path, tmp_path: Path) -> None:
+    for cells, kept in ((5, 0), (6, 12)):
+        settings = TorrSet(data=str(folder), out=str(tmp_path / str(cells)), n=20, cells=cells)
+        counts = make_dataset(settings)
+        assert counts.get("larger wikitq", 0) == 12 - kept
+        said = next(line for line in describe(counts, settings) if line.startswith("wikitq"))
+        assert ("12 of larger tables left out" in said) == (not kept)
+
+
+def test_one_run_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for tokens in ([], ["run=a", "recipe=b"]):
+        assert run_script("eval/robustness.py", tokens, monkeypatch) == 2
+        assert "name one run" in capsys.readouterr().err
+    assert run_script("eval/robustness.py", ["recipe=nowhere"], monkeypatch) == 2
+    assert "run the comparison first" in capsys.readouterr().err
+
+
 def test_all_35_configurations_say_the_same_and_gold_is_right(folder: Path, tmp_path: Path) -> None:
     settings = {"data": str(folder), "out": str(tmp_path / "set"), "n": 4, "train": 2}
     counts = make_dataset(TorrSet.model_validate(settings))
@@ -132,7 +152,7 @@ def test_all_35_configurations_say_the_same_and_gold_is_right(folder: Path, tmp_
         assert judge(sample, "I do not know").findings
 
 
-def test_lookups_are_made_without_data_and_ask_for_one_cell(
+def test_lookups_are_made_without_data_and_ask_for_the_cell_of_each_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "lookups"
@@ -145,9 +165,13 @@ def test_lookups_are_made_without_data_and_ask_for_one_cell(
     keys = [{one.source_hash for one in samples} for samples in found.values()]
     assert not set.intersection(*keys)
     for sample in found["test"]:
-        column, _, name = sample.fields["question"][len("What is ") : -1].partition(" of ")
-        (row,) = (row for row in sample.table.rows if name in row)
-        assert row[sample.table.columns.index(column)] == sample.references[0]
+        column, _, names = sample.fields["question"].partition(": ")
+        assert column.removeprefix("Look up ").strip('"') in sample.table.columns
+        said = [one.rpartition(" ")[0] for one in sample.references[0].split(", ")]
+        assert said == names.rstrip(".").split(", ")
+        rows = {frozenset(row) for row in sample.table.rows}
+        told = [one.rpartition(" ")[::2] for one in sample.references[0].split(", ")]
+        assert {frozenset(one) for one in told} == rows
         assert judge(sample, sample.references[0]).share("score") == 1.0
 
 

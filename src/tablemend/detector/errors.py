@@ -13,7 +13,16 @@ from tablemend.detector.keys import Gold
 from tablemend.detector.matching import Cells
 from tablemend.detector.mentions import index_context
 from tablemend.detector.order import SortRule, find_disorder
-from tablemend.records import ABSTENTION, UNSCORED, Finding, Metric, total
+from tablemend.records import (
+    ABSTENTION,
+    UNSCORED,
+    Finding,
+    Judgement,
+    Metric,
+    Relation,
+    relation,
+    total,
+)
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import equal_values, read_value
@@ -93,6 +102,27 @@ METRICS = (
     ABSTENTION,
     UNSCORED,
 )
+
+
+def relation_to_gold(judgement: Judgement) -> Relation | None:
+    """How an answer's cells relate to those of the gold table, both taken as conjunctions of facts.
+
+    The order of the rows states nothing. A value in place of another contradicts it; further rows
+    and filled blanks add to it; missing values make the answer too weak. ``None`` where the answer
+    is unscored.
+    """
+    if judgement.unscored:
+        return None
+    if judgement.counts["format_error"]:
+        return "not_well_formed"
+    if judgement.abstained:
+        return "tautologous"
+    differs = any(one.type == "attribute" and not is_blank(one.got) for one in judgement.findings)
+    added = sum(
+        judgement.counts[one] for one in ("out_of_range", "blank_filling", "entity_fabrication")
+    )
+    whole = judgement.share("cell_recall") in (None, 1.0)
+    return relation(not (differs or added), whole, contradicts=differs)
 
 
 def check_format(gold: Gold, answer: Table) -> Finding | None:

@@ -67,12 +67,21 @@ class ReportCommand(Section):
 class RobustnessCommand(Section):
     """What eval/robustness.py takes."""
 
-    run: RunFolder
+    run: RunFolder | None = None
     """Run folder: a name below runs/, or a path where it contains a slash."""
+    recipe: RunFolder | None = None
+    """In place of `run`: the recipe whose comparison it is."""
     wanted: float = Field(default=0.9, gt=0, le=1)
     """Kendall's W between rankings of the systems that fewer configurations are to reach."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """No run, or two."""
+        if (self.run is None) == (self.recipe is None):
+            yield "run", "name one run: run=FOLDER, or the recipe that made it: recipe=NAME"
 
 
 def run_folder(command: ReportCommand | RobustnessCommand) -> Path:
     """The folder that a command names."""
-    return folder_of(command.run)
+    name = command.run or getattr(command, "recipe", None)
+    assert name
+    return folder_of(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -11,7 +11,7 @@ from tablemend.backends.names import ModelName
 from tablemend.evaluation.systems import hash_examples, model_of
 from tablemend.generations import Generations, Scored, ScoredSystems
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import ContextKind, Judgement
+from tablemend.records import UNDECIDED, ContextKind, Judgement
 from tablemend.reports.second_scorer import tabulate_second
 from tablemend.reports.tabulation import RESULTS_VERSION, Judgements, cost, tabulate
 from tablemend.runs import Run, write_json, write_jsonl
@@ -67,7 +67,7 @@ def write_results(
         "recipe": config.name,
         "task": task.name,
         "description": task.description,
-        "contexts": {context: task.views[context] for context in config.contexts},
+        "contexts": {one: {**task.views, **task.more_views}[one] for one in config.contexts},
         "length_unit": task.length_unit,
         "second_scorer": task.second_scorer,
         "metrics": [asdict(metric) for metric in metrics],
@@ -91,6 +91,13 @@ def write_results(
             for system, kinds in scored.items()
         },
         **tabulate(judgements, views, metrics, tables),
+        "relations": {
+            system: {
+                context: Counter(task.relation(one) or UNDECIDED for one in own.values())
+                for context, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
+        },
         "second": tabulate_second(second, judgements, tables),
     }
     write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])

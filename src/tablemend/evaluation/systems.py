@@ -215,8 +215,9 @@ def hash_examples(examples: Sequence[Sample]) -> str:
 
 def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison) -> None:
     if text == config.stage:
-        where = f" run={config.run}" if config.run else ""
-        hint = f"train it first: accelerate launch train/{text}.py recipe={config.name}{where}"
+        hint = (
+            f"train it first: accelerate launch train/{text}.py with recipe=, name=, run= as here"
+        )
     elif text == "base":
         hint = "model.path names the base of every system"
     else:

@@ -131,11 +131,12 @@ class Comparison(Recipe):
 
     def _conflicts_with_task(self, task: Task[Any]) -> Iterator[tuple[str, str]]:
         """Contexts, prompts and mitigations that the task does not have."""
+        views = {**task.views, **task.more_views}
         for context in self.evaluation.contexts or ():
-            if context not in task.views:
+            if context not in views:
                 yield "evaluation.contexts", _not_of(task, "context", context, task.views)
         if self.train is not None:
-            if self.train.context not in (*task.views, "both", ANY, None):
+            if self.train.context not in (*views, "both", ANY, None):
                 wanted = (*task.views, "both", ANY)
                 yield "train.context", _not_of(task, "context", self.train.context, wanted)
             if self.train.context == ANY and self.kind != "experiment":

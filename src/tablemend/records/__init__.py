@@ -31,5 +31,5 @@ from tablemend.records.examples import (
     SortOrder,
 )
 from tablemend.records.metrics import ABSTENTION, UNSCORED, Metric, total
-from tablemend.records.relation import RELATIONS, Relation, relation
+from tablemend.records.relation import RELATIONS, UNDECIDED, Relation, relation
 from tablemend.records.sample_view import Mark, SampleView

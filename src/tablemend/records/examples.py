@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from tablemend.from_json import FromJson
 from tablemend.records.answers import ContextKind, FinishReason
+from tablemend.tables.perturbations import write_configuration
 from tablemend.tables.table import Table
 
 SortOrder = Literal["ascending", "descending"]
@@ -178,8 +179,24 @@ class Example(FromJson):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def context(self, kind: ContextKind) -> str:
-        """The text shown to the model: the gold context or the adversarial one."""
+        """The text shown to the model: the gold context, the adversarial one, or a table.
+
+        For ``FORM+CHANGE``, one of the configurations of ToRR, that is :meth:`stated_table`.
+        """
+        if "+" in kind:
+            return write_configuration(self.stated_table(), kind)
         return self.gold_context if kind == "clean" else self.adversarial_context
+
+    def stated_table(self) -> Table:
+        """What the adversarial context states: a row an entity, as they come up in it."""
+        rows: dict[tuple[bool, int], dict[str, str]] = {}
+        for fact in sorted(self.facts, key=lambda fact: fact.adversarial):
+            own = rows.setdefault((fact.violates is None, fact.row), {})
+            own.setdefault(fact.column, fact.value)
+        stated = {column for own in rows.values() for column in own}
+        columns = [one for one in self.gold_table.columns if one in stated]
+        columns += sorted(stated - set(columns))
+        return Table.of(columns, ([own.get(one) for one in columns] for own in rows.values()))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back; the facts, its bulk, last."""

@@ -20,6 +20,8 @@ Relation = Literal[
     "contradictory",
     "not_well_formed",
 ]
+UNDECIDED = "undecided"
+"""Beside the relations: unscored, or not known."""
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 

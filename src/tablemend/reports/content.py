@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tablemend.records import ContextKind, Metric
+from tablemend.records import UNDECIDED, ContextKind, Metric
 from tablemend.reports.rendering import align
 from tablemend.reports.wording import (
     DASH,
@@ -105,6 +105,9 @@ def rate_table(
             name = f"TotalHallu, {short_name(second['scorer'])}"
             rows.append([Cell(name, title=second["scorer"]), *rates])
     rows.append([Cell("scored answers (n)"), *(Cell(str(one[TOTAL]["n"])) for one in own.values())])
+    if any(results["relations"][system][context].keys() - {UNDECIDED} for system in systems):
+        counts = [results["relations"][system][context] for system in systems]
+        rows.append([Cell("commonest relation"), *map(_relation, counts)])
     for reason, name in ENDINGS.items():
         endings = [results["cost"][system][context]["finish_reasons"] for system in systems]
         counts = [one.get(reason, 0) for one in endings]
@@ -119,6 +122,9 @@ def system_table(results: Results, context: ContextKind) -> Rows:
     shown = [one for one in metrics_of(results) if one.kind in ("error", "share", "unscored")]
     total = total_of(results).title
     others = [f"{total}, {short_name(second['scorer'])}"] if second["scorer"] else []
+    related = any(
+        results["relations"][one][context].keys() - {UNDECIDED} for one in results["relations"]
+    )
     rows = []
     for system, kinds in results["systems"].items():
         own, cost = kinds[context], results["cost"][system][context]
@@ -128,10 +134,33 @@ def system_table(results: Results, context: ContextKind) -> Rows:
         row += [Cell(percent(own[one.name]["rate"])) for one in shown]
         for amount, digits in ((cost["completion_tokens"], 0), (cost["seconds"], 2)):
             row.append(Cell(f"{amount / max(1, cost['answers']):.{digits}f}"))
+        relations = results["relations"][system][context]
+        if related:
+            row.append(_relation(relations))
         rows.append(row)
     measures = [total, *others, *(one.column for one in shown)]
-    costs = ["tokens an answer", "seconds an answer"]
+    costs = ["tokens an answer", "seconds an answer", *["commonest relation"] * related]
     return Rows(["system (rates in %)", "scored", *measures, *costs], rows)
+
+
+RELATION = {
+    "well_matched": "well matched",
+    "too_weak": "too weak",
+    "tautologous": "says nothing",
+    "too_strong": "too strong",
+    "independent": "independent",
+    "contradictory": "contradictory",
+    "not_well_formed": "not well-formed",
+}
+"""What the relations of a task's answers are called (docs/evaluation.md)."""
+
+
+def _relation(counts: Mapping[str, int]) -> Cell:
+    """The relation that most answers have to what they should say; all of them on a tooltip."""
+    ordered = sorted(counts.items(), key=lambda one: -one[1])
+    n = sum(counts.values())
+    said = [f"{RELATION.get(name, name)} {percent(count / n)}" for name, count in ordered]
+    return Cell(said[0], title=", ".join(said))
 
 
 ENDINGS = {

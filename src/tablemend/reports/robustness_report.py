@@ -20,6 +20,7 @@ from tablemend.robustness.agreement import (
     fewest_configurations,
     ranking_agreement,
     separability,
+    smallest_grid,
 )
 from tablemend.robustness.comparisons import compare_models
 from tablemend.robustness.configurations import (
@@ -115,11 +116,12 @@ def write_robustness(run: Path, wanted: float = 0.9) -> str:
         TablemendError: see :func:`read_cube`.
     """
     cube = read_cube(run)
-    parts = _parts(cube, wanted)
+    reliability = _measure_reliability(cube, wanted) if len(cube.models) > 1 else None
+    parts = _parts(cube, reliability, wanted)
     text = "\n\n".join([f"# Robustness: run {run.name}", *(part.markdown() for part in parts)])
     write_text(run / "robustness.md", f"{text}\n")
     write_text(run / "robustness.html", _page(cube, parts, run.name))
-    write_json(run / "robustness.json", _numbers(cube))
+    write_json(run / "robustness.json", _numbers(cube, reliability))
     return text
 
 
@@ -181,16 +183,24 @@ def _page(cube: ScoreCube, parts: Sequence[Part], run: str) -> str:
     )
 
 
-def _parts(cube: ScoreCube, wanted: float) -> list[Part]:
+def _parts(cube: ScoreCube, reliability: Reliability | None, wanted: float) -> list[Part]:
     p, r = performance(cube), robustness(cube)
     unscored = count_unscored(cube).sum(1)
     rows = []
     for number, both in enumerate(zip(p.overall(), r.overall(), strict=True)):
         figures = [Cell(percent(one["rate"]), interval(one["low"], one["high"])) for one in both]
-        by_set = [Cell(percent(rate["rate"])) for rate in p.rates()[number]]
-        rows.append([Cell(cube.models[number]), *figures, *by_set, Cell(str(unscored[number]))])
-    head = ["system", "P", "R", *cube.scores, "unscored"]
-    found = [Part("Performance and robustness, %", Rows(head, rows))]
+        rows.append([Cell(cube.models[number]), *figures, Cell(str(unscored[number]))])
+    found = [Part("Performance and robustness, %", Rows(["system", "P", "R", "unscored"], rows))]
+    if len(cube.scores) > 1:
+        rows = [
+            [
+                Cell(name),
+                *(Cell(percent(one[place]["rate"])) for rates in (p, r) for one in rates.rates()),
+            ]
+            for place, name in enumerate(cube.scores)
+        ]
+        head = ["", *(f"{name}, {what}" for what in "PR" for name in cube.models)]
+        found.append(Part("By data set, %", Rows(head, rows)))
     curve = sorted_scores(cube)
     if curve.shape[1] > 1:
         table = _matrix(
@@ -220,7 +230,9 @@ def _parts(cube: ScoreCube, wanted: float) -> list[Part]:
         table = _matrix(cube.models, impact.perturbations, impact.absolute_by_model())
         found.append(Part("Mean absolute impact of a perturbation, points", table))
     if len(cube.models) > 1:
-        found += [Part("Pairs of systems", _pairs(cube)), _reliability(cube, wanted)]
+        found.append(Part("Pairs of systems", _pairs(cube)))
+    if reliability:
+        found.append(_reliability(cube, reliability, wanted))
     return found
 
 
@@ -240,23 +252,51 @@ def _pairs(cube: ScoreCube) -> Rows:
     for number, (one, other) in enumerate(found.pairs):
         d, error = found.combined_effect[number], 1.96 * found.standard_error[number]
         p = found.combined_p_adjusted[number]
-        said = DASH if np.isnan(p) else f"{p:.3f}"
+        said = DASH if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
         spread = f"{d - error:+.2f} to {d + error:+.2f}"
         rows.append([cube.models[other], cube.models[one], f"{d:+.2f}", spread, said])
     return _rows(["system", "against", "Cohen's d", "95 %", "p, Benjamini-Yekutieli"], rows)
 
 
-def _reliability(cube: ScoreCube, wanted: float) -> Part:
+class Reliability(NamedTuple):
+    """How well rankings agree, and the fewest configurations that are enough.
+
+    Attributes:
+        agreement: for all numbers of configurations, and some of examples, all at the end.
+        contexts: configurations of that number at least, as ``evaluation.contexts`` takes them.
+    """
+
+    agreement: RankingAgreement
+    fewest: int | None
+    contexts: Sequence[str]
+
+
+def _measure_reliability(cube: ScoreCube, wanted: float) -> Reliability:
     most = max(block.shape[1] for block in cube.scores.values())
     sizes = [n for n in EXAMPLES if n < most] + [most]
     agreement = ranking_agreement(cube, examples=sizes)
+    fewest = fewest_configurations(agreement.overall[-1], wanted, agreement.configurations)
+    forms, changes = cube.serialisations, cube.perturbations
+    a, b = smallest_grid(fewest or len(forms) * len(changes), len(forms), len(changes))
+    return Reliability(
+        agreement, fewest, [f"{form}+{change}" for form in forms[:a] for change in changes[:b]]
+    )
+
+
+def _reliability(cube: ScoreCube, found: Reliability, wanted: float) -> Part:
+    agreement, fewest, contexts = found
     counts, w = agreement.configurations, agreement.overall[-1]
-    fewest = fewest_configurations(w, wanted, counts)
     apart = separability(performance(cube))[1]
     shown = sorted({1, 2, 5, 10, 20, len(w)} & set(counts))
     rows = [[RANKED, *(f"{w[counts.index(k)]:.2f}" for k in shown)]]
-    enough = f"{fewest} configurations" if fewest else "no smaller number of configurations"
-    said = f"W of {wanted:g} is reached with {enough}. Pairs of systems told apart: "
+    if fewest == counts[-1] or fewest is None:
+        said = f"No smaller number of configurations reaches a W of {wanted:g}."
+    else:
+        said = (
+            f"A W of {wanted:g} is reached with {fewest} of {counts[-1]} configurations. The next "
+            f"models can be run with evaluation.contexts=[{','.join(contexts)}]."
+        )
+    said += " Pairs of systems whose intervals do not overlap: "
     return Part(
         "Reliability of the ranking",
         _rows(["configurations", *map(str, shown)], rows),
@@ -292,7 +332,7 @@ def _agreement_plots(
     return drawn
 
 
-def _numbers(cube: ScoreCube) -> dict[str, Any]:
+def _numbers(cube: ScoreCube, reliability: Reliability | None) -> dict[str, Any]:
     """The figures behind the tables."""
     p, r = performance(cube), robustness(cube)
     return {
@@ -307,6 +347,13 @@ def _numbers(cube: ScoreCube) -> dict[str, Any]:
         "sorted": _listed(sorted_scores(cube)),
         "scores": {
             name: _listed(mean_scored(block, axis=1)) for name, block in cube.scores.items()
+        },
+        "reliability": reliability
+        and {
+            "configurations": list(reliability.agreement.configurations),
+            "kendalls_w": _listed(reliability.agreement.overall[-1]),
+            "fewest": reliability.fewest,
+            "contexts": list(reliability.contexts),
         },
     }
 

@@ -21,7 +21,7 @@ from tablemend.statistics import (
     rate_interval,
 )
 
-RESULTS_VERSION = 4
+RESULTS_VERSION = 5
 """Raised with every change of what results.json holds under a name."""
 BINS = 4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,18 @@ def fewest_configurations(
     missed = np.flatnonzero(~(agreement >= wanted))
     first = missed[-1] + 1 if len(missed) else 0
     return configurations[first] if first < len(configurations) else None
+
+
+def smallest_grid(count: int, serialisations: int, perturbations: int) -> tuple[int, int]:
+    """How many serialisations and perturbations give at least so many configurations.
+
+    The smallest product; of equal ones that with more serialisations, which matter more (ToRR, 5).
+
+    >>> smallest_grid(10, 7, 5)
+    (5, 2)
+    """
+    grids = product(range(serialisations, 0, -1), range(1, perturbations + 1))
+    return min((grid for grid in grids if grid[0] * grid[1] >= count), key=lambda g: g[0] * g[1])
 
 
 def separability(estimates: Estimates) -> tuple[Array, float]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from tablemend.tables.serialisations import unitxt_form
+from tablemend.tables.serialisations import SERIALISATIONS, Mode, serialise, unitxt_form
 from tablemend.tables.table import Row, Table
 
 EMPTY_ROWS = 2
@@ -75,3 +75,15 @@ PERTURBATIONS: dict[str, Callable[[Table, Random], Table]] = {
     "transpose": _transpose,
     "insert_empty_rows": _insert_empty_rows,
 }
+CONFIGURATIONS = tuple(f"{form}+{change}" for form in SERIALISATIONS for change in PERTURBATIONS)
+"""Serialisation and perturbation: the 35 of section 2.1."""
+
+
+def write_configuration(table: Table, configuration: str, mode: Mode = "lossless") -> str:
+    """``table`` perturbed and serialised as one of :data:`CONFIGURATIONS` says.
+
+    Raises:
+        KeyError: there is no such configuration.
+    """
+    form, _, change = configuration.partition("+")
+    return serialise(perturb(table, change), form, mode)

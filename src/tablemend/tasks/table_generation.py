@@ -15,11 +15,12 @@ from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
-from tablemend.detector.errors import METRICS
+from tablemend.detector.errors import METRICS, relation_to_gold
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.exact_match import SCORER, compare_exactly
-from tablemend.records import Example, Finding, Judgement, Mark, SampleView, Share
+from tablemend.records import Example, Finding, Judgement, Mark, Relation, SampleView, Share
+from tablemend.tables.perturbations import CONFIGURATIONS
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
@@ -46,6 +47,9 @@ class TableGeneration(Task[Example]):
     views: ClassVar[Mapping[str, str]] = {
         "clean": "clean contexts",
         "adversarial": "adversarial contexts",
+    }
+    more_views: ClassVar[Mapping[str, str]] = {
+        one: f"the facts as a table, {one}" for one in CONFIGURATIONS
     }
     length_unit = "characters of the context"
     makes = MAKES
@@ -84,15 +88,17 @@ class TableGeneration(Task[Example]):
         return {"prompt_hash": tablehallu.prompt_hash(), "rationale": RATIONALE_VERSION}
 
     def evidence(self, sample: Example, view: str) -> Evidence:
-        """The context and the query."""
+        """The context, a text or a table, and the query."""
         from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
 
+        if view in self.more_views:
+            return Evidence((sample.stated_table(),), query=sample.query)
         return Evidence(text=sample.context(view), query=sample.query)
 
     def show(self, sample: Example, view: str) -> SampleView:
         """Query, context with the value of every fact marked, gold table."""
         marks = []
-        for fact in sample.facts:
+        for fact in () if view in self.more_views else sample.facts:
             place = fact.clean if view == "clean" else fact.adversarial
             if place is not None:
                 kind = "fact" if fact.violates is None else "distractor"
@@ -128,6 +134,10 @@ class TableGeneration(Task[Example]):
             unscored=said.unscored,
             scorer=SCORER,
         )
+
+    def relation(self, judgement: Judgement) -> Relation | None:
+        """Of the answer's cells to the gold table's."""
+        return relation_to_gold(judgement)
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:
         """Parts of a table that are right (docs/dpo-grpo.md)."""

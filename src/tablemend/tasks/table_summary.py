@@ -25,10 +25,12 @@ from tablemend.records import (
     Finding,
     Judgement,
     Metric,
+    Relation,
     SampleView,
     Share,
     Verdict,
     Verification,
+    relation,
     total,
 )
 from tablemend.runs import hash_text
@@ -170,6 +172,21 @@ class TableSummary(Task[TabFaithExample]):
             opened(options.extractor, lambda name: open_extractor(name, options.backend)) as taking,
         ):
             yield SummaryScorer(verifier, taking)
+
+    def relation(self, judgement: Judgement) -> Relation | None:
+        """Of the summary's claims to the table, of which it is expected to say a part.
+
+        Undecided where nothing contradicts the table, but a claim could not be scored.
+        """
+        if judgement.unscored:
+            return None
+        if judgement.abstained:
+            return "tautologous"
+        counts = judgement.counts
+        differs = any(type != "ATT" for type in counts)
+        if not differs and judgement.share("coverage") != 1.0:
+            return None
+        return relation(not counts, False, contradicts=differs)
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> SummaryReward:
         """What is said and supported; there is nothing to weigh."""

@@ -152,7 +152,8 @@ def target(
 
     Raises:
         NoRationale: ``thinking="rationale"``, and a step is not certain.
-        TablemendError: ``thinking="on"``, for which no true thought is known.
+        TablemendError: ``thinking="on"``, for which no true thought is known, or a thought about
+            sentences where the context is a table.
     """
     if thinking == "on":
         raise TablemendError(
@@ -168,4 +169,9 @@ def target(
 def _thought(example: Example, context: ContextKind, thinking: str) -> str:
     if thinking == "empty":
         return ""
+    if "+" in context:
+        raise TablemendError(
+            f"thinking={thinking} goes by sentences, and the context {context} is a table: "
+            "use thinking=off or empty"
+        )
     return (quotation if thinking == "quote" else rationale)(example, context)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 from tablemend.config import BackendOptions, Format, Source
 from tablemend.config.section import Serialisation
-from tablemend.records import Judgement, Metric, SampleView
+from tablemend.records import Judgement, Metric, Relation, SampleView
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -149,6 +149,7 @@ class Task(ABC, Generic[S]):
         name: as a recipe gives it.
         description: what a model does and what is counted, for the head of a report.
         views: how a sample can be shown, and what reports call it.
+        more_views: further ones, which a recipe has to name.
         length_unit: what :attr:`SampleView.length` counts.
         prompts: prompting strategies, the plain one first.
         metrics: columns of a report, in their order; error types among them.
@@ -165,6 +166,7 @@ class Task(ABC, Generic[S]):
     name: ClassVar[str]
     description: ClassVar[str]
     views: ClassVar[Mapping[str, str]]
+    more_views: ClassVar[Mapping[str, str]] = {}
     length_unit: ClassVar[str]
     prompts: ClassVar[tuple[str, ...]]
     metrics: ClassVar[tuple[Metric, ...]]
@@ -257,6 +259,13 @@ class Task(ABC, Generic[S]):
         shares = (judgement.share(one.name) for one in self.metrics if one.kind == "share")
         says = not (judgement.findings or judgement.unscored or judgement.abstained)
         return says and all(share in (None, 1.0) for share in shares)
+
+    def relation(self, judgement: Judgement) -> Relation | None:
+        """How what an answer says relates to what it should say, by logical consequence.
+
+        ``None`` where that cannot be said, or the task has no such notion.
+        """
+        return None
 
     def second_opinion(self, answer: Submission[S]) -> Judgement:
         """What the second scorer says of an answer that there is."""

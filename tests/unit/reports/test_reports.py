@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import asdict
 from html.parser import HTMLParser
 
@@ -171,6 +172,13 @@ def make_results(
             for system, kinds in shown.items()
         },
         **tabulate(judgements, views, TASK.metrics, {e.id: e.id for e in examples}),
+        "relations": {
+            system: {
+                c: Counter(TASK.relation(one) or "undecided" for one in own.values())
+                for c, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
+        },
         "second": {"scorer": None, "systems": {}, "paired": []},
     }
     return results, views, shown

@@ -67,10 +67,13 @@ def test_curves_stand_beside_the_tables_of_the_text(
     ]
     text = (tmp_path / "robustness.md").read_text()
     titles = re.findall("^## (.*)$", text, re.MULTILINE)
-    assert len(titles) == 9 and set(titles) < set(re.findall("<h2>(.*?)</h2>", page))
+    assert len(titles) == 10 and set(titles) < set(re.findall("<h2>(.*?)</h2>", page))
     for said in ("all data sets<", "configurations: 1<", "configurations: 4<"):
         assert said in page
-    assert "W of 0.9 is reached with" in page and "W of 0.9 is reached with" in text
+    found = json.loads((tmp_path / "robustness.json").read_text())["reliability"]
+    assert found["configurations"] == [1, 2, 3, 4] and found["kendalls_w"][-1] == 1
+    said = f"evaluation.contexts=[{','.join(found['contexts'])}]"
+    assert said in text and said in unescape(page).replace("&lt;", "<")
 
 
 def test_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

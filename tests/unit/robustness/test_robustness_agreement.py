@@ -13,6 +13,7 @@ from tablemend.robustness.agreement import (
     kendalls_w,
     ranking_agreement,
     separability,
+    smallest_grid,
 )
 from tablemend.robustness.cube import Array, ScoreCube
 from tablemend.robustness.scores import performance
@@ -152,6 +153,13 @@ def test_numbers_of_configurations_that_cannot_be_drawn_are_refused(numbers: lis
 def test_no_examples_are_refused() -> None:
     with pytest.raises(TablemendError, match="examples: numbers from 1"):
         ranking_agreement(skilled(7, 0.1), [1], [0])
+
+
+@pytest.mark.parametrize(
+    ("count", "grid"), [(1, (1, 1)), (7, (7, 1)), (8, (4, 2)), (11, (6, 2)), (35, (7, 5))]
+)
+def test_the_smallest_grid_holds_as_many_configurations(count: int, grid: tuple[int, int]) -> None:
+    assert smallest_grid(count, 7, 5) == grid
 
 
 @pytest.mark.parametrize(

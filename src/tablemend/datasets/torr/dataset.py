@@ -67,7 +67,12 @@ def describe(counts: Mapping[str, int], settings: TorrSet) -> Iterator[str]:
             continue
         parts = [f"{n} {split}" for split in SPLITS if (n := counts.get(f"{split} {name}"))]
         left = counts.get(f"unreadable {name}", 0)
-        yield f"{name}: {', '.join(parts) or 'no example'}" + f", {left} unreadable" * bool(left)
+        large = counts.get(f"larger {name}", 0)
+        yield (
+            f"{name}: {', '.join(parts) or 'no example'}"
+            + f", {large} of larger tables left out" * bool(large)
+            + f", {left} unreadable" * bool(left)
+        )
     yield f"written to {settings.out}"
 
 
@@ -83,6 +88,12 @@ def _examples(
             counts[f"unreadable {name}"] += 1
             continue
         for one in own:
+            if (
+                settings.cells
+                and (len(one.table.rows) + 1) * len(one.table.columns) > settings.cells
+            ):
+                counts[f"larger {name}"] += 1
+                continue
             pools[split_of(hash_text(f"{name} {one.key}"), settings.shares)].append(one)
     types = tuple(sorted({t for pool in pools.values() for one in pool for t in _types(name, one)}))
     most: dict[Split, int] = {

@@ -130,16 +130,30 @@ def turl_cta(record: Sequence[Any]) -> Iterator[Read]:
 
 
 def lookups(seed: int) -> Iterator[Record]:
-    """Tables of the small world with a question for one cell, without end; none of ToRR's sets."""
+    """Tables of the small world with two columns, and a question for the cell of each name.
+
+    Without end; none of ToRR's sets. Answers name what they look up, as a small model reads by
+    going on behind the name.
+    """
     for number in count():
         made = small_world.example(seed, number)
         columns, rows = made.gold_table.columns, made.gold_table.rows
         rng = Random(f"look-up:{seed}:{number}")
-        row = rng.choice(rows)
-        asked = rng.choice([place for place, cell in enumerate(row) if cell and place != _KEY])
-        question = f"What is {columns[asked]} of {row[_KEY]}?"
-        questions = [{"question": question, "answer": [row[asked]]}]
-        yield {"table_id": made.id, "header": columns, "rows": rows, "questions": questions}
+        full = [at for at, _ in enumerate(columns) if at != _KEY and all(row[at] for row in rows)]
+        if not full:
+            continue
+        value = rng.choice(full)
+        kept = sorted((_KEY, value))
+        pairs = rng.sample([(row[_KEY], row[value]) for row in rows], len(rows))
+        asked = ", ".join(str(key) for key, _ in pairs)
+        question = f'Look up "{columns[value]}": {asked}.'
+        answer = [f"{key} {value}" for key, value in pairs]
+        yield {
+            "table_id": made.id,
+            "header": [columns[at] for at in kept],
+            "rows": [[row[at] for at in kept] for row in rows],
+            "questions": [{"question": question, "answer": answer}],
+        }
 
 
 READERS: dict[str, Callable[[Any], Iterator[Read]]] = {

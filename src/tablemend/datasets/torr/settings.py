@@ -42,6 +42,8 @@ class TorrSet(Section):
     """Most examples of a set in the test split (section 2.3: 100)."""
     train: int = Field(default=0, ge=0)
     """Most examples of a set in the train and in the validation split, without demonstrations."""
+    cells: int | None = Field(default=None, ge=1)
+    """Most cells of a table, its header included; null: any. Larger ones are counted."""
     demonstrations: int | None = Field(default=None, ge=0)
     """Solved examples before each; null: as in the paper, five, of WikiTableQuestions one."""
     shares: Shares = Shares(train=0.5, validation=0.1, test=0.4)

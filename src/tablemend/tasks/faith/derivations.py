@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from tablemend.evidence.labels import counts_by_itself
 from tablemend.programs.table import Cell, TypedTable
 from tablemend.tables.table import Table
-from tablemend.tasks.faith.sample import MASK
+from tablemend.tasks.faith.sample import MASK, are_money
 from tablemend.tasks.faith.values import Reading, read_values, unit_scale
 from tablemend.values.units import Unit, same_currency
 from tablemend.values.words import content_words
@@ -451,5 +451,4 @@ def _may_be(unit: Unit, wanted: Reading) -> bool:
         return unit.symbol in ("%", "") and not unit.currency
     if unit.symbol == "%":
         return False
-    is_money = any(len(one) == 3 and one.isalpha() for one in wanted.units)
-    return not (unit.currency and wanted.units and not is_money)
+    return not (unit.currency and wanted.units and not are_money(wanted.units))

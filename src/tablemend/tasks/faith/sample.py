@@ -98,14 +98,16 @@ class MaskedSpan(FromJson):
             return "an amount per share or unit"
         if "%" in units:
             return "a percentage"
-        money = any(
-            len(unit) == 3 and unit.isalpha() and unit not in ("boe", "btu") for unit in units
-        )
-        return "an amount of money" if money else "a count or quantity"
+        return "an amount of money" if are_money(units) else "a count or quantity"
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
         return asdict(self) | {"tables": [table.to_json() for table in self.tables]}
+
+
+def are_money(units: frozenset[str]) -> bool:
+    """Whether a currency is among them: three letters, energy aside."""
+    return any(len(one) == 3 and one.isalpha() and one not in ("boe", "btu") for one in units)
 
 
 def write_tables(tables: Sequence[Table], serialisation: Serialisation | None = None) -> str:

@@ -14,6 +14,7 @@ from tablemend.config.section import RunFolder
 from tablemend.runs import folder_of
 
 MAKES = "python data_gen/logic.py"
+ANNOTATES = "python eval/annotate.py"
 AnnotatorName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 

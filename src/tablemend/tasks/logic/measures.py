@@ -16,7 +16,7 @@ from tablemend.datasets.logic.annotation import Annotation
 from tablemend.datasets.logic.pair import Domain, Pair, Span
 from tablemend.records import RELATIONS, Relation
 from tablemend.statistics import Agreement, krippendorffs_alpha
-from tablemend.tasks.logic.tree import AMBIGUOUS, Path, path_to
+from tablemend.tasks.logic.tree import AMBIGUOUS, Answers, path_to
 
 Dimension = Literal["CAT", "I|=O", "O|=I", "FWI", "AMB"]
 DIMENSIONS: dict[Domain, tuple[Dimension, ...]] = {
@@ -65,7 +65,7 @@ def references(pair: Pair, dimension: Dimension) -> set[Relation] | set[bool | N
     return {_step(path_to(pair.domain, one), dimension) for one in pair.labels} - {None}
 
 
-def _step(path: Path, dimension: Dimension) -> bool | None:
+def _step(path: Answers, dimension: Dimension) -> bool | None:
     match dimension:
         case "I|=O":
             return path.get("follows")

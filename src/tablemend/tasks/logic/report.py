@@ -19,7 +19,7 @@ from tablemend.reports.wording import DASH
 from tablemend.runs import write_json, write_text
 from tablemend.tasks.logic import measures
 from tablemend.tasks.logic.annotating import ANNOTATIONS, PAIRS
-from tablemend.tasks.logic.command import MAKES
+from tablemend.tasks.logic.command import ANNOTATES
 from tablemend.tasks.logic.measures import DIMENSIONS, KINDS, Unit
 from tablemend.tasks.logic.tree import RELATION_WORDS
 from tablemend.tasks.sources import read_records
@@ -58,7 +58,7 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
         TablemendError: no annotations, annotations of other pairs, or two of one pair by one
             annotator.
     """
-    pairs = read_records(Source(source=str(run / PAIRS)), Pair.from_json, MAKES)
+    pairs = read_records(Source(source=str(run / PAIRS)), Pair.from_json, ANNOTATES)
     own = run / ANNOTATIONS
     paths = [*([own] if own.is_file() or not more else []), *map(Path, more)]
     found = [one for path in paths for one in read_annotations(path)]

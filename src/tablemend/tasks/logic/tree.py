@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import yaml
@@ -15,7 +15,7 @@ from tablemend.records import RELATIONS, Relation
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 AMBIGUOUS = "ambiguous"
 """The question that a kind is asked with, and that leads on alike from both answers."""
-Path = Mapping[str, bool]
+Answers = Mapping[str, bool]
 """Answers by the id of their question, in the order in which they were asked."""
 
 
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     no: Step | Relation
 
 
-def walk(domain: Domain, answers: Path, added: bool = True) -> Question | Relation:
+def walk(domain: Domain, answers: Answers, added: bool = True) -> Question | Relation:
     """The next question, or the relation that the answers lead to.
 
     Args:
@@ -62,7 +62,7 @@ def walk(domain: Domain, answers: Path, added: bool = True) -> Question | Relati
     return node
 
 
-def path_to(domain: Domain, relation: Relation) -> Path:
+def path_to(domain: Domain, relation: Relation) -> Answers:
     """The answers that lead to a relation; none where the domain does not have it.
 
     Of ambiguity, both of whose answers lead on alike, nothing is said.
@@ -75,7 +75,9 @@ def leaves(domain: Domain) -> tuple[Relation, ...]:
     return tuple(one for one in RELATIONS if one in _PATHS[domain])
 
 
-def paths(node: Step | Relation, behind: Path | None = None) -> Iterator[tuple[Path, Relation]]:
+def paths(
+    node: Step | Relation, behind: Answers | None = None
+) -> Iterator[tuple[Answers, Relation]]:
     """Every way through a tree, with its leaf."""
     behind = behind or {}
     if not isinstance(node, Step):
@@ -138,14 +140,14 @@ def _node(
     return Step(question, yes, no)
 
 
-def _told(way: Path) -> Path:
+def _told(way: Answers) -> Answers:
     return {name: answer for name, answer in way.items() if name != AMBIGUOUS}
 
 
 TREES, RELATION_WORDS, AMBIGUITY_WORDS = read_tree(
-    yaml.safe_load(File(__file__).with_name("tree.yaml").read_text("utf-8"))
+    yaml.safe_load(Path(__file__).with_name("tree.yaml").read_text("utf-8"))
 )
-_PATHS: dict[Domain, dict[Relation, Path]] = {
+_PATHS: dict[Domain, dict[Relation, Answers]] = {
     domain: {relation: _told(way) for way, relation in paths(TREES[domain])} for domain in DOMAINS
 }
 QUESTIONS = {domain: _questions(tree) for domain, tree in TREES.items()}

@@ -27,8 +27,8 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tables.perturbations import PERTURBATIONS, perturb
-from tablemend.tables.serialisations import SERIALISATIONS, Mode, serialise
+from tablemend.tables.perturbations import CONFIGURATIONS, perturb, write_configuration
+from tablemend.tables.serialisations import Mode
 from tablemend.tables.table import Table
 from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
 from tablemend.tasks.sources import read_records
@@ -46,8 +46,6 @@ FORMS: dict[str, dict[str, Any]] = yaml.safe_load(
 )
 """By data set: what is asked, shown and scored."""
 SCORER = "torr-1"
-CONFIGURATIONS = tuple(f"{form}+{change}" for form in SERIALISATIONS for change in PERTURBATIONS)
-"""Serialisation and perturbation: the 35 of section 2.1."""
 UNITXT = "unitxt"
 """The prompt whose tables are written as the package unitxt does, loss included."""
 WRONG = Metric(
@@ -63,6 +61,7 @@ METRICS = (
 )
 RESULT = "result"
 """A field of FinQA that is not shown: what its program gives."""
+_written = lru_cache(maxsize=1 << 14)(write_configuration)  # demonstrations come back
 PARTS = 10_000
 """A score is a share of so many parts: shares are counted, not measured."""
 
@@ -172,13 +171,6 @@ def _show(
     for name, value in fields.items():
         text = text.replace(f"{{{name}}}", value, 1)
     return text.replace("{table}", _written(table, view, mode), 1)
-
-
-@lru_cache(maxsize=1 << 14)
-def _written(table: Table, view: str, mode: Mode) -> str:
-    """A table in a configuration; demonstrations come back with many examples."""
-    form, _, change = view.partition("+")
-    return serialise(perturb(table, change), form, mode)
 
 
 def judge(sample: TableQuestion, text: str) -> Judgement:
