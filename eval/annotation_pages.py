@@ -1,6 +1,6 @@
 """Let people annotate pairs by the decision tree: a page for each, and the import of the answers.
 
-python eval/annotation_pages.py data.source=data/logic domain=hotel annotators=10 run=people
+python eval/annotation_pages.py data=data/logic domain=hotel n=25 annotators=10
 python eval/annotation_pages.py run=people answers='handed-in/*.json'
 python eval/annotation_report.py run=people
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -34,8 +34,12 @@ PAGES, ASSIGNED = "pages", "assigned.json"
 class PagesCommand(Section):
     """Pages for people who annotate pairs, and the import of what they answer."""
 
-    data: Source = Source(source="data/logic", split="test")
-    """The pairs."""
+    data: str = "data/logic"
+    """The pairs: a folder with one file a split, or a file."""
+    split: Literal["train", "validation", "test"] = "test"
+    """Split of a folder."""
+    n: int | None = Field(default=None, ge=1)
+    """Most pairs of the domain to take, from the front; null: all."""
     domain: Domain = "hotel"
     """Whose pairs are annotated: `hotel` with highlights and check, or `logic`."""
     annotators: int = Field(default=5, ge=1, le=10_000)
@@ -76,10 +80,12 @@ def make_pages(command: PagesCommand) -> Iterator[str]:
     folder = command.folder
     if (folder / ASSIGNED).exists():
         raise TablemendError(f"{folder} has pages, which may be with people: give another run=")
-    every = read_records(command.data, Pair.from_json, MAKES)
-    pairs = list({one.id: one for one in every if one.domain == command.domain}.values())
+    split = None if Path(command.data).suffix else command.split
+    every = read_records(Source(source=command.data, split=split), Pair.from_json, MAKES)
+    own_domain = {one.id: one for one in every if one.domain == command.domain}
+    pairs = list(own_domain.values())[: command.n]
     if not pairs:
-        raise TablemendError(f"{command.data.source} has no pair of the domain {command.domain}")
+        raise TablemendError(f"{command.data} has no pair of the domain {command.domain}")
     square = assign(pairs, command.annotators, command.seed)
     width = len(str(command.annotators))
     names = [f"a{number:0{width}}" for number in range(1, command.annotators + 1)]

@@ -27,6 +27,7 @@ from tablemend.runs import read_jsonl, write_jsonl
 from tablemend.tasks.logic.protocol import CHECK, LESSONS
 from tablemend.tasks.logic.tree import QUESTIONS, path_to
 from tests.support.chromium import Browser, NoBrowserError, chromium, find_chromium
+from tests.support.scripts import run_script
 from tests.unit.reports.test_reports import Page
 
 RELATIONS: tuple[tuple[Relation, Relation], ...] = (
@@ -72,7 +73,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def _command(folder: Path, **changes: Any) -> PagesCommand:
-    data = {"source": str(folder / "pairs.jsonl")}
+    data = str(folder / "pairs.jsonl")
     return PagesCommand(data=data, annotators=2, run=str(folder / "run"), **changes)
 
 
@@ -197,6 +198,26 @@ def test_no_json_and_two_files_of_one_annotator_are_refused(run: Path) -> None:
     (run / "answers-a0.json").write_bytes((run / "answers-a1.json").read_bytes())
     with pytest.raises(TablemendError, match="are both of a1: keep one"):
         _import(run)
+
+
+def test_the_script_writes_pages_reads_answers_and_its_run_is_measured(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = f"run={run / 'again'}"
+    pages = [f"data={run / 'pairs.jsonl'}", "annotators=3", other]
+    assert run_script("eval/annotation_pages.py", pages, monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert "3 pages of 3 pairs, 2 systems" in out and "3 is no multiple of 2" in out
+    assert run_script("eval/annotation_pages.py", [*pages[:2], other], monkeypatch) == 2
+    _file(run)
+    _file(run, "a2")
+    answers = [f"run={run / 'run'}", f"answers={run}/answers-*.json"]
+    assert run_script("eval/annotation_pages.py", answers, monkeypatch) == 0
+    assert run_script("eval/annotation_report.py", answers[:1], monkeypatch) == 0
+    assert "annotations of 2 annotators" in capsys.readouterr().out
+    bad = [answers[0], f"answers={run}/none-*.json"]
+    assert run_script("eval/annotation_pages.py", bad, monkeypatch) == 2
+    assert "no file" in capsys.readouterr().err
 
 
 # ---- in a browser ----

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
+from benchmarks.hotel_entailment import half
 from tablemend.datasets.logic.describe import SHARES, make_pair
 from tablemend.datasets.logic.entailment import compare
-from tablemend.datasets.logic.hotel import Attribute, Lexicon, lexicon
+from tablemend.datasets.logic.hotel import lexicon
 from tablemend.datasets.logic.pair import Span
 from tablemend.errors import TablemendError
 from tablemend.records import Relation
 
 N = 60
-
-
-def _half(words: Lexicon) -> Lexicon:
-    """Every second word for a value, and every second harmless phrase."""
-
-    def halve(found: Any) -> Any:
-        if isinstance(found, dict):
-            return {key: halve(value) for key, value in found.items()}
-        return found[::2] if isinstance(found, list) else found
-
-    attributes = {
-        name: Attribute(own.general, own.frames, {v: said[::2] for v, said in own.values.items()})
-        for name, own in words.attributes.items()
-    }
-    return Lexicon(attributes, {**words.data, "harmless": halve(words.data["harmless"])})
 
 
 def _characters(spans: tuple[Span, ...]) -> set[int]:
@@ -71,7 +56,7 @@ def test_spans_and_kinds_are_those_of_the_construction() -> None:
 
 
 def test_words_that_it_does_not_know_leave_a_description_unscored_and_never_wrong() -> None:
-    known = _half(lexicon())
+    known = half(lexicon())
     unscored = wrong = scored = 0
     for number in range(N):
         for relation in SHARES:
