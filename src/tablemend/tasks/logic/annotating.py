@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tablemend.backends.backend import Backend, open_backend
-from tablemend.backends.requests import Message, Sampling
+from tablemend.backends.requests import Message, Sampling, stream_seed
 from tablemend.datasets.logic.annotation import Annotation
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.errors import Stopped
@@ -70,13 +70,14 @@ class _Annotator:
 
     def __init__(self, name: str, backend: Backend, command: AnnotateCommand, path: Path) -> None:
         self._name, self._backend, self._command, self._path = name, backend, command, path
-        self._sampling = Sampling(command.max_new_tokens)
+        self._sampling = Sampling(command.max_new_tokens, command.temperature)
         self.settings = {
             "model": backend.identity,
             "protocol": protocol.PROTOCOL_HASH,
             "added": command.added,
             "thinking": command.thinking,
             "max_new_tokens": command.max_new_tokens,
+            "temperature": command.temperature,
         }
 
     def annotate(self, pairs: Sequence[Pair], done: Callable[[int], Any]) -> list[Annotation]:
@@ -146,7 +147,9 @@ class _Annotator:
     def _hold(
         self, scripts: dict[str, Script[T]], before: Sequence[Message]
     ) -> Iterator[tuple[str, Conversation[T]]]:
-        return hold(self._backend, scripts, before, self._sampling, self._command.thinking)
+        seed = stream_seed(0, self._name)  # one model under two names is two annotators
+        thinking = self._command.thinking
+        return hold(self._backend, scripts, before, self._sampling, thinking, seed)
 
 
 def _spent(talk: Conversation[Any]) -> dict[str, Any]:

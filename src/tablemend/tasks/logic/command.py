@@ -35,6 +35,8 @@ class AnnotateCommand(Section):
     """Whether a model thinks before each answer; null asks for nothing."""
     max_new_tokens: int = Field(default=512, ge=1)
     """Longest answer, thinking included."""
+    temperature: float = Field(default=0, ge=0)
+    """0 is greedy. Above, one model under two names is two annotators."""
     added: bool = True
     """Ask what the paper's tree lacks as well: well-formedness and tautology."""
     run: RunFolder = "annotation"

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tablemend.backends.asking import ask
 from tablemend.backends.backend import Backend
-from tablemend.backends.requests import Completion, Message, Request, Sampling
+from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
 from tablemend.prompting.replies import Unreadable, why_no_answer
 
 T = TypeVar("T")
@@ -93,6 +93,7 @@ def hold(
     opening: Sequence[Message],
     sampling: Sampling,
     thinking: bool | None = None,
+    seed: int = 0,
 ) -> Iterator[tuple[str, Conversation[T]]]:
     """Hold conversations that begin alike, all of them a turn at a time.
 
@@ -102,6 +103,7 @@ def hold(
         opening: the turns before each of them.
         sampling: how tokens are chosen.
         thinking: whether the model is to think first; ``None`` asks for nothing.
+        seed: of what is drawn, with a temperature above 0.
 
     Yields:
         Each with its name, as soon as it is at its end.
@@ -113,7 +115,8 @@ def hold(
     talks = {name: Conversation(script, opening) for name, script in scripts.items()}
     while talks:
         requests = [
-            Request(name, tuple(one.messages), sampling, thinking) for name, one in talks.items()
+            Request(name, tuple(one.messages), sampling, thinking, seed=stream_seed(seed, name))
+            for name, one in talks.items()
         ]
         for name, completion in ask(backend, requests).items():
             if talks[name].hear(completion):

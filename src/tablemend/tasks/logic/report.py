@@ -73,7 +73,7 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
     if not units:
         raise TablemendError(f"{run}: no annotation has a relation: see why in {ANNOTATIONS}")
     who = _who(pairs, found)
-    text = _markdown(run.name, who, list(_tables(units)))
+    text = _markdown(run.name, who, list(_tables(units)), [d for d in DIMENSIONS if d not in units])
     write_text(run / "annotations.md", text)
     numbers = {domain: _numbers(own) for domain, own in units.items()}
     write_json(run / "annotations.json", {"annotators": who, **numbers})
@@ -234,8 +234,11 @@ def published() -> tuple[str, list[Part]]:
     return data["paper"], parts
 
 
-def _markdown(run: str, who: Sequence[Mapping[str, Any]], parts: Sequence[Part]) -> str:
+def _markdown(
+    run: str, who: Sequence[Mapping[str, Any]], parts: Sequence[Part], absent: Sequence[Domain]
+) -> str:
     paper, theirs = published()
+    theirs = [one for one in theirs if not any(f"{name} domain" in one.title for name in absent)]
     did = _rows(list(who[0]), [[str(value) for value in line.values()] for line in who])
     lines = [f"# Annotations: run {run}", did.markdown()]
     for number in dict.fromkeys(one.number for one in parts):

@@ -370,6 +370,16 @@ def test_the_scripts_annotate_and_report(
     assert run_script("eval/annotation_report.py", ["run=nowhere-at-all"], monkeypatch) == 2
 
 
+def test_one_model_under_two_names_draws_twice(data: Path, server: AnsweringServer) -> None:
+    write_jsonl(data / "test.jsonl", [PAIRS[-1].to_json()])
+    models = f"models={{ann: '{server.model}', bob: '{server.model}'}}"
+    annotate(command(data, server, models, "temperature=1"))
+    seeds = {json.dumps(body["messages"]): set[int]() for body in server.bodies}
+    for body in server.bodies:
+        seeds[json.dumps(body["messages"])].add(body["seed"])
+    assert {len(own) for own in seeds.values()} == {2}
+
+
 def test_pairs_of_a_hotel_never_show_their_labels(data: Path, server: AnsweringServer) -> None:
     annotate(command(data, server))
     titles = ("independent", "too_strong", "too strong", "too_weak", "too weak")

@@ -279,6 +279,9 @@ def test_the_report_has_every_table_and_keeps_published_figures_apart(tmp_path: 
     assert numbers["hotel"]["annotators"]["ann"]["accuracy"]["CAT"]["mean"] == 1.0
     assert numbers["hotel"]["accuracy"]["CAT"]["mean"] == pytest.approx((1 + 1 + 0) / 3)
     assert "0.62" not in json.dumps(numbers)
+    hotel = run_folder(tmp_path / "hotel", pairs[:9], found[:18])
+    text_of_one = write_annotation_report(hotel)
+    assert "Well-matched (harmless)" in text_of_one and "logic domain" not in text_of_one
     passed = write_annotation_report(run, passed=True)
     assert "eve" in text and "eve" not in passed
 
