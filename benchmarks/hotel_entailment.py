@@ -8,6 +8,7 @@ with every second word of it: what is said in the others must come out unscored,
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from pydantic import Field
@@ -52,6 +53,27 @@ def measure(relation: Relation, n: int, seed: int, words: Lexicon | None) -> tup
     return n - found.count(None), found.count(relation)
 
 
+def spans(n: int, seed: int) -> str:
+    """How far divergent spans and their kinds are those of the construction."""
+    ratios: list[float] = []
+    kinds = Counter[bool]()
+    for relation in SHARES:
+        for number in range(n if relation != "not_well_formed" else 0):
+            pair = make_pair(seed, number, relation)
+            found = compare(pair.input, pair.output).divergent
+            own, other = (
+                {place for start, end in some for place in range(start, end)}
+                for some in (pair.divergent_output, [span for span, _ in found])
+            )
+            ratios.append(len(own & other) / len(own | other) if own | other else 1.0)
+            for (start, end), kind in zip(pair.divergent_output, pair.kinds, strict=True):
+                kinds[kind in {k for (a, b), k in found if a < end and start < b}] += 1
+    return (
+        f"divergent spans of the output: mean Jaccard index {sum(ratios) / len(ratios):.2f} "
+        f"(characters), kind right in {kinds[True]} of {kinds.total()}"
+    )
+
+
 def main() -> None:
     """Print a table."""
     settings = load(Benchmark)
@@ -67,6 +89,7 @@ def main() -> None:
         sums = [one + other for one, other in zip(sums, own, strict=True)]
     rows.append([f"all, of {settings.n * len(SHARES)}", *map(str, sums)])
     print(align(rows))
+    print(spans(settings.n, settings.seed))
 
 
 if __name__ == "__main__":
