@@ -16,6 +16,7 @@ from tablemend.datasets.logic.hotel import (
     TYPE,
     Fact,
     Hotel,
+    is_near,
     lexicon,
     make_hotel,
 )
@@ -162,20 +163,15 @@ def _weaken(plan: Plan, rng: Random) -> None:
 
 def _extra(plan: Plan, rng: Random, count: int) -> list[Fact]:
     """Facts that the record does not have, of attributes that the description may list."""
-    had = {fact.value for fact in plan.hotel.facts}
     pool = [
         Fact(name, value)
         for name, own in lexicon().attributes.items()
         if name not in plan.general
         for value in own.values
-        if not any(value.startswith(one) or one.startswith(value) for one in had)
     ]
     found: list[Fact] = []
     for fact in rng.sample(pool, len(pool)):
-        clash = any(
-            fact.value.startswith(one.value) or one.value.startswith(fact.value) for one in found
-        )
-        if len(found) < count and not clash:
+        if len(found) < count and not is_near(fact.value, [*plan.hotel.facts, *found]):
             found.append(fact)
     return found
 
@@ -366,19 +362,15 @@ def _list(
         if number:
             listed.append(Piece(" and " if number == len(items) - 1 else ", "))
         listed += item
-    slots: dict[str, Sentence] = {"list": listed, "It": [Piece("It")], "it": [Piece("it")]}
+    template = rng.choice(words.attributes[attribute].frames)
     rooms: Sentence = [Piece("the rooms")]
-    if _take(plan, "unverifiable", rng):
+    if "ooms}" in template and _take(plan, "unverifiable", rng):
         rooms = [Piece(rng.choice(harmless["unverifiable"]["rooms"]), "unverifiable"), _ROOMS]
-    elif _take(plan, "subjective", rng):
+    elif "ooms}" in template and _take(plan, "subjective", rng):
         adjective = rng.choice(harmless["subjective"]["rooms"])
         rooms = [Piece("the "), Piece(adjective, "subjective"), _ROOMS]
-    template = rng.choice(words.attributes[attribute].frames)
-    if "ooms}" not in template and len(rooms) > 1:
-        kind_ = rooms[-2].kind
-        assert kind_ is not None
-        plan.harmless[kind_] += 1
-    slots |= {"rooms": rooms, "Rooms": rooms}
+    it = [Piece("it")]
+    slots = {"list": listed, "It": it, "it": it, "rooms": rooms, "Rooms": rooms}
     said = _fill(template, slots)
     if all(kind == "wrong" for _, kind in facts) and all(
         piece.kind in (None, "wrong") for piece in said

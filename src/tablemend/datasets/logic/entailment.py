@@ -58,7 +58,7 @@ class Comparison(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word of a description; ``last`` ends its sentence."""
+    """A word of a description, where it stands, and the number of its sentence."""
 
     stem: str
     start: int
@@ -151,14 +151,12 @@ def compare(record: str, text: str, words: Lexicon | None = None) -> Comparison:
 def _goes_with_it(found: Sequence[tuple[int, Span, _Meaning]], number: int, text: str) -> bool:
     """Whether what is likely of a value stands beside it: "free housekeeping", not "free meals"."""
     _, (start, end), meaning = found[number]
-    for other, between in ((number - 1, -1), (number + 1, 1)):
-        if 0 <= other < len(found) and (fact := found[other][2].fact):
-            gap = (
-                text[found[other][1][1] : start] if between < 0 else text[end : found[other][1][0]]
-            )
-            if fact.value == meaning.likely and not gap.strip():
-                return True
-    return False
+    before, behind = found[max(0, number - 1)], found[min(len(found) - 1, number + 1)]
+    gaps = ((before, text[before[1][1] : start]), (behind, text[end : behind[1][0]]))
+    return any(
+        other.fact and other.fact.value == meaning.likely and not gap.strip()
+        for (_, _, other), gap in gaps
+    )
 
 
 def _name(reading: _Reading, missing: frozenset[Fact], data: Mapping[str, Any]) -> Relation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -137,11 +137,15 @@ def make_hotel(rng: Random) -> Hotel:
     kept = [one for one in words.attributes if rng.random() < _LIST_SHARE]
     for attribute in kept or [rng.choice(list(words.attributes))]:
         values = list(words.attributes[attribute].values)
-        chosen = rng.sample(values, rng.randint(1, MOST_VALUES))
-        # "Balcony" and "Balcony (upon inquiry)" would say the same thing twice.
-        facts += [
-            Fact(attribute, value)
-            for value in chosen
-            if not any(value != other and value.startswith(other) for other in chosen)
-        ]
+        for value in rng.sample(values, rng.randint(1, MOST_VALUES)):
+            if not is_near(value, facts):
+                facts.append(Fact(attribute, value))
     return Hotel(tuple(facts))
+
+
+def is_near(value: str, facts: Iterable[Fact]) -> bool:
+    """Whether one of the facts may say it already, or follow from it: a minibar and a fridge."""
+    had = {fact.value for fact in facts}
+    return value in had or any(
+        value in group and had & set(group) for group in lexicon().data["near"]
+    )

@@ -23,6 +23,7 @@ from tablemend.datasets.logic.hotel import (
     SINGLE,
     Fact,
     Hotel,
+    is_near,
     lexicon,
     make_hotel,
     read_hotel,
@@ -52,6 +53,8 @@ def test_a_record_has_what_the_paper_says_and_reads_back() -> None:
         assert all(len(own) == 1 for name, own in lines.items() if name in SINGLE)
         assert max(len(own) for own in lines.values()) <= MOST_VALUES
         assert set(lines) - set(SINGLE)
+        for fact in hotel.facts:
+            assert not is_near(fact.value, [other for other in hotel.facts if other != fact])
     assert seen == {*SINGLE, *lexicon().attributes}
 
 
