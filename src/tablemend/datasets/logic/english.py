@@ -1,11 +1,11 @@
 """Formulas of the blocks world in controlled English, and back: one grammar for both directions.
 
-A line of :data:`GRAMMAR` is a kind of phrase, its words and what they mean, a formula. ``{S1}`` in the
-words is a phrase of kind S, and ``S1`` in the formula what that means; ``N1(X1)`` is what ``{N1}``
-means of ``X1``: in its own meaning that place is ``_`` (of two places, the second is ``__``).
+A line of :data:`GRAMMAR` is a kind of phrase, words, and what they mean, a formula; or several of
+the kind. ``{S1}`` in the words is a phrase of kind S, and ``S1`` in the formula what that means;
+``N1(X1)`` is what ``{N1}`` says of ``X1``: in its own meaning that place is ``_``, a second ``__``.
 
-The lines with ``!`` are the ambiguous ones: precedence of connectives, scope of quantifiers, scope of
-negation. Without them every text has one reading (tested); with them, :func:`readings` finds all.
+The lines with ``!`` are the ambiguous ones: precedence of connectives, scope of quantifiers, scope
+of negation. What is said without them has one reading; :func:`readings` knows them all.
 """
 
 from __future__ import annotations
@@ -38,94 +38,58 @@ from tablemend.errors import TablemendError
 from tablemend.foreign import shown
 
 GRAMMAR = """
-A | small | Small(_)
-A | medium | Medium(_)
-A | large | Large(_)
-A | green | Green(_)
-K | cube | Cube(_)
-K | tetrahedron | Tet(_)
-K | dodecahedron | Dodec(_)
-K | {A1} block | A1(_)
-K | {A1} {K1} | A1(_) ∧ K1(_)
-M | cubes | Cube(_)
-M | tetrahedra | Tet(_)
-M | dodecahedra | Dodec(_)
-M | {A1} blocks | A1(_)
-M | {A1} {M1} | A1(_) ∧ M1(_)
-N | {K1} | K1(_)
-N | {K1} that {P1} | K1(_) ∧ P1(_)
-N | {K1} that {Q1} | K1(_) ∧ Q1(_)
-B | larger than | Larger(_, __)
-B | smaller than | Smaller(_, __)
-B | to the left of | LeftOf(_, __)
-B | to the right of | RightOf(_, __)
-B | in front of | FrontOf(_, __)
-B | behind | Behind(_, __)
-B | in back of | BackOf(_, __)
-B | the same size as | SameSize(_, __)
-B | the same shape as | SameShape(_, __)
-B | in the same column as | SameCol(_, __)
-B | in the same row as | SameRow(_, __)
-B | identical to | _ = __
-B | the same block as | _ = __
-R | {A1} | A1(_)
-R | a {K1} | K1(_)
-R | {B1} {T1} | B1(_, T1)
+A | small | Small(_) ; medium | Medium(_) ; large | Large(_) ; green | Green(_)
+K | cube | Cube(_) ; tetrahedron | Tet(_) ; dodecahedron | Dodec(_)
+K | {A1} block | A1(_) ; {A1} {K1} | A1(_) ∧ K1(_)
+M | cubes | Cube(_) ; tetrahedra | Tet(_) ; dodecahedra | Dodec(_)
+M | {A1} blocks | A1(_) ; {A1} {M1} | A1(_) ∧ M1(_)
+N | {K1} | K1(_) ; {K1} that {P1} | K1(_) ∧ P1(_) ; {K1} that {Q1} | K1(_) ∧ Q1(_)
+B | larger than | Larger(_, __) ; smaller than | Smaller(_, __)
+B | to the left of | LeftOf(_, __) ; to the right of | RightOf(_, __)
+B | in front of | FrontOf(_, __) ; behind | Behind(_, __) ; in back of | BackOf(_, __)
+B | the same size as | SameSize(_, __) ; the same shape as | SameShape(_, __)
+B | in the same column as | SameCol(_, __) ; in the same row as | SameRow(_, __)
+B | identical to | _ = __ ; the same block as | _ = __
+R | {A1} | A1(_) ; a {K1} | K1(_) ; {B1} {T1} | B1(_, T1)
 R | between {T1} and {T2} | Between(_, T1, T2)
-P | is {R1} | R1(_)
-P | adjoins {T1} | Adjoins(_, T1)
-Q | is not {R1} | ¬R1(_)
-Q | does not adjoin {T1} | ¬Adjoins(_, T1)
-S | {T1} {P1} | P1(T1)
-S | {T1} {Q1} | Q1(T1)
+P | is {R1} | R1(_) ; adjoins {T1} | Adjoins(_, T1)
+Q | is not {R1} | ¬R1(_) ; does not adjoin {T1} | ¬Adjoins(_, T1)
+S | {T1} {P1} | P1(T1) ; {T1} {Q1} | Q1(T1)
 S | {T1} and {T2} are the same size | SameSize(T1, T2)
 S | {T1} and {T2} are the same shape | SameShape(T1, T2)
 S | {T1} and {T2} are in the same column | SameCol(T1, T2)
 S | {T1} and {T2} are in the same row | SameRow(T1, T2)
-S | it is not the case that {S1} | ¬S1
-S | it is false that {S1} | ¬S1
+S | it is not the case that {S1} | ¬S1 ; it is false that {S1} | ¬S1
 S | neither {S1} nor {S2} | ¬(S1 ∨ S2)
 S | both {S1} and {S2} | S1 ∧ S2
 S | either {S1} or {S2} | S1 ∨ S2
 S | exactly one of these holds : {S1} or {S2} | S1 ⊕ S2
-S | if {S1} then {S2} | S1 → S2
-S | unless {S1} , {S2} | ¬S1 → S2
+S | if {S1} then {S2} | S1 → S2 ; unless {S1} , {S2} | ¬S1 → S2
 S | if and only if {S1} then {S2} | S1 ↔ S2
-S | every {N1} {P1} | ∀X1 (N1(X1) → P1(X1))
-S | all {M1} are {R1} | ∀X1 (M1(X1) → R1(X1))
-S | not every {N1} {P1} | ¬∀X1 (N1(X1) → P1(X1))
-S | not all {M1} are {R1} | ¬∀X1 (M1(X1) → R1(X1))
-S | some {N1} {P1} | ∃X1 (N1(X1) ∧ P1(X1))
-S | some {N1} {Q1} | ∃X1 (N1(X1) ∧ Q1(X1))
-S | at least one {N1} {P1} | ∃X1 (N1(X1) ∧ P1(X1))
-S | no {N1} {P1} | ¬∃X1 (N1(X1) ∧ P1(X1))
-S | everything {P1} | ∀X1 P1(X1)
-S | something {P1} | ∃X1 P1(X1)
-S | something {Q1} | ∃X1 Q1(X1)
-S | nothing {P1} | ¬∃X1 P1(X1)
-S | there is a {N1} | ∃X1 N1(X1)
-S | there is no {N1} | ¬∃X1 N1(X1)
-S | for every block {X1} , {S1} | ∀X1 S1
-S | every block {X1} is such that {S1} | ∀X1 S1
+S | every {N1} {P1} | ∀X1 (N1(X1) → P1(X1)) ; not every {N1} {P1} | ¬∀X1 (N1(X1) → P1(X1))
+U | {A1} | A1(_) ; {M1} | M1(_) ; {B1} {T1} | B1(_, T1)
+S | all {M1} are {U1} | ∀X1 (M1(X1) → U1(X1)) ; not all {M1} are {U1} | ¬∀X1 (M1(X1) → U1(X1))
+S | some {N1} {P1} | ∃X1 (N1(X1) ∧ P1(X1)) ; some {N1} {Q1} | ∃X1 (N1(X1) ∧ Q1(X1))
+S | at least one {N1} {P1} | ∃X1 (N1(X1) ∧ P1(X1)) ; no {N1} {P1} | ¬∃X1 (N1(X1) ∧ P1(X1))
+S | everything {P1} | ∀X1 P1(X1) ; nothing {P1} | ¬∃X1 P1(X1)
+S | something {P1} | ∃X1 P1(X1) ; something {Q1} | ∃X1 Q1(X1)
+S | there is a {N1} | ∃X1 N1(X1) ; there is no {N1} | ¬∃X1 N1(X1)
+S | for every block {X1} , {S1} | ∀X1 S1 ; every block {X1} is such that {S1} | ∀X1 S1
 S | for every {N1} {X1} , {S1} | ∀X1 (N1(X1) → S1)
-S | there is a block {X1} such that {S1} | ∃X1 S1
+S | there is a block {X1} such that {S1} | ∃X1 S1 ; there is no block {X1} such that {S1} | ¬∃X1 S1
 S | there is a {N1} {X1} such that {S1} | ∃X1 (N1(X1) ∧ S1)
-S | there is no block {X1} such that {S1} | ¬∃X1 S1
 S | there is no {N1} {X1} such that {S1} | ¬∃X1 (N1(X1) ∧ S1)
-D | {S1} . | S1
-D | {S1} . moreover , {S2} . | S1 ∧ S2
-! S | {S1} and {S2} | S1 ∧ S2
-! S | {S1} or {S2} | S1 ∨ S2
-! S | {S1} if and only if {S2} | S1 ↔ S2
+D | {S1} . | S1 ; {S1} . moreover , {S2} . | S1 ∧ S2
+! S | {S1} and {S2} | S1 ∧ S2 ; {S1} or {S2} | S1 ∨ S2 ; {S1} if and only if {S2} | S1 ↔ S2
 ! S | every {N1} is not {R1} | ∀X1 (N1(X1) → ¬R1(X1))
 ! S | every {N1} is not {R1} | ¬∀X1 (N1(X1) → R1(X1))
-! S | all {M1} are not {R1} | ∀X1 (M1(X1) → ¬R1(X1))
-! S | all {M1} are not {R1} | ¬∀X1 (M1(X1) → R1(X1))
+! S | all {M1} are not {U1} | ∀X1 (M1(X1) → ¬U1(X1))
+! S | all {M1} are not {U1} | ¬∀X1 (M1(X1) → U1(X1))
 ! S | every {N1} is {B1} some {N2} | ∀X1 (N1(X1) → ∃X2 (N2(X2) ∧ B1(X1, X2)))
 ! S | every {N1} is {B1} some {N2} | ∃X2 (N2(X2) ∧ ∀X1 (N1(X1) → B1(X1, X2)))
 """
 HOLES = (Name("_"), Name("__"))
-NATURAL = 0.8
+NATURAL = 0.9
 """How often the line with the fewest clauses is taken: *every cube*, not *every block x*."""
 MOST_READINGS = 64
 """Of one phrase; no more are looked for."""
@@ -139,15 +103,14 @@ class EnglishError(TablemendError):
 
 
 class _Line(NamedTuple):
-    kind: str
     words: tuple[str, ...]
     meaning: Formula
     ambiguous: bool
 
     @property
-    def sentences(self) -> list[str]:
-        """The slots of whole sentences."""
-        return [word for word in self.words if re.fullmatch(r"S\d", word)]
+    def clauses(self) -> int:
+        """How many whole sentences it has within."""
+        return sum(bool(re.fullmatch(r"S\d", word)) for word in self.words)
 
     @property
     def literals(self) -> set[str]:
@@ -159,10 +122,11 @@ class _Line(NamedTuple):
 def _lines(kind: str) -> tuple[_Line, ...]:
     found = []
     for line in GRAMMAR.strip().splitlines():
-        own, words, meaning = line.removeprefix("! ").split(" | ")
-        if own == kind:
+        own, _, alternatives = line.removeprefix("! ").partition(" | ")
+        for alternative in alternatives.split(" ; ") if own == kind else ():
+            words, meaning = alternative.split(" | ")
             parts = tuple(word.strip("{}") for word in words.split())
-            found.append(_Line(kind, parts, parse_formula(meaning), line.startswith("!")))
+            found.append(_Line(parts, parse_formula(meaning), line.startswith("!")))
     return tuple(found)
 
 
@@ -209,7 +173,7 @@ def _say(kind: str, formula: Formula, rng: Random, ambiguous: bool) -> list[str]
     lines = [line for line in _lines(kind) if ambiguous or not line.ambiguous]
     rng.shuffle(lines)
     if rng.random() < NATURAL:
-        lines.sort(key=lambda line: (len(line.sentences), -len(list(walk(line.meaning)))))
+        lines.sort(key=lambda line: (line.clauses, -len(list(walk(line.meaning)))))
     for line in sorted(lines, key=lambda line: not line.ambiguous):
         found: Found = {}
         if not _match(line.meaning, formula, found):

@@ -1,8 +1,8 @@
 """Formulas stratified as the paper samples its own, and outputs of every relation to them.
 
-That an output follows from its input, or the input from it, or that one excludes the other, is known
-from the edits that made it (:mod:`rewriting`). That something does *not* follow is shown by a small
-world in which it fails (:mod:`world`). No prover has a say.
+That an output follows from its input, or the input from it, or that they exclude each other, is
+known from the edits that made it (:mod:`rewriting`). That something does *not* follow is shown by a
+small world in which it fails (:mod:`world`). No prover has a say.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tablemend.datasets.logic.formula import (
     Formula,
     Not,
     Quantified,
+    Quantifier,
     Size,
     Term,
     Variable,
@@ -56,11 +57,11 @@ SHOWN: dict[Category, set[tuple[bool, bool]]] = {
     "independent": {(True, True), (True, False), (False, True)},
     "contradictory": {(True, False), (False, True)},
 }
-"""What worlds must show of input and output; all but independence needs what edits guarantee, too."""
-MOST_QUANTIFIERS, MOST_CONNECTIVES = 3, 6
+"""Pairs of truth values of input and output that worlds must show; the edits see to the rest."""
+MOST_QUANTIFIERS, MOST_CONNECTIVES = 3, 5
 MOST_SYMBOLS = 40
 """Of an output, before another is tried."""
-POOL = 30
+POOL = 10
 """Formulas that are drawn for each that is sampled."""
 TRIES = 20
 WORLDS = 1000
@@ -97,11 +98,11 @@ def sample_formulas(n: int, seed: int) -> list[Formula]:
         formula = random_formula(rng, *counts)
         if not is_settled(formula):
             pool[formula] = size(formula)
-    strata = defaultdict[Size, list[Formula]](list)
+    strata = defaultdict[tuple[int, ...], list[Formula]](list)
     order = [sorted(values) for values in zip(*pool.values(), strict=True)]
     for formula, own in pool.items():
-        thirds = (order[k].index(value) * 3 // len(pool) for k, value in enumerate(own[:3]))
-        strata[Size(*thirds, own.quantifiers)].append(formula)
+        thirds = [order[k].index(value) * 3 // len(pool) for k, value in enumerate(own[:3])]
+        strata[(*thirds, own.quantifiers)].append(formula)
     found: list[Formula] = []
     while len(found) < n and strata:
         for key in sorted(strata):
@@ -134,8 +135,8 @@ def _quantified(
     """Mostly of some kind of block, as people write: ``∀x (Cube(x) → ...)``."""
     variable = Variable("xyzuvw"[len(bound)])
     inside = (*bound, variable)
-    connective: Connective
-    quantifier, connective = rng.choice((("forall", "implies"), ("exists", "and")))
+    quantifier: Quantifier = rng.choice(("forall", "exists"))
+    connective: Connective = "implies" if quantifier == "forall" else "and"
     for _ in range(TRIES):
         if connectives and rng.random() < 0.8:
             kind = Atom(rng.choice("Cube Tet Dodec Small Medium Large Green".split()), (variable,))

@@ -23,7 +23,6 @@ from tablemend.datasets.logic.formula import (
     Quantifier,
     Term,
     Variable,
-    free_variables,
 )
 from tablemend.errors import TablemendError
 from tablemend.foreign import shown
@@ -65,9 +64,7 @@ class _Token(NamedTuple):
     place: int
 
 
-def parse_formula(
-    text: str, predicates: Mapping[str, int] | None = None, *, lenient: bool = False
-) -> Formula:
+def parse_formula(text: str, predicates: Mapping[str, int] | None = None) -> Formula:
     """A formula from its text.
 
     A word that a quantifier around it binds is a variable, and so is a free u, v, w, x, y or z,
@@ -76,24 +73,17 @@ def parse_formula(
     Args:
         text: the formula.
         predicates: those that there are, with the number of their terms; ``None``: any.
-        lenient: where a variable stands outside the brackets of its quantifier, as in
-            ``∀x (P(x)) → Q(x)``, all quantifiers reach as far to the right as they can.
 
     Raises:
         FormulaError: no formula, in one line.
     """
-    formula = _Parser(text, predicates, wide=False).whole()
-    if lenient and free_variables(formula):
-        wide = _Parser(text, predicates, wide=True).whole()
-        return min(formula, wide, key=lambda one: len(free_variables(one)))
-    return formula
+    return _Parser(text, predicates).whole()
 
 
 class _Parser:
-    def __init__(self, text: str, predicates: Mapping[str, int] | None, *, wide: bool) -> None:
+    def __init__(self, text: str, predicates: Mapping[str, int] | None) -> None:
         self._text = _OPERATOR.sub(lambda match: match[1].ljust(len(match[0])), text)
         self._predicates = predicates
-        self._wide = wide
         self._tokens = list(self._split())
         self._next = 0
         self._bound: list[str] = []
@@ -175,7 +165,7 @@ class _Parser:
         words = [self._expect("word", "a variable").text]
         while self._take(","):
             words.append(self._expect("word", "a variable").text)
-        is_wide = self._take("dot") or self._wide
+        is_wide = self._take("dot")
         self._bound += words
         formula = self._formula() if is_wide else self._single()
         del self._bound[-len(words) :]

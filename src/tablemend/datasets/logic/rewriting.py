@@ -13,6 +13,7 @@ from tablemend.datasets.logic.formula import (
     EQUAL,
     Atom,
     Binary,
+    Connective,
     Formula,
     Not,
     Quantified,
@@ -108,7 +109,7 @@ def strengthen(formula: Formula, rng: Random, make: Make) -> Formula:
 def _one_way(formula: Formula, rng: Random, make: Make, direction: int) -> Formula:
     path, part, effect, bound = rng.choice([place for place in places(formula) if place[2]])
     options = weaker(part) if effect == direction else stronger(part)
-    more = "or" if effect == direction else "and"
+    more: Connective = "or" if effect == direction else "and"
     if not options or rng.random() < ADDING:
         options = [Binary(more, part, make(bound))]
     return put(formula, path, rng.choice(options))
@@ -180,7 +181,6 @@ def equivalents(part: Formula) -> list[Formula]:
         case Atom(predicate, (left, right)) if predicate in CONVERSES:
             return [Atom(CONVERSES[predicate], (right, left))]
         case Atom(predicate, terms) if predicate in OTHERS:
-            one, other = (Not(Atom(name, terms)) for name in OTHERS[predicate])
-            return [Binary("and", one, other)]
+            return [Binary("and", *(Not(Atom(name, terms)) for name in OTHERS[predicate]))]
         case _:
             return []

@@ -40,8 +40,16 @@ from tablemend.datasets.logic.parse_formula import parse_formula
 from tablemend.records import Relation, relation
 
 MOST_BLOCKS = 6
-FIRST = 0.1
-"""Seconds of the first look, before small worlds are tried."""
+WAYS = (
+    (0, True, 300_000),
+    *((blocks, True, 0) for blocks in (1, 2, 3)),
+    (0, False, 1_000_000),
+    *((blocks, True, 0) for blocks in range(4, MOST_BLOCKS + 1)),
+    (0, False, 0),
+)
+"""What z3 tries in turn: blocks of a world (0: any number); whether quantifiers are instantiated by
+patterns, which is fast but can go on for ever; and the most steps, some millions a second (0: any
+number, as long as there is time)."""
 AXIOMS = {
     "Adjoins": "∀x ¬Adjoins(x, x)",
     "symmetry": "∀x ∀y (Adjoins(x, y) → Adjoins(y, x))",
@@ -74,7 +82,7 @@ class Theory:
     Attributes:
         blocks: the axioms of the blocks world; ``False``: nothing is taken for granted.
         symmetric: what adjoins a block is adjoined by it.
-        seconds: most time for one question.
+        seconds: most time for one answer or judgement.
     """
 
     blocks: bool = True
@@ -99,7 +107,7 @@ class Theory:
         """The case of Table 3; of an input that contradicts itself there is none."""
         questions = _Questions(self)
 
-        def holds(*formulas: Formula) -> bool:
+        def possible(*formulas: Formula) -> bool:
             """Whether all can be true at once."""
             answer = questions.consistent(formulas)
             if answer.holds is None:
@@ -107,15 +115,15 @@ class Theory:
             return answer.holds
 
         try:
-            if not holds(output):
+            if not possible(output):
                 return Judgement("output_contradictory")
-            if not holds(input, output):
-                if not holds(input):
+            if not possible(input, output):
+                if not possible(input):
                     return Judgement(None, "the input contradicts itself")
                 return Judgement("contradictory")
-            follows = not holds(input, Not(output))
-            implies = not holds(output, Not(input))
-            if follows and not implies and not holds(Not(output)):
+            follows = not possible(input, Not(output))
+            implies = not possible(output, Not(input))
+            if follows and not implies and not possible(Not(output)):
                 return Judgement("tautologous")
             return Judgement(relation(follows, implies))
         except _Undecided as undecided:
@@ -137,6 +145,7 @@ class _Questions:
         import z3
 
         self._theory = theory
+        self._end = time.monotonic() + theory.seconds
         self._z3 = z3
         self._context = z3.Context()
         self._thing = z3.DeclareSort("Thing", self._context)
@@ -145,32 +154,31 @@ class _Questions:
         self._read: dict[tuple[Formula, int], Any] = {}
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
-        """Whether all can be true at once: a short look, then small worlds, then all the time."""
+        """Whether all can be true at once, found in one of :data:`WAYS`."""
         used = {part.predicate for one in formulas for part in walk(one) if isinstance(part, Atom)}
         asked = [*formulas, *self._theory.axioms(used)]
-        end = time.monotonic() + self._theory.seconds
-        for blocks in (0, *range(1, MOST_BLOCKS + 1), None):
-            left = end - time.monotonic()
-            if left < 0.001:
-                break
-            found = self._check(asked, blocks or 0, min(left, FIRST) if blocks == 0 else left)
-            if found == self._z3.sat:
-                return Answer(True)
-            if found == self._z3.unsat and not blocks:
-                return Answer(False)
+        for way in WAYS:
+            found, blocks = self._check(asked, *way), way[0]
+            if found == self._z3.sat or (found == self._z3.unsat and not blocks):
+                return Answer(bool(found == self._z3.sat))
         return Answer(None, f"undecided within {self._theory.seconds:g} s")
 
-    def _check(self, formulas: Sequence[Formula], blocks: int, seconds: float) -> Any:
-        """Ask z3, of so many blocks at most; 0: of any number."""
+    def _check(self, formulas: Sequence[Formula], blocks: int, matching: bool, steps: int) -> Any:
+        """Ask z3 in one of :data:`WAYS`."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            return self._z3.unknown
         solver = self._z3.Solver(ctx=self._context)
-        solver.set("timeout", max(1, round(seconds * 1000)))
+        solver.set("timeout", max(1, round(left * 1000)))
+        solver.set("ematching", matching)
+        solver.set("rlimit", steps)
         for formula in formulas:
             if (formula, blocks) not in self._read:
                 self._read[formula, blocks] = self._formula(formula, {}, blocks)
             solver.add(self._read[formula, blocks])
-            for term in (*names(formula), *free_variables(formula)) if blocks else ():
-                known = (self._named(term) == one for one in self._things[:blocks])
-                solver.add(self._z3.Or(*known))
+            terms: frozenset[Term] = names(formula) | free_variables(formula)
+            for named in map(self._named, terms if blocks else ()):
+                solver.add(self._z3.Or(*(named == one for one in self._things[:blocks])))
         return solver.check()
 
     def _formula(self, formula: Formula, bound: Mapping[Term, Any], blocks: int) -> Any:
