@@ -14,10 +14,10 @@ from typing import Any
 from pydantic import Field
 
 from tablemend.config import Section, load
-from tablemend.datasets.logic.describe import SHARES, make_pair
+from tablemend.datasets.logic.describe import make_pair
 from tablemend.datasets.logic.entailment import compare
 from tablemend.datasets.logic.hotel import Attribute, Lexicon, lexicon
-from tablemend.records import Relation
+from tablemend.records import RELATIONS, Relation
 from tablemend.reports.rendering import align
 from tablemend.script import run_script
 
@@ -57,7 +57,7 @@ def spans(n: int, seed: int) -> str:
     """How far divergent spans and their kinds are those of the construction."""
     ratios: list[float] = []
     kinds = Counter[bool]()
-    for relation in SHARES:
+    for relation in RELATIONS:
         for number in range(n if relation != "not_well_formed" else 0):
             pair = make_pair(seed, number, relation)
             found = compare(pair.input, pair.output).divergent
@@ -80,14 +80,14 @@ def main() -> None:
     known = half(lexicon())
     rows = [["relation", "scored", "right", "half: scored", "half: right"]]
     sums = [0, 0, 0, 0]
-    for relation in SHARES:
+    for relation in RELATIONS:
         own = [
             *measure(relation, settings.n, settings.seed, None),
             *measure(relation, settings.n, settings.seed, known),
         ]
         rows.append([relation, *map(str, own)])
         sums = [one + other for one, other in zip(sums, own, strict=True)]
-    rows.append([f"all, of {settings.n * len(SHARES)}", *map(str, sums)])
+    rows.append([f"all, of {settings.n * len(RELATIONS)}", *map(str, sums)])
     print(align(rows))
     print(spans(settings.n, settings.seed))
 

@@ -98,7 +98,7 @@ def _shown(domain: Domain, text: str) -> str:
     """A formula over several lines, as long ones are hard to read; anything else as it is."""
     if domain == "logic":
         try:
-            return show_indented(parse_formula(text, lenient=True))
+            return show_indented(parse_formula(text))
         except FormulaError:
             return text
     return text

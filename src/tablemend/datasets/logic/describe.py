@@ -21,23 +21,10 @@ from tablemend.datasets.logic.hotel import (
     make_hotel,
 )
 from tablemend.datasets.logic.pair import Kind, Pair, Span
-from tablemend.records import Relation
+from tablemend.records import RELATIONS, Relation
 
 SYSTEM = "program"
 HARMLESS: tuple[Kind, ...] = ("subjective", "vague", "unverifiable", "inferable")
-SHARES: dict[Relation, float] = {
-    "well_matched": 3,
-    "well_matched_harmless": 3,
-    "too_weak": 3,
-    "too_weak_harmless": 3,
-    "too_strong": 3,
-    "independent": 3,
-    "contradictory": 3,
-    "output_contradictory": 2,
-    "tautologous": 1,
-    "not_well_formed": 1,
-}
-"""How often each relation is made where a set asks for all of them."""
 _NONE: frozenset[Relation] = frozenset({"well_matched", "too_weak"})
 _ALWAYS: frozenset[Relation] = frozenset({"well_matched_harmless", "too_weak_harmless"})
 _WEAKER: frozenset[Relation] = frozenset({"too_weak", "too_weak_harmless", "independent"})
@@ -78,14 +65,13 @@ class Plan:
     harmless: dict[Kind, int] = field(default_factory=dict)
 
 
-def make_hotel_pairs(
-    n: int, seed: int = 0, relations: Sequence[Relation] = tuple(SHARES)
-) -> Iterator[Pair]:
-    """Pairs of these relations as often as :data:`SHARES` says, each with a record of its own."""
+def hotel_pairs(n: int, seed: int = 0, relations: Sequence[Relation] = RELATIONS) -> Iterator[Pair]:
+    """Pairs of these relations in equal numbers and random order, each with a record of its own."""
     drawn = Random(f"hotel relations:{seed}")
-    weights = [SHARES[one] for one in relations]
+    block: list[Relation] = []
     for number in range(n):
-        yield make_pair(seed, number, drawn.choices(relations, weights)[0])
+        block = block or drawn.sample(relations, len(relations))
+        yield make_pair(seed, number, block.pop())
 
 
 def make_pair(seed: int, number: int, relation: Relation) -> Pair:

@@ -11,13 +11,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from tablemend.datasets.logic.describe import (
-    HARMLESS,
-    SHARES,
-    describe,
-    make_hotel_pairs,
-    make_pair,
-)
+from tablemend.datasets.logic.describe import HARMLESS, describe, hotel_pairs, make_pair
 from tablemend.datasets.logic.hotel import (
     MOST_VALUES,
     SINGLE,
@@ -33,12 +27,11 @@ from tablemend.records import RELATIONS, Relation
 
 N = 150
 MADE: dict[Relation, list[Pair]] = {
-    relation: [make_pair(1, number, relation) for number in range(N)] for relation in SHARES
+    relation: [make_pair(1, number, relation) for number in range(N)] for relation in RELATIONS
 }
 
 
 def test_every_relation_is_made() -> None:
-    assert set(SHARES) == set(RELATIONS)
     assert all(pair.labels == (relation,) for relation, own in MADE.items() for pair in own)
 
 
@@ -64,15 +57,13 @@ def test_the_same_seed_and_number_give_the_same_pair() -> None:
     assert all(Pair.from_json(own[0].to_json()) == own[0] for own in MADE.values())
 
 
-def test_sets_hold_relations_by_their_shares_and_grow_at_the_end() -> None:
-    pairs = list(make_hotel_pairs(600, seed=3))
-    assert pairs[:50] == list(make_hotel_pairs(50, seed=3))
-    counts = Counter(pair.labels[0] for pair in pairs)
-    total = sum(SHARES.values())
-    for relation, share in SHARES.items():
-        assert abs(counts[relation] / 600 - share / total) < 0.05
-    assert len({pair.source_hash for pair in pairs}) == 600
-    two = make_hotel_pairs(20, 3, ("too_weak", "too_strong"))
+def test_sets_hold_relations_in_equal_numbers_and_grow_at_the_end() -> None:
+    pairs = list(hotel_pairs(60, seed=3))
+    assert pairs[:25] == list(hotel_pairs(25, seed=3))
+    assert Counter(pair.labels[0] for pair in pairs) == dict.fromkeys(RELATIONS, 6)
+    assert len({pair.source_hash for pair in pairs}) == 60
+    assert [p.labels for p in pairs[:10]] != [p.labels for p in pairs[10:20]]
+    two = hotel_pairs(20, 3, ("too_weak", "too_strong"))
     assert {pair.labels[0] for pair in two} == {"too_weak", "too_strong"}
 
 
@@ -87,7 +78,7 @@ def test_spans_say_where_input_and_output_diverge() -> None:
     assert texts(*hotel.facts) == ["Alba Court", "Sport: Diving; Yoga"]
 
 
-@pytest.mark.parametrize("relation", SHARES)
+@pytest.mark.parametrize("relation", RELATIONS)
 def test_spans_fit_the_relation(relation: Relation) -> None:
     for pair in MADE[relation]:
         assert len(pair.kinds) == len(pair.divergent_output)
@@ -144,7 +135,7 @@ def test_english_is_not_broken() -> None:
 
 
 def test_lengths_do_not_give_the_relation_away() -> None:
-    full = [one for one in SHARES if one != "tautologous"]
+    full = [one for one in RELATIONS if one != "tautologous"]
     lengths = {one: [len(pair.output) for pair in MADE[one]] for one in full}
     spread = mean(map(stdev, lengths.values()))
     means = [mean(own) for own in lengths.values()]
@@ -189,6 +180,6 @@ def test_who_does_not_see_the_input_does_not_know_the_relation(
 
 def test_a_record_with_one_list_takes_every_relation() -> None:
     hotel = Hotel((Fact("Name", "Alba Court"), Fact("City", "Velunde"), Fact("Sport", "Diving")))
-    for relation in SHARES:
+    for relation in RELATIONS:
         for number in range(20):
             assert describe(hotel, relation, Random(number)).output

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from benchmarks.hotel_entailment import half
-from tablemend.datasets.logic.describe import SHARES, make_pair
+from tablemend.datasets.logic.describe import make_pair
 from tablemend.datasets.logic.entailment import compare
 from tablemend.datasets.logic.hotel import lexicon
 from tablemend.datasets.logic.pair import Span
 from tablemend.errors import TablemendError
-from tablemend.records import Relation
+from tablemend.records import RELATIONS, Relation
 
 N = 60
 
@@ -25,7 +25,7 @@ def _jaccard(one: set[int], other: set[int]) -> float:
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
-@pytest.mark.parametrize("relation", SHARES)
+@pytest.mark.parametrize("relation", RELATIONS)
 def test_it_names_the_relation_by_construction(relation: Relation) -> None:
     found = Counter()
     for number in range(N):
@@ -38,7 +38,7 @@ def test_it_names_the_relation_by_construction(relation: Relation) -> None:
 def test_spans_and_kinds_are_those_of_the_construction() -> None:
     ratios, kinds = [], Counter()
     for number in range(N):
-        for relation in SHARES:
+        for relation in RELATIONS:
             if relation == "not_well_formed":
                 continue
             pair = make_pair(6, number, relation)
@@ -59,7 +59,7 @@ def test_words_that_it_does_not_know_leave_a_description_unscored_and_never_wron
     known = half(lexicon())
     unscored = wrong = scored = 0
     for number in range(N):
-        for relation in SHARES:
+        for relation in RELATIONS:
             pair = make_pair(7, number, relation)
             found = compare(pair.input, pair.output, known)
             unscored += found.relation is None
