@@ -17,7 +17,7 @@
   ];
   let state = { place: 0, step: 0, entries: {}, failed: false };
   let kept = true; // whether the browser keeps the answers
-  let since = Date.now();
+  let since = performance.now(); // no clock that may be set back
 
   const here = () => places[state.place];
   const entryOf = (place) => state.entries[place.key]
@@ -50,8 +50,8 @@
   }
 
   function clock() {
-    const passed = (Date.now() - since) / 1000;
-    since = Date.now();
+    const passed = (performance.now() - since) / 1000;
+    since = performance.now();
     if (here().key) change({ seconds: entry().seconds + Math.min(passed, LONGEST_PAUSE) });
   }
 
@@ -329,7 +329,7 @@
         ambiguities: path.ambiguous ? found.kinds : [],
         divergent_input: own(DIVERGENT[0]), divergent_output: own(DIVERGENT[1]),
         wrong: path.wrong || !isHotel ? own("wrong") : [],
-        slider: found.slider, comment: found.comment.trim(), seconds: Math.round(found.seconds * 10) / 10,
+        slider: found.slider, comment: found.comment.trim(), seconds: Math.round(found.seconds * 100) / 100,
       };
     };
     const begun = (place) => place.key in state.entries;

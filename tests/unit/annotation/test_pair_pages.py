@@ -374,6 +374,9 @@ def test_a_person_goes_through_the_whole_page(browser: Browser, run: Path) -> No
         assert browser.run("!!document.querySelector('.scale')")
         if number == 1:
             _answer_again(browser, pair)
+            time.sleep(
+                0.5
+            )  # Chromium hands storage on from the old page's process to the new one's
             browser.open(page)  # what was answered is still there
             assert _text(browser, "h1") == "Pair 2 of 3"
         browser.press(str(number + 2))
