@@ -1,9 +1,12 @@
 """Make pairs of input and output whose relation is known (Annotating Hallucinations, Table 3).
 
 python data_gen/logic.py n=700
+python data_gen/logic.py domains=[hotel] n=1000 out=data/hotel
+python data_gen/logic.py domains=[hotel] n=5 models='{qwen: openai:MODEL@URL}' out=data/hotel-models
 python data_gen/logic.py categories=[too_weak,too_strong] ambiguous=0 seed=1 out=data/logic-two
 
-Labels come from how an output was made, not from a prover (docs/logic.md).
+Labels come from how an output was made, not from a prover; what a model writes has none
+(docs/logic.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
   const { steps, examples, choices } = content;
@@ -21,18 +20,6 @@
   let kept = true; // whether the browser keeps the answers
 
   // ---- building ----
-
-  // Texts become text nodes: nothing from the data is ever read as HTML.
-  function make(kind, attributes = {}, ...children) {
-    const node = document.createElement(kind);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (value === null || value === undefined || value === false) continue;
-      if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-      else node.setAttribute(key, value === true ? "" : value);
-    }
-    node.append(...children.flat(Infinity).filter((child) => child !== null));
-    return node;
-  }
 
   function show(...nodes) {
     app.replaceChildren(...nodes);
@@ -93,11 +80,7 @@
   }
 
   function download() {
-    const text = JSON.stringify(record(), null, 1) + "\n";
-    const slug = name.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "annotator";
-    const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-    make("a", { href: url, download: `answers-${slug}.json` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 60000);
+    saveAnswers(name, record());
   }
 
   // Takes over answers of a file that this page wrote; says what is wrong with any other.
@@ -135,8 +118,6 @@
   }
 
   // ---- first screen ----
-
-  const tidy = (text) => text.normalize("NFC").replace(/\s+/g, " ").trim();
 
   function welcome() {
     let last = "";
@@ -196,8 +177,6 @@
         + "end you download them as a file and hand it in. ", helpOfKeys())));
     input.focus();
   }
-
-  const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
   function helpOfKeys() {
     const keys = [["Y", "yes"], ["N", "no"], ["U", "unsure"], ["Enter", "next"], ["←", "back"],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tablemend.annotation.content import show
 from tablemend.annotation.sample import Data
@@ -23,14 +24,6 @@ def write_page(data: Data, chosen: Sequence[Example], marks: bool = True) -> str
         chosen: the examples, in the order of the page.
         marks: whether facts and distractors can be marked in the contexts.
     """
-    shared = resource("tablemend.reports", "style.css")
-    style = shared + resource("tablemend.annotation", "page.css")
-    script = resource("tablemend.annotation", "page.js")
-    hashes = [inline_hash(text) for text in (script, style)]
-    policy = (
-        f"default-src 'none'; script-src '{hashes[0]}'; style-src '{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
     content = {
         "format": ANSWERS,
         "version": VERSION,
@@ -42,5 +35,25 @@ def write_page(data: Data, chosen: Sequence[Example], marks: bool = True) -> str
         "steps": [{"name": name, **guide._asdict()} for name, guide in GUIDES.items()],
         "examples": [show(example, marks) for example in chosen],
     }
-    values = {"policy": policy, "style": style, "script": script, "content": content}
-    return render("tablemend.annotation", "page.html.j2", **values)
+    return one_file("Verification of a data set", "page.js", ("page.css",), content)
+
+
+def one_file(title: str, script: str, styles: Sequence[str], content: Mapping[str, Any]) -> str:
+    """A page of one of our scripts with its styles, and with what it shows.
+
+    Args:
+        title: of the window.
+        script: a file of this package; it can use dom.js.
+        styles: files of this package, behind the style of the reports.
+        content: what the script reads.
+    """
+    style = resource("tablemend.reports", "style.css")
+    for name in styles:
+        style += resource("tablemend.annotation", name)
+    code = resource("tablemend.annotation", "dom.js") + resource("tablemend.annotation", script)
+    policy = (
+        f"default-src 'none'; script-src '{inline_hash(code)}'; style-src '{inline_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    values = {"policy": policy, "style": style, "script": code, "content": content}
+    return render("tablemend.annotation", "page.html.j2", title=title, **values)

@@ -8,24 +8,59 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tablemend.backends.requests import Sampling
 from tablemend.datasets.build import build
-from tablemend.datasets.logic.generate import make_pairs, to_pair
+from tablemend.datasets.logic.describe import hotel_pairs
+from tablemend.datasets.logic.generate import CATEGORIES, make_pairs, to_pair
+from tablemend.datasets.logic.model_outputs import write_outputs
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.splits import SPLITS, Split, split_of
 from tablemend.runs import Store, write_jsonl
 
-ENGINE = "logic-1"
+ENGINE = "logic-2"
 
 
 def make_logic_pairs(settings: LogicSet) -> Iterator[Pair]:
     """Formulas of the blocks world, and what a program says of them."""
-    for number, made in enumerate(make_pairs(settings.n, settings.categories, settings.seed)):
+    categories = [one for one in CATEGORIES if one in settings.categories]
+    for number, made in enumerate(make_pairs(settings.n, categories, settings.seed)):
         rng = Random(f"logic english:{settings.seed}:{number}")
         yield to_pair(made, rng, ambiguous=rng.random() < settings.ambiguous)
 
 
-DOMAINS: dict[Domain, Callable[[LogicSet], Iterator[Pair]]] = {"logic": make_logic_pairs}
+def make_hotel_pairs(settings: LogicSet) -> Iterator[Pair]:
+    """Places to stay, and what a program says of them."""
+    return hotel_pairs(settings.n, settings.seed, settings.of("hotel"))
+
+
+DOMAINS: dict[Domain, Callable[[LogicSet], Iterator[Pair]]] = {
+    "hotel": make_hotel_pairs,
+    "logic": make_logic_pairs,
+}
+
+
+def make_all(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterator[Pair]:
+    """The pairs of a domain, by the program or by models; what a model did not write is counted.
+
+    Raises:
+        Stopped: the server of a model is gone.
+        TablemendError: a model that cannot be used.
+    """
+    made = DOMAINS[domain](settings)
+    if not settings.models:
+        yield from made
+        return
+    inputs = list(dict.fromkeys(pair.input for pair in made))
+    sampling = Sampling(settings.max_new_tokens, settings.temperature)
+    for one in write_outputs(
+        domain, inputs, settings.models, settings.options, sampling, settings.seed
+    ):
+        if isinstance(one, Pair):
+            counts[f"{domain} {one.system}"] += 1
+            yield one
+        else:
+            counts[f"{domain} {one.system} dropped: {one.problem.kind}"] += 1
 
 
 def make_dataset(settings: LogicSet) -> dict[str, Any]:
@@ -41,11 +76,12 @@ def make_dataset(settings: LogicSet) -> dict[str, Any]:
         counts = Counter[str]()
         found: dict[Split, list[Pair]] = {split: [] for split in SPLITS}
         for domain in settings.domains:
-            for pair in DOMAINS[domain](settings):
+            for pair in make_all(settings, domain, counts):
                 split = split_of(pair.source_hash, settings.shares)
                 found[split].append(pair)
                 counts[f"{split} {domain}"] += 1
-                counts[f"{domain} {pair.labels[0]}"] += 1
+                if pair.labels:
+                    counts[f"{domain} {pair.labels[0]}"] += 1
                 counts[f"{domain} ambiguous"] += bool(pair.ambiguous)
         for split, pairs in found.items():
             if pairs:

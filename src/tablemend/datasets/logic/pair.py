@@ -11,6 +11,9 @@ from tablemend.records import Relation
 from tablemend.runs import hash_text
 
 Domain = Literal["hotel", "logic"]
+Kind = Literal["wrong", "subjective", "vague", "unverifiable", "inferable"]
+"""Why information of an output is divergent: factually wrong, or one of the four kinds that are not
+(Annotating Hallucinations, Appendix E, c)."""
 Span = tuple[int, int]
 """Characters, from the first to behind the last."""
 
@@ -27,6 +30,7 @@ class Pair(FromJson):
         labels: relations that are right, the commonest first; empty where nobody knows.
         divergent_input, divergent_output: spans that the other text does not have.
         wrong: spans of the output that are factually wrong.
+        kinds: of ``divergent_output``, one for each span; empty where nobody knows.
         ambiguous: whether the output has more than one reading; ``None`` where nobody knows.
     """
 
@@ -38,6 +42,7 @@ class Pair(FromJson):
     divergent_input: tuple[Span, ...] = ()
     divergent_output: tuple[Span, ...] = ()
     wrong: tuple[Span, ...] = ()
+    kinds: tuple[Kind, ...] = ()
     ambiguous: bool | None = None
 
     @property

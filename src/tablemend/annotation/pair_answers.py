@@ -1,0 +1,172 @@
+"""Answers that the pages for pairs give, as annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablemend.annotation.pair_pages import ANSWERS, sample_hash
+from tablemend.datasets.logic.annotation import Ambiguity, Annotation
+from tablemend.datasets.logic.pair import Domain, Pair, Span
+from tablemend.errors import TablemendError
+from tablemend.tasks.logic import protocol
+from tablemend.tasks.logic.tree import Question, walk
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    pair: str
+    path: dict[str, bool]
+    finished: bool
+    ambiguities: list[Ambiguity]
+    divergent_input: list[list[int]] | None
+    divergent_output: list[list[int]] | None
+    wrong: list[list[int]] | None
+    slider: int | None = Field(ge=1, le=7)
+    comment: str
+    seconds: float = Field(ge=0)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was answered; a pair that was only looked at is none."""
+        return bool(self.path or self.divergent_input or self.divergent_output)
+
+
+class _File(BaseModel):
+    """The JSON that the page writes."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    format: Literal["tablemend-pairs"]
+    protocol: str
+    sample: str
+    domain: Domain
+    annotator: str = Field(pattern=r"\S")
+    exercises: int
+    right: int
+    check: _Answer | None
+    answers: list[_Answer]
+
+
+assert get_args(_File.model_fields["format"].annotation) == (ANSWERS,)
+
+
+class PairAnswers(NamedTuple):
+    """What one annotator handed in.
+
+    Attributes:
+        annotator: whose page it is.
+        right, exercises: of the training.
+        passed: the comprehension check; ``None`` where there was none.
+        annotations: of the pairs that were begun.
+    """
+
+    annotator: str
+    right: int
+    exercises: int
+    passed: bool | None
+    annotations: list[Annotation]
+
+
+def read_pair_answers(
+    path: Path, assigned: Mapping[str, Sequence[Pair]], added: bool = False
+) -> PairAnswers:
+    """Read the file that a page gave an annotator.
+
+    Args:
+        path: of the file.
+        assigned: the pairs of every annotator.
+        added: whether questions that the paper's tree lacks were asked as well.
+
+    Raises:
+        TablemendError: it cannot be read, is of another page, or something in it is not what is
+            wanted; one line with the file and the place.
+    """
+    try:
+        file = _File.model_validate_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TablemendError(f"cannot read the answers {path}: {reason}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise TablemendError(
+            f"{path}{f', {place}' if place else ''}: {first['msg']}; wanted is a file that a page "
+            "of `python eval/annotation_pages.py` wrote"
+        ) from error
+    pairs = {pair.id: pair for pair in assigned.get(file.annotator, ())}
+    if not pairs:
+        raise TablemendError(f"{path}: no page was made for {file.annotator}")
+    if file.protocol != protocol.PROTOCOL_HASH or file.sample != sample_hash(list(pairs.values())):
+        raise TablemendError(
+            f"{path} answers other questions or pairs than the page of {file.annotator} in this "
+            "run: give the run that its page is from, unchanged"
+        )
+    passed = None
+    if file.domain == "hotel":
+        passed = file.check is not None and protocol.passes(
+            _annotation(path, "check", file, file.check, protocol.CHECK, None, added)
+        )
+    annotations = []
+    for number, answer in enumerate(file.answers):
+        where = f"answers.{number}"
+        if answer.pair not in pairs:
+            raise TablemendError(f"{path}, {where}: {answer.pair} is no pair of {file.annotator}")
+        if answer.begun:
+            annotations.append(
+                _annotation(path, where, file, answer, pairs[answer.pair], passed, added)
+            )
+    if len({one.pair for one in annotations}) < len(annotations):
+        raise TablemendError(f"{path} has two answers for one pair: it was changed by hand")
+    return PairAnswers(file.annotator, file.right, file.exercises, passed, annotations)
+
+
+def _annotation(
+    path: Path,
+    where: str,
+    file: _File,
+    answer: _Answer,
+    pair: Pair,
+    passed: bool | None,
+    added: bool,
+) -> Annotation:
+    """An answer, its path walked again.
+
+    Raises:
+        TablemendError: questions that were not asked on this way, or spans outside of the text.
+    """
+    told: dict[str, bool] = {}
+    node = walk(file.domain, told, added)
+    while isinstance(node, Question) and node.id in answer.path:
+        told[node.id] = answer.path[node.id]
+        node = walk(file.domain, told, added)
+    if extra := answer.path.keys() - told.keys():
+        raise TablemendError(f"{path}, {where}.path: {min(extra)} is not asked on this way")
+    finished = answer.finished and not isinstance(node, Question)
+    places = f"{path}, {where}"
+    return Annotation(
+        file.annotator,
+        pair.id,
+        told,
+        None if isinstance(node, Question) or not finished else node,
+        "" if finished else f"not finished: {len(told)} answers",
+        tuple(answer.ambiguities),
+        divergent_input=_spans(answer.divergent_input, pair.input, f"{places}.divergent_input"),
+        divergent_output=_spans(answer.divergent_output, pair.output, f"{places}.divergent_output"),
+        wrong=_spans(answer.wrong, pair.output, f"{places}.wrong"),
+        slider=answer.slider,
+        comment=answer.comment,
+        passed_check=passed,
+        seconds=answer.seconds,
+    )
+
+
+def _spans(given: list[list[int]] | None, text: str, where: str) -> tuple[Span, ...] | None:
+    if given is None:
+        return None
+    for span in given:
+        if len(span) != 2 or not 0 <= span[0] < span[1] <= len(text):
+            raise TablemendError(f"{where}: {span} is no part of its text")
+    return tuple((start, end) for start, end in given)
