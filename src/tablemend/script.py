@@ -49,11 +49,14 @@ SCRIPTS = {
     **{f"train/{name}.py": f"train {name}" for name in ("sft", "dpo", "grpo", "distil")},
     **{
         f"data_gen/{name}.py": f"data {name}"
-        for name in ("tablehallu", "tabfaith", "faith", "torr", "claims")
+        for name in ("tablehallu", "tabfaith", "faith", "torr", "claims", "logic")
     },
     "data_gen/preference.py": "preference",
     **{f"eval/{name}.py": name for name in ("compare", "report", "robustness", "validate")},
     **{f"train/{name}.py": name for name in ("merge", "publish")},
+    "eval/annotate.py": "logic annotate",
+    "eval/annotation_pages.py": "logic pages",
+    "eval/annotation_report.py": "logic report",
 }
 """Script -> the command of ``tablemend`` that runs it."""
 _LAUNCHED = re.compile(r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval)/\w+\.py)")

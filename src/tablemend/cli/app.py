@@ -42,6 +42,7 @@ SUMMARIES = {
     "data faith": "Masked numbers of financial reports.",
     "data torr": "The ten data sets of ToRR.",
     "data claims": "Labelled claims over tables.",
+    "data logic": "Pairs of input and output whose relation is known.",
     "preference": "Make preference pairs for train dpo.",
     "compare": "Compare a recipe's systems on the same examples.",
     "report": "Write the report of a comparison again.",
@@ -49,10 +50,14 @@ SUMMARIES = {
     "validate": "Measure verifiers against people's labels.",
     "merge": "Merge an adapter into its base.",
     "publish": "Write the folder that publishes a checkpoint.",
+    "logic annotate": "Have models name the relation of pairs, question by question.",
+    "logic pages": "Pages on which people do the same, and their answers.",
+    "logic report": "Accuracy and agreement of the annotators.",
 }
 GROUPS = {
     "train": "Fine-tune a model; --help of each lists its keys.",
     "data": "Make data sets; --help of each lists its keys.",
+    "logic": "Annotate what kind of divergence it is; --help of each lists its keys.",
 }
 OWN = "Train and compare your own models"
 AS_GIVEN = {"allow_extra_args": True, "ignore_unknown_options": True}
