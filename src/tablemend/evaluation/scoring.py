@@ -93,7 +93,7 @@ def _score_part(
     return {
         one.sample.id: Scored(
             stored[one.sample.id],
-            _fault_cut(stored[one.sample.id], judgement, task),
+            fault_cut(stored[one.sample.id], judgement, task),
             _second_opinion(stored[one.sample.id], one, task) if has_second else None,
         )
         for one, judgement in zip(submissions, judgements, strict=True)
@@ -105,7 +105,7 @@ def _second_opinion(stored: Stored, submission: Submission[Any], task: Task[Any]
     if submission.unscored:
         assert task.second_scorer is not None
         return Judgement(unscored=submission.unscored, scorer=task.second_scorer)
-    return _fault_cut(stored, task.second_opinion(submission), task)
+    return fault_cut(stored, task.second_opinion(submission), task)
 
 
 def is_cut(stored: Stored) -> bool:
@@ -113,7 +113,7 @@ def is_cut(stored: Stored) -> bool:
     return stored.answer.finish_reason == "length"
 
 
-def _fault_cut(stored: Stored, judgement: Judgement, task: Task[Any]) -> Judgement:
+def fault_cut(stored: Stored, judgement: Judgement, task: Task[Any]) -> Judgement:
     """A cut table is a format error, whatever comes before the cut; a cut text is unscored.
 
     Half a Markdown table can be read and half a JSON table cannot: by what is there, the same

@@ -1,0 +1,1 @@
+"""Our tasks and scorers in other evaluation harnesses: inspect_ai and lm-evaluation-harness."""
