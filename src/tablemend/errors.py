@@ -17,6 +17,8 @@ FULL_DISK = {
 """What the system says of a disk, a quota or a file that has no room left."""
 GPU_EXTRAS = frozenset(("gpu", "qlora", "vllm"))
 """Extras of pyproject.toml that constraints-gpu.txt pins."""
+UNPINNED = frozenset(("inspect", "trackio"))
+"""Extras that need older packages (fsspec, pillow) than those that constraints.txt pins."""
 
 
 class TablemendError(Exception):
@@ -53,6 +55,8 @@ def install(*extras: str) -> str:
     """The command that installs extras of pyproject.toml; in a clone, from its folder."""
     if FROM_WHEEL:
         return f"pip install 'tablemend[{','.join(extras)}]'"
+    if UNPINNED.intersection(extras):
+        return f"pip install -e '.[{','.join(extras)}]'"
     pins = "constraints-gpu.txt" if GPU_EXTRAS.intersection(extras) else "constraints.txt"
     return f"pip install -e '.[{','.join(extras)}]' -c {pins}"
 

@@ -29,6 +29,8 @@ EXTRAS = {
     "gguf": "gguf",
     "llguidance": "constrained",
     "httpx2": "api",
+    "inspect_ai": "inspect",
+    "lm_eval": "lm-eval",
     "matplotlib": "report",
     "openai": "api",
     "openpyxl": "xlsx",

@@ -7,6 +7,7 @@ of recipe share.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -16,7 +17,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section, Serialisation
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.recipe.drawing import Distil, Drawing
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
@@ -92,6 +93,8 @@ class Comparison(Recipe):
     verified step)."""
     train: Train | None = None
     """The training."""
+    tracking: Literal["trackio", "wandb"] | None = None
+    """Where the training's log goes beside the run folder: Trackio, or Weights & Biases."""
     dpo: Dpo | None = None
     """Preferences; needed by kind: dpo and by nothing else."""
     grpo: Grpo | None = None
@@ -170,6 +173,8 @@ class Comparison(Recipe):
                 )
 
     def _conflicts_without_training(self) -> Iterator[tuple[str, str]]:
+        if self.tracking is not None:
+            yield "tracking", "only a training is tracked"
         if self.kind != "evaluation":
             yield "train", "missing; a recipe that only compares says kind: evaluation"
         for name, source in (("train", self.data.train), ("validation", self.data.validation)):
@@ -187,6 +192,8 @@ class Comparison(Recipe):
             yield "train", "an evaluation trains nothing; an experiment says kind: experiment"
         elif self.data.train is None:
             yield "data.train", "missing"
+        if self.tracking is not None and "report_to" in train.trl:
+            yield "tracking", "train.trl.report_to says it already: give one of them"
         if self.model.path.startswith(ENGINE_PREFIXES):
             yield (
                 "model.path",
@@ -306,6 +313,13 @@ class Trained(Comparison):
     """The examples, by use."""
     train: Train
     """The training."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A tracker that is not installed, where this is what trains; see also above."""
+        yield from super().conflicts()
+        tracker = self.tracking
+        if tracker and isinstance(self, Planned) and find_spec(tracker) is None:
+            yield "tracking", f"needs the package {tracker}: {install(tracker)}"
 
     @property
     def stage(self) -> str:
