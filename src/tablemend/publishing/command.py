@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from tablemend.config import Section
 from tablemend.evaluation.command import ReportCommand
 
 ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
@@ -24,8 +25,8 @@ class MergeCommand(ReportCommand):
     bits, where the merged weights are rounded."""
 
 
-class PublishCommand(ReportCommand):
-    """What train/publish.py takes."""
+class OnHub(Section):
+    """What everything that is published takes."""
 
     repo_id: str
     """Name on the Hub: OWNER/NAME."""
@@ -33,15 +34,6 @@ class PublishCommand(ReportCommand):
     """Push the folder; otherwise it is only written."""
     private: bool = True
     """Whether a repository that the push makes is private."""
-    merged: bool = False
-    """Publish what train/merge.py made of the adapter, not the adapter."""
-    system: str | None = None
-    """System of the comparison that the checkpoint's results are taken from; null is the first one
-    that answers with it and mends nothing."""
-    license: str | None = None
-    """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
-    out: str | None = None
-    """Folder to write; null is `publish` in the run folder."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """What is no name on the Hub, and what only a push reads."""
@@ -52,3 +44,31 @@ class PublishCommand(ReportCommand):
             )
         if not self.push and not self.private:
             yield "private", "only a push reads it: set push=true"
+
+
+class PublishDataCommand(OnHub):
+    """What data_gen/publish.py takes."""
+
+    data: str
+    """Folder of a data set that a script of data_gen/ wrote."""
+    license: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9.-]*$")
+    """Licence by its name on the Hub (`cc-by-sa-4.0`); null: what its tables are known to be under,
+    and of invented ones `apache-2.0`."""
+    language: str = Field(default="en", pattern=r"^[a-z]{2,3}$")
+    """Language of the texts."""
+    out: str | None = None
+    """Folder to write; null is `publish` in the data set's."""
+
+
+class PublishCommand(OnHub, ReportCommand):
+    """What train/publish.py takes."""
+
+    merged: bool = False
+    """Publish what train/merge.py made of the adapter, not the adapter."""
+    system: str | None = None
+    """System of the comparison that the checkpoint's results are taken from; null is the first one
+    that answers with it and mends nothing."""
+    license: str | None = None
+    """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
+    out: str | None = None
+    """Folder to write; null is `publish` in the run folder."""

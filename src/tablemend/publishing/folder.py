@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def write_folder(command: PublishCommand) -> Published:
         _copy_weights(recorded, source, partial, tokenizer)
         _copy_evidence(recorded, partial)
         write_card(recorded, scores, command, tokenizer, lacking).save(partial / "README.md")
-        _leave_out_paths(partial)
+        leave_out_paths(_named_files(partial))
         checkpoints.put_in_place(out, partial)
     return Published(out, lacking)
 
@@ -152,11 +153,16 @@ def _copy_evidence(recorded: Recorded, out: Path) -> None:
 _FOLDERS = re.compile(r"(?<![\w.~/<-])/(?:[^\s/'\"`,;:(){}\[\]<>|*?=]+/)+(?=[^\s/'\"`])")
 
 
-def _leave_out_paths(out: Path) -> None:
-    """Say of this machine's folders their last name alone; those of the clone are named from it."""
+def _named_files(out: Path) -> list[Path]:
+    """What of a checkpoint may name folders."""
     names = ("README.md", "config.json", ADAPTER)  # a tokenizer's words may look like paths
     files = [path for path in (out / BEHIND).rglob("*") if path.is_file()]
-    for path in (*files, *(out / name for name in names if (out / name).is_file())):
+    return [*files, *(out / name for name in names if (out / name).is_file())]
+
+
+def leave_out_paths(files: Iterable[Path]) -> None:
+    """Say of this machine's folders their last name alone; those of the clone are named from it."""
+    for path in files:
         text = path.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")
         write_text(path, _FOLDERS.sub(".../", text))
 

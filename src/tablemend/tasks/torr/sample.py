@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from tablemend.from_json import FromJson
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
+
+
+def _given(fields: Mapping[str, str | None]) -> dict[str, str]:
+    """Without blanks: read from Parquet, each example has the fields of all."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+Fields = Annotated[Mapping[str, str], BeforeValidator(_given)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +33,7 @@ class Demonstration(FromJson):
     """
 
     table: Table
-    fields: Mapping[str, str]
+    fields: Fields
     answer: str
 
 
@@ -43,7 +53,7 @@ class TableQuestion(FromJson):
 
     set: str
     table: Table
-    fields: Mapping[str, str]
+    fields: Fields
     references: tuple[str, ...]
     demonstrations: tuple[Demonstration, ...] = ()
     source_hash: str = ""

@@ -1,0 +1,322 @@
+"""A data set as others load it: Parquet, and a card with licence, language, sizes and features.
+
+One way for every folder that a script of ``data_gen/`` writes. The Hub makes its Croissant record
+of such files by itself: every column has a type.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import pyarrow as pa
+import yaml
+from datasets import DatasetInfo, Features, SplitDict, SplitInfo
+from datasets.info import DatasetInfosDict
+from huggingface_hub import DatasetCard, DatasetCardData
+from pyarrow import parquet
+
+from tablemend.config import SMALL_WORLD
+from tablemend.datasets.build import COUNTS, SETTINGS
+from tablemend.datasets.card import LICENCE, table_of
+from tablemend.datasets.faith.settings import INVENTED
+from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.tabfaith.settings import SYNTHETIC
+from tablemend.datasets.tablehallu.settings import POOL
+from tablemend.datasets.torr.readers import LOOKUP
+from tablemend.errors import TablemendError
+from tablemend.publishing.command import PublishDataCommand
+from tablemend.publishing.folder import leave_out_paths
+from tablemend.publishing.reproduction import BEHIND
+from tablemend.runs import (
+    MOVE_AWAY,
+    disk_errors,
+    leaves,
+    read_jsonl,
+    read_object,
+    sync_all,
+    write_text,
+)
+from tablemend.training.pair_generation import STAGE as PAIRS
+from tablemend.training.pairs import FILE as PAIRS_FILE
+
+OWN = "apache-2.0"
+"""Licence of what is made of invented tables alone: this repository's."""
+INVENTED_TABLES = (POOL, SMALL_WORLD, SYNTHETIC, INVENTED, LOOKUP)
+KNOWN = {"data_gen/tables": "cc-by-sa-4.0"}
+"""Licences of tables that come with the repository; what is made of them is under the same."""
+SCRIPTS = {"torr": "torr.py", "claims": "claims.py"}
+"""What makes the sets whose folders have no card, by the engine's name."""
+ROWS = 1000
+"""Records that are turned into columns together."""
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedData:
+    """What was written.
+
+    Attributes:
+        folder: where.
+        license: of it.
+        splits: examples in each.
+    """
+
+    folder: Path
+    license: str
+    splits: Mapping[str, int]
+
+    def lines(self) -> Iterator[str]:
+        """What there is, for a person."""
+        yield str(self.folder / "README.md")
+        counts = ", ".join(f"{count} {split}" for split, count in self.splits.items())
+        yield f"{counts}; licence {self.license}"
+
+
+def write_folder(command: PublishDataCommand) -> PublishedData:
+    """Write the folder; nothing leaves this machine.
+
+    Raises:
+        TablemendError: no such data set, a licence that is not known or not the tables', records
+            that have no common columns, or a folder in the way.
+    """
+    source = Path(command.data).expanduser()
+    settings = _settings(source)
+    license = _license(source, settings, command.license)
+    splits = _splits(source)
+    out = Path(command.out).expanduser() if command.out else source / "publish"
+    if out.exists() and (not out.is_dir() or (not (out / "data").is_dir() and any(out.iterdir()))):
+        raise TablemendError(f"{out} holds other files: name an empty folder (out=FOLDER)")
+    partial = out.with_name(f".{out.name}.partial")
+    with disk_errors(source):
+        shutil.rmtree(partial, ignore_errors=True)
+        (partial / "data").mkdir(parents=True)
+        schema = _schema(source, splits)
+        sizes = {
+            split: _write(partial / "data" / f"{split}.parquet", records, schema, source)
+            for split, records in splits.items()
+        }
+        _copy(source, partial)
+        card = _card(source, partial, settings, license, command, schema, sizes)
+        write_text(partial / "README.md", card)
+        leave_out_paths([partial / "README.md", *(partial / BEHIND).iterdir()])
+        sync_all(partial)
+        shutil.rmtree(out, ignore_errors=True)
+        partial.rename(out)
+    return PublishedData(out, license, sizes)
+
+
+def _settings(source: Path) -> dict[str, Any]:
+    """What the data set was made with."""
+    if (noted := source / SETTINGS).is_file():
+        return read_object(noted, MOVE_AWAY)
+    if (noted := source / f"{PAIRS}.yaml").is_file():
+        found: dict[str, Any] = yaml.safe_load(noted.read_text("utf-8"))
+        return found
+    raise TablemendError(
+        f"data={source} is no finished data set: it has no {SETTINGS} and no {PAIRS}.yaml, which "
+        "the scripts of data_gen/ write"
+    )
+
+
+def _splits(source: Path) -> dict[str, Sequence[Any]]:
+    """The records of each split that has some."""
+    if (pairs := source / PAIRS_FILE).is_file():
+        records = list(read_jsonl(pairs))
+        found = {split: [one for one in records if one["split"] == split] for split in SPLITS}
+    else:
+        paths = {split: source / f"{split}.jsonl" for split in SPLITS}
+        found = {split: list(read_jsonl(path)) for split, path in paths.items() if path.is_file()}
+    splits = {split: records for split, records in found.items() if records}
+    if not splits:
+        raise TablemendError(f"data={source} has no example in any of {', '.join(SPLITS)}")
+    return splits
+
+
+def _sources(source: Path, settings: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """What the texts and tables come from, each with its licence where that is known."""
+    named: list[Any] = [settings.get("source"), *settings.get("reports", ())]
+    named += settings.get("sets", ())
+    wanted = settings.get("sizes", {})
+    named += [place for name, place in settings.get("sources", {}).items() if wanted.get(name)]
+    written = [settings.get("generator")]
+    data = settings.get("data")
+    if isinstance(data, dict):  # pairs: a recipe
+        named += [one["source"] for one in (data["train"], data["validation"]) if one]
+        written += [settings["model"]["path"]] if settings["dpo"]["pairs"]["sampled"] else []
+    for place in filter(None, map(str, filter(None, named))):
+        if place in INVENTED_TABLES:
+            yield place, OWN
+        elif (Path(place) / SETTINGS).is_file() and Path(place).resolve() != source.resolve():
+            yield from _sources(Path(place), _settings(Path(place)))
+        else:
+            yield place, next((own for name, own in KNOWN.items() if name in place), None)
+    yield from ((f"answers of {model}", None) for model in written if model is not None)
+
+
+def _license(source: Path, settings: Mapping[str, Any], given: str | None) -> str:
+    """The licence that the data set is published under.
+
+    Raises:
+        TablemendError: it is not known, or another one than its tables have.
+    """
+    sources = dict(_sources(source, settings))
+    for place, known in sources.items():
+        if known not in (None, OWN, given) and given is not None:
+            raise TablemendError(
+                f"license={given}: {place} is under {known}, and so is what is made of it"
+            )
+    unknown = [place for place, known in sources.items() if known is None]
+    if given is None and (unknown or not sources):
+        raise TablemendError(
+            f"data={source} is made from {', '.join(unknown) or 'what its settings do not name'}: "
+            "find out what licence that is under, and give it as license=NAME (cc-by-sa-4.0)"
+        )
+    return given or next((one for one in sources.values() if one not in (None, OWN)), OWN)
+
+
+def _schema(source: Path, splits: Mapping[str, Sequence[Any]]) -> pa.Schema:
+    """The columns that all records have, each with a type; what is always blank is text."""
+    chunks = (
+        records[start : start + ROWS]
+        for records in splits.values()
+        for start in range(0, len(records), ROWS)
+    )
+    try:
+        found = [pa.Table.from_pylist(list(chunk)).schema for chunk in chunks]
+        merged = pa.unify_schemas(found, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TablemendError(f"{source}: its records have no common columns: {error}") from error
+    return pa.schema([field.with_type(_typed(field.type)) for field in merged])
+
+
+def _typed(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_null(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_typed(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_typed(field.type)) for field in kind])
+    return kind
+
+
+def _write(path: Path, records: Sequence[Any], schema: pa.Schema, source: Path) -> int:
+    """Write a split and read it back; how many examples it has.
+
+    Raises:
+        TablemendError: what is read is not what was written.
+    """
+    try:
+        with parquet.ParquetWriter(path, schema) as writer:
+            for start in range(0, len(records), ROWS):
+                rows = list(records[start : start + ROWS])
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        with parquet.ParquetFile(path) as file:
+            back = (row for batch in file.iter_batches(ROWS) for row in batch.to_pylist())
+            for number, (one, read) in enumerate(zip(records, back, strict=True), 1):
+                if _without_blanks(one) != _without_blanks(read):
+                    raise TablemendError(
+                        f"{source}: example {number} of {path.stem} is not the same in Parquet"
+                    )
+    except pa.ArrowException as error:
+        raise TablemendError(f"{source}: not writable as Parquet: {error}") from error
+    return len(records)
+
+
+def _without_blanks(value: Any) -> Any:
+    """A record without keys that say nothing: in columns every record has every key."""
+    if isinstance(value, dict):
+        return {key: _without_blanks(own) for key, own in value.items() if own is not None}
+    return [_without_blanks(own) for own in value] if isinstance(value, list) else value
+
+
+def _copy(source: Path, out: Path) -> None:
+    """What says how it was made, and pictures of the card."""
+    (out / BEHIND).mkdir()
+    for name in (SETTINGS, COUNTS, f"{PAIRS}.yaml"):
+        if (source / name).is_file():
+            shutil.copy2(source / name, out / BEHIND / name)
+    for path in source.glob("*.png"):
+        shutil.copy2(path, out / path.name)
+
+
+def _card(
+    source: Path,
+    out: Path,
+    settings: Mapping[str, Any],
+    license: str,
+    command: PublishDataCommand,
+    schema: pa.Schema,
+    sizes: Mapping[str, int],
+) -> str:
+    """The README: that of the folder, where it has one, under a head that says all."""
+    readme = source / "README.md"
+    written = DatasetCard.load(readme) if readme.is_file() else None
+    head = {} if written is None else written.data.to_dict()
+    bytes_of = {split: (out / "data" / f"{split}.parquet").stat().st_size for split in sizes}
+    info = DatasetInfo(
+        features=Features.from_arrow_schema(schema),
+        splits=SplitDict(
+            {split: SplitInfo(split, bytes_of[split], count) for split, count in sizes.items()}
+        ),
+        download_size=sum(bytes_of.values()),
+        dataset_size=sum(bytes_of.values()),
+    )
+    data = DatasetCardData(
+        license=license,
+        language=[command.language],
+        pretty_name=command.repo_id.partition("/")[2],
+        size_categories=[_size(sum(sizes.values()))],
+        task_categories=head.get("task_categories", ["text-generation"]),
+        tags=head.get("tags", ["tables", "hallucination"]),
+        configs=[
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": split, "path": f"data/{split}.parquet"} for split in sizes
+                ],
+            }
+        ],
+    )
+    DatasetInfosDict({"default": info}).to_dataset_card_data(data)
+    body = "\n\n".join(_body(settings, command, sizes)) if written is None else written.text.strip()
+    said = f"## Licence\n\n{license}; made from {_listed(source, settings)}."
+    with_licence = body.replace(LICENCE, said) if LICENCE in body else f"{body}\n\n{said}"
+    return f"---\n{data.to_yaml()}\n---\n\n{with_licence}\n"
+
+
+def _listed(source: Path, settings: Mapping[str, Any]) -> str:
+    names = {
+        next((one for one in KNOWN if one in place), Path(place).name)
+        for place, _ in _sources(source, settings)
+    }
+    return ", ".join(f"`{name}`" for name in sorted(names)) or "other data"
+
+
+def _body(
+    settings: Mapping[str, Any], command: PublishDataCommand, sizes: Mapping[str, int]
+) -> Iterator[str]:
+    """The card of a set whose folder has none."""
+    yield f"# {command.repo_id.partition('/')[2]}"
+    engine = str(settings.get("engine_version", "")).partition("-")[0]
+    if script := SCRIPTS.get(engine):
+        words = " ".join(
+            quote(f"{key}={json.dumps(value) if isinstance(value, list) else value}")
+            for key, value in leaves(settings, "")
+            if value is not None and key not in ("engine_version", "files")
+        )
+        yield f"```\npython data_gen/{script} {words}\n```"
+    else:
+        yield f"```\npython data_gen/preference.py recipe={BEHIND}/{PAIRS}.yaml\n```"
+    yield table_of("split | examples", sizes)
+
+
+def _size(count: int) -> str:
+    """The Hub's name of a size."""
+    names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
+    return names[sum(count >= limit for limit in SIZES)]
