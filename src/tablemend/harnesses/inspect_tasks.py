@@ -68,7 +68,7 @@ def _detector() -> Callable[[TaskState, Target], Any]:
         output = state.output
         finish = FINISHED.get(output.stop_reason, "stop")
         found = await anyio.to_thread.run_sync(  # a verifier may run an event loop of its own
-            own.judge, sample, output.completion, finish, output.error or "", limiter=one_at_a_time
+            own.judge, sample, output.completion, finish, limiter=one_at_a_time
         )
         values = own.values(found).items()
         errors = (f"{one.type}: {one.evidence}" for one in found.findings)

@@ -15,9 +15,9 @@ from tablemend.reports.tabulation import summarise
 
 pytest.importorskip("lm_eval", reason="needs the extra lm-eval")
 
-from lm_eval import simple_evaluate  # noqa: E402
-from lm_eval.api.model import LM  # noqa: E402
-from lm_eval.tasks import TaskManager  # noqa: E402
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.tasks import TaskManager
 
 FOLDER = Path(tablemend.harnesses.__file__).parent / "lm_eval_tasks"
 GIVEN: dict[str, Any] = {"source": "small-world", "n": 6, "view": "adversarial"}

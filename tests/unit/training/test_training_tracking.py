@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.config import ConfigError, parse
+from tablemend.config import ConfigError, parse, to_yaml
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.recipe import experiment
@@ -23,6 +24,7 @@ from tablemend.recipe.experiment import (
     PairsCommand,
     SftCommand,
 )
+from tablemend.runs import Run
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.tracking import check_tracking
 from tests.support.short_trainings import ROOT, injected_pairs, short, small_data
@@ -141,29 +143,37 @@ def test_every_training_sends_its_log_and_no_secret(
 @pytest.mark.slow
 @pytest.mark.parametrize("tracker", ["trackio", "wandb"])
 def test_the_real_trackers_write_here_and_send_nothing(
-    tracker: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tracker: str, tiny_model: Path, tmp_path: Path
 ) -> None:
     if find_spec(tracker) is None:
         pytest.skip(f"{tracker} is not installed (docs/training.md)")
     where = tmp_path / "tracked"
     where.mkdir()
-    variables = {"WANDB_MODE": "offline", "WANDB_DIR": where, "TRACKIO_DIR": where}
-    for name, value in {**variables, "HF_TOKEN": SECRET}.items():
-        monkeypatch.setenv(name, str(value))
     steps = ["train.epochs=null", "train.max_steps=2", f"tracking={tracker}"]
     config = short(SftCommand, tiny_model, tmp_path / "named", small_data(16), *steps)
-    check_tracking(config)
-    _, facts = train(config)
+    (tmp_path / "recipe.yaml").write_text(to_yaml(config))
+    variables = {
+        "WANDB_MODE": "offline",
+        "WANDB_DIR": where,
+        "TRACKIO_DIR": where,
+        "HF_TOKEN": SECRET,
+    }
+    done = subprocess.run(
+        [sys.executable, "train/sft.py", f"recipe={tmp_path / 'recipe.yaml'}"],
+        cwd=ROOT,
+        env=os.environ | {key: str(one) for key, one in {**variables, "HF_TOKEN": SECRET}.items()},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
     written = [path for path in where.rglob("*") if path.is_file()]
     assert written and not any(SECRET.encode() in path.read_bytes() for path in written)
     if tracker == "wandb":
-        import wandb
-
-        wandb.finish()
         assert list(where.glob("wandb/offline-run-*/*.wandb"))
         return
+    log = Run.of(config).recorded("sft")["log"]
     (database,) = where.glob("tablemend*.db")
     with sqlite3.connect(database) as opened:
         rows = str(opened.execute("select metrics from metrics").fetchall())
-    losses = [entry["loss"] for entry in facts["log"] if "loss" in entry]
+    losses = [entry["loss"] for entry in log if "loss" in entry]
     assert losses and all(str(loss) in rows for loss in losses)
