@@ -97,7 +97,8 @@ class LmEvalTask(ConfigurableTask):  # type: ignore[misc]
     def resolve_field(self, doc: Mapping[str, Any], field: str | None = None) -> str | None:
         """The system's turn in place of a description; the harness asks for nothing else."""
         if field != self.config.description:
-            return super().resolve_field(doc, field)
+            found: str | None = super().resolve_field(doc, field)
+            return found
         return "\n\n".join(turn["content"] for turn in self._chat(doc)[:-1])
 
     def _score(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:

@@ -132,7 +132,7 @@ def _splits(source: Path) -> dict[str, Sequence[Any]]:
     else:
         paths = {split: source / f"{split}.jsonl" for split in SPLITS}
         found = {split: list(read_jsonl(path)) for split, path in paths.items() if path.is_file()}
-    splits = {split: records for split, records in found.items() if records}
+    splits: dict[str, Sequence[Any]] = {split: own for split, own in found.items() if own}
     if not splits:
         raise TablemendError(f"data={source} has no example in any of {', '.join(SPLITS)}")
     return splits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -12,8 +11,7 @@ from trl import SFTConfig
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment, Trained
-from tablemend.training import launch
-from tablemend.training.tracking import PROJECT
+from tablemend.training import launch, tracking
 
 ConfigT = TypeVar("ConfigT", bound=TrainingArguments)
 CHECKPOINTING = (
@@ -40,9 +38,7 @@ def options_of(config: Trained, folder: str, validate: bool) -> dict[str, Any]:
             "give 2 or more"
         )
     return {
-        "report_to": config.tracking or "none",
-        "project": PROJECT,
-        "run_name": Path(folder).parent.name,
+        **tracking.options(config, folder),
         "dataloader_pin_memory": torch.accelerator.is_available(),
         "use_cpu": PartialState().device.type == "cpu",
         "save_total_limit": 2,  # the older one stays until the newer is marked complete

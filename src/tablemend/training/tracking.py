@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Trained
@@ -31,3 +32,9 @@ def check_tracking(config: Trained) -> None:
             "tracking=wandb knows no key: run `wandb login`, or set WANDB_API_KEY, or set "
             "WANDB_MODE=offline, which writes into ./wandb and sends nothing"
         )
+
+
+def options(config: Trained, folder: str) -> dict[str, str]:
+    """What TRL's configurations take; ``folder`` holds the checkpoints, in that of the run."""
+    name = Path(folder).parent.name
+    return {"report_to": config.tracking or "none", "project": PROJECT, "run_name": name}
