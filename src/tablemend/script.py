@@ -51,7 +51,7 @@ SCRIPTS = {
     **{f"train/{name}.py": f"train {name}" for name in ("sft", "dpo", "grpo", "distil")},
     **{
         f"data_gen/{name}.py": f"data {name}"
-        for name in ("tablehallu", "tabfaith", "faith", "torr", "claims", "logic")
+        for name in ("tablehallu", "tabfaith", "faith", "torr", "claims", "logic", "publish")
     },
     "data_gen/preference.py": "preference",
     **{f"eval/{name}.py": name for name in ("compare", "report", "robustness", "validate")},

@@ -43,6 +43,7 @@ SUMMARIES = {
     "data torr": "The ten data sets of ToRR.",
     "data claims": "Labelled claims over tables.",
     "data logic": "Pairs of input and output whose relation is known.",
+    "data publish": "Write a data set as Parquet with a card.",
     "preference": "Make preference pairs for train dpo.",
     "compare": "Compare a recipe's systems on the same examples.",
     "report": "Write the report of a comparison again.",
