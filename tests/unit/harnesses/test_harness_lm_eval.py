@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 import tablemend.harnesses
+from tablemend.config import parse
+from tablemend.datasets.faith.dataset import make_dataset
+from tablemend.datasets.faith.settings import FaithSet
 from tablemend.errors import TablemendError
 from tablemend.harnesses.benchmark import Benchmark
 from tablemend.reports.tabulation import summarise
@@ -65,6 +68,20 @@ def test_prompts_and_rates_are_ours() -> None:
     values = {key.removesuffix(",none"): value for key, value in results.items() if "," in key}
     assert {key: values[key] for key in expected} == expected
     assert 0 < expected["total_hallu"] < 1
+
+
+def test_a_systems_turn_stands_before_the_users(tmp_path: Path) -> None:
+    data = tmp_path / "faith"
+    halves = ["shares.train=0.5", "shares.validation=0", "shares.test=0.5"]
+    make_dataset(parse(FaithSet, ["n=6", f"out={data}", "workers=1", *halves]), lambda _: None)
+    own = Benchmark({"task": "faith", "source": str(data), "n": 2})
+    model, name = Given([own.target(sample) for sample in own.samples]), "tablemend_faith"
+    tasks = manager(source=str(data), n=2)
+    found = simple_evaluate(model, tasks=[name], task_manager=tasks, apply_chat_template=True)
+    chats = [list(map(dict, own.messages(sample))) for sample in own.samples]
+    assert [turn["role"] for turn in chats[0]] == ["system", "user"]
+    assert model.asked == [model.apply_chat_template(chat) for chat in chats]
+    assert found["results"][name]["total_hallu,none"] == 0.0
 
 
 def test_settings_are_needed_and_turns_that_the_harness_cannot_make_are_refused() -> None:
