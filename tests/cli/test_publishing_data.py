@@ -17,6 +17,8 @@ from tablemend.config import Source, parse
 from tablemend.datasets import labelled_claims
 from tablemend.datasets.faith import dataset as faith
 from tablemend.datasets.faith.settings import FaithSet
+from tablemend.datasets.logic import dataset as logic
+from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tabfaith import dataset as tabfaith
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tablehallu import dataset as tablehallu
@@ -77,6 +79,10 @@ def _torr(out: Path) -> None:
     )
 
 
+def _logic(out: Path) -> None:
+    logic.make_dataset(parse(LogicSet, [f"out={out}", "n=14", *HALVES]))
+
+
 def _pairs(out: Path) -> None:
     injected_pairs(out, small_data(16))
 
@@ -87,6 +93,7 @@ KINDS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "claim_verification": (_claims, "cc-by-4.0"),
     "faith": (_faith, None),
     "torr": (_torr, "cc-by-sa-4.0"),
+    "logic": (_logic, None),
     "pairs": (_pairs, None),
 }
 """What makes a small set of each kind, and the licence that somebody has to give."""

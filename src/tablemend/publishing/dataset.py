@@ -25,6 +25,7 @@ from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import COUNTS, SETTINGS
 from tablemend.datasets.card import LICENCE, table_of
 from tablemend.datasets.faith.settings import INVENTED
+from tablemend.datasets.logic.settings import HAVE
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tabfaith.settings import SYNTHETIC
 from tablemend.datasets.tablehallu.settings import POOL
@@ -47,7 +48,7 @@ from tablemend.training.pairs import FILE as PAIRS_FILE
 
 OWN = "apache-2.0"
 """Licence of what is made of invented tables alone: this repository's."""
-INVENTED_TABLES = (POOL, SMALL_WORLD, SYNTHETIC, INVENTED, LOOKUP)
+INVENTED_TABLES = (POOL, SMALL_WORLD, SYNTHETIC, INVENTED, LOOKUP, *HAVE)
 KNOWN = {"data_gen/tables": "cc-by-sa-4.0"}
 """Licences of tables that come with the repository; what is made of them is under the same."""
 SCRIPTS = {"torr": "torr.py", "claims": "claims.py"}
@@ -141,10 +142,10 @@ def _splits(source: Path) -> dict[str, Sequence[Any]]:
 def _sources(source: Path, settings: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     """What the texts and tables come from, each with its licence where that is known."""
     named: list[Any] = [settings.get("source"), *settings.get("reports", ())]
-    named += settings.get("sets", ())
+    named += [*settings.get("sets", ()), *settings.get("domains", ())]
     wanted = settings.get("sizes", {})
     named += [place for name, place in settings.get("sources", {}).items() if wanted.get(name)]
-    written = [settings.get("generator")]
+    written = [settings.get("generator"), *settings.get("models", {}).values()]
     data = settings.get("data")
     if isinstance(data, dict):  # pairs: a recipe
         named += [one["source"] for one in (data["train"], data["validation"]) if one]
