@@ -135,7 +135,7 @@ def system_table(results: Results, context: ContextKind) -> Rows:
         row = [
             Cell(system, link=link("")),
             Cell(str(own[TOTAL]["n"])),
-            _rate(own[TOTAL])._replace(link=link("wrong")),
+            _rate(own[TOTAL])._replace(link=link("any-error")),
         ]
         if second["scorer"]:
             row.append(_rate(second["systems"][system][context][TOTAL]))

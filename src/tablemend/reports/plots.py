@@ -54,6 +54,10 @@ SPACE, LETTER = 0.75, 0.095
 """Inches of a column of the legend and of a letter in it; the page may have a wider font."""
 
 
+MOST_CONTEXTS = 4
+"""Panels side by side; of more contexts the last alone is drawn."""
+
+
 def look(system_index: int) -> dict[str, Any]:
     """Colour and marker of a system; where colours come round again, each has another marker."""
     count = len(MARKERS)
@@ -117,9 +121,14 @@ def _plot_rows(
     return _panels(results, draw, height=height, name=name, title=title)
 
 
-def plot_contexts(results: Mapping[str, Any]) -> Markup:
-    """TotalHallu of every system on each context, joined by a line; the last context is filled."""
+def plot_contexts(results: Mapping[str, Any]) -> Markup | None:
+    """TotalHallu of every system on each context, joined by a line; the last context is filled.
+
+    ``None`` for more contexts than can be told apart: the report on robustness draws them.
+    """
     contexts = contexts_of(results)
+    if len(contexts) > MOST_CONTEXTS:
+        return None
     systems = list(results["systems"])
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 0.9 + 0.45 * len(systems)), layout="constrained")
@@ -181,6 +190,8 @@ def _panels(
     ylabel: str = "",
 ) -> Markup:
     contexts = contexts_of(results)
+    if len(contexts) > MOST_CONTEXTS:
+        contexts = contexts[-1:]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, height + 0.5), layout="constrained")
         panels = figure.subplots(1, len(contexts), sharey=True, squeeze=False)[0]

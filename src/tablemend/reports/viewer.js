@@ -69,7 +69,7 @@
 
   const isError = (outcome) => index.errors.some(([name]) => name === outcome);
   const OUTCOMES = {
-    wrong: ["any error", (own) => own.some(isError)],
+    "any-error": ["any error", (own) => own.some(isError)],
     right: ["no error", (own) => !own.some(isError) && own[0] !== "unscored"],
     abstention: ["says nothing", (own) => own.includes("abstention")],
     scored: ["scored", (own) => own[0] !== "unscored"],
@@ -306,13 +306,13 @@
   // ---- the table of systems ----
 
   function Systems({ rows, go, chosen }) {
-    const columns = ["wrong", ...index.errors.map(([name]) => name), "abstention", "unscored"];
+    const columns = ["any-error", ...index.errors.map(([name]) => name), "abstention", "unscored"];
     const counted = index.systems.map((name, system) => {
       const own = rows.map((row) => row.outcomes[system]).filter((one) => one !== null);
       return { name, all: own.length, scored: own.filter((one) => one[0] !== "unscored").length,
         counts: columns.map((column) => own.filter((one) => shows(one, column)).length) };
     });
-    const head = (name) => (name === "wrong" ? index.total : titleOf(name));
+    const head = (name) => (name === "any-error" ? index.total : titleOf(name));
     const pick = (system, outcome) => () => go({ system, outcome });
     return html`<section class="systems"><h2>Systems on these ${count(rows.length)} examples</h2>
       <p class="note">Shares of the scored answers, in percent, with the number of answers. Choose a number to list its
@@ -425,7 +425,7 @@
 
     const set = [state.system, state.outcome, typed, ...facets.map(([name]) => state[name])].filter(Boolean).length;
     const all = index.rows.filter((row) => row.context === context).length;
-    const outcomes = [["wrong", OUTCOMES.wrong[0]], ...index.errors, ...Object.entries(OUTCOMES).slice(1).map(([key, [title]]) => [key, title]),
+    const outcomes = [["any-error", OUTCOMES["any-error"][0]], ...index.errors, ...Object.entries(OUTCOMES).slice(1).map(([key, [title]]) => [key, title]),
       ...(index.systems.length > 1 ? [["differ", `${a} and ${b} differ`]] : [])];
     return html`<div class=${`viewer ${current ? "reading" : ""}`} data-words=${ready} data-searched=${found && typed}>
       <form class=${`filters ${filters ? "open" : ""}`} onSubmit=${(event) => event.preventDefault()}>

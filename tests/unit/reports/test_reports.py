@@ -200,7 +200,7 @@ def test_wrong_values_are_shown_by_calculation() -> None:
 def test_a_rate_leads_to_its_answers(page):
     links = [a["href"] for name, a in page.elements if name == "a" and "?" in (a["href"] or "")]
     assert "#examples?context=adversarial&system=sft&outcome=attribute" in links
-    assert "#examples?context=adversarial&system=base&outcome=wrong" in links
+    assert "#examples?context=adversarial&system=base&outcome=any-error" in links
 
 
 @pytest.mark.parametrize("damaged", [{}, {"systems": {}}, {"systems": None}])

@@ -187,7 +187,7 @@ def test_the_table_of_systems_counts_what_is_listed(reader: Browser, page: Path)
     ("filters", "n"),
     [
         ("context=clean", 12),
-        ("system=sft&outcome=wrong", 2),
+        ("system=sft&outcome=any-error", 2),
         ("system=sft&outcome=right", 10),
         ("outcome=unscored", 0),
         ("outcome=scored", 12),
