@@ -79,6 +79,12 @@ class Browser:
         self.call("Page.navigate", url=path.resolve().as_uri())
         self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
 
+    def reload(self) -> None:
+        """Load the page again, in the same process, and wait for its script."""
+        self.run("void (window.before = true)")
+        self.call("Page.reload")
+        self.wait("!window.before && document.readyState === 'complete'")
+
     def run(self, expression: str) -> Any:
         """The value of an expression in the page."""
         answer = self.call(

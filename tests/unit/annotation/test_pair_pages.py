@@ -6,8 +6,7 @@ import base64
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -26,7 +25,7 @@ from tablemend.records import Relation
 from tablemend.runs import read_jsonl, write_jsonl
 from tablemend.tasks.logic.protocol import CHECK, FAITHFUL, LESSONS
 from tablemend.tasks.logic.tree import QUESTIONS, path_to, walk
-from tests.support.chromium import Browser, NoBrowserError, chromium, find_chromium
+from tests.support.chromium import Browser
 from tests.support.scripts import run_script
 from tests.unit.reports.test_reports import Page
 
@@ -223,22 +222,6 @@ def test_the_script_writes_pages_reads_answers_and_its_run_is_measured(
 # ---- in a browser ----
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium on this machine")
-    folder = tmp_path_factory.mktemp("chromium")
-    with ExitStack() as stack:
-        try:
-            browser = stack.enter_context(
-                chromium(program, folder / "profile", folder / "downloads")
-            )
-        except NoBrowserError as error:
-            pytest.skip(str(error))
-        yield browser
-
-
 def _open(browser: Browser, page: Path) -> None:
     browser.problems.clear()
     browser.open(page)
@@ -374,10 +357,7 @@ def test_a_person_goes_through_the_whole_page(browser: Browser, run: Path) -> No
         assert browser.run("!!document.querySelector('.scale')")
         if number == 1:
             _answer_again(browser, pair)
-            time.sleep(
-                0.5
-            )  # Chromium hands storage on from the old page's process to the new one's
-            browser.open(page)  # what was answered is still there
+            browser.reload()  # what was answered is still there
             assert _text(browser, "h1") == "Pair 2 of 3"
         browser.press(str(number + 2))
         browser.run("document.getElementById('comment').focus()")
