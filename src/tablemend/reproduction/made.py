@@ -1,0 +1,177 @@
+"""A table of a paper made again: our numbers beside those published, and what is missing and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tablemend.backends.names import ModelName
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Comparison
+from tablemend.reproduction.cells import NOTHING, Answers
+from tablemend.reproduction.items import Item, choose, models
+from tablemend.reproduction.published import Published
+from tablemend.statistics import Rate
+
+ABOVE = 7
+"""Billions of parameters above which a model needs more than is at hand everywhere."""
+
+
+@dataclass
+class Made:
+    """A table, made again.
+
+    Attributes:
+        paper: which.
+        published: as published.
+        item: how ours is made.
+        ours: our numbers, by row and column.
+        missing: by row, or for the whole table under ``""``: why there is no number of ours.
+        tests: paired tests of the run between the first row's system and the others'.
+        measured: on what ours are.
+    """
+
+    paper: str
+    published: Published
+    item: Item
+    ours: dict[str, dict[str, Rate]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    tests: list[dict[str, Any]] = field(default_factory=list)
+    measured: dict[str, Any] = field(default_factory=dict)
+
+    def put(self, row: str, column: str, value: Rate | None) -> None:
+        """A number of ours, if there is one."""
+        if value is not None and (value["rate"] is not None or value["n"]):
+            self.ours.setdefault(row, {})[column] = value
+
+    def say_missing(self) -> None:
+        """Why published rows have no number of ours."""
+        known = models()
+        for label in self.published.rows or {} if "" not in self.missing else ():
+            model = known.get(label) or known.get(label.partition(",")[0])
+            if label in self.ours:
+                continue
+            if model == "hosted":
+                why = "needs a hosted model: model.path=openai:MODEL@URL run=NAME"
+            elif model:
+                size = f"above {ABOVE}B" if model[1] > ABOVE else f"of {model[1]}B"
+                why = f"needs a model {size}: model.path={model[0]} run=NAME"
+            else:
+                why = "needs all models" if label in ("Avg.", "Average") else "not in our data"
+            self.missing.setdefault(label, why)
+
+
+def fill(made: Made, run: Path, config: Comparison | None) -> None:
+    """Put in the numbers of a run folder.
+
+    Args:
+        made: the table, without ours.
+        run: the folder.
+        config: the recipe of its comparison; ``None`` where it is of something else.
+
+    Raises:
+        TablemendError: files that cannot be read.
+    """
+    model = _model_label(made, config.model.path) if config else ""
+    if not made.item.file:
+        _fill_from_answers(made, Answers.of(run), model)
+        return
+    needs_data = made.item.file == "counts.json"
+    folder = Path(config.data.test.source) if config and needs_data else run
+    path = folder / made.item.file
+    try:
+        _fill_from_file(made, json.loads(path.read_text(encoding="utf-8")), model)
+    except (OSError, ValueError) as error:
+        raise TablemendError(f"{path} cannot be read: {error}") from error
+    made.measured = {"from": str(path)}
+
+
+def _model_label(made: Made, path: str) -> str:
+    """What our model is called: as the paper calls it, if it has it."""
+    name = ModelName.parse(path, "hf").model
+    rows = {label.partition(",")[0] for label in made.published.rows or {}}
+    known = (n for n, own in models().items() if n in rows and name in (n, own[0]))
+    return next(known, Path(name).name)
+
+
+def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
+    item, results = made.item, answers.results
+    kept = ("run", "recipe", "n", "scorer")
+    made.measured = {key: results[key] for key in kept} | {
+        "model": model,
+        "data": f"{results['data']['source']}, hash {results['data']['hash']}",
+    }
+    chosen: dict[str, None] = {}
+    contexts = item.contexts or (item.cell.get("context", ""),)
+    for row, column, pick in item.cells():
+        column = column.replace("{model}", model)
+        for context in contexts if item.parts else ():
+            for part, names in answers.parts(item.parts, context).items():
+                label = f"{context}, {part}" if len(contexts) > 1 else part
+                made.put(label, column, answers.cell({**pick, "context": context}, names))
+        if item.parts:
+            continue
+        label = row.replace("{model}", model)
+        name = choose(pick, results["settings"])
+        if name is None or pick["context"] not in results["contexts"]:
+            asked = f"system {' or '.join(pick['system'])} that is asked so, on {pick['context']}"
+            made.missing[label] = f"recipe {results['recipe']} has no {asked}"
+        else:
+            chosen[name] = None
+            made.put(label, column, answers.cell(pick))
+    metrics = {pick.get("metric") for _, _, pick in item.cells()}
+    made.tests = [
+        test
+        for test in results["paired"]
+        if test["context"] == item.cell.get("context") and test["metric"] in metrics
+        and next(iter(chosen), None) in (test["system_a"], test["system_b"])
+        and {test["system_a"], test["system_b"]} <= chosen.keys()
+    ]  # fmt: skip
+
+
+def _fill_from_file(made: Made, data: Mapping[str, Any], model: str) -> None:
+    """Numbers at the paths that the item says."""
+    item, domain = made.item, "hotel" if "hotel" in made.published.title else "logic"
+    lists = [found for path in item.each if (found := _at(data, path))]
+    keys = list(dict.fromkeys(key for found in lists for key in found)) if item.each else [""]
+    for (i, key), (row, value) in product(enumerate(keys), item.rows.items()):
+        words = {"model": model, "key": key, "i": i, "domain": domain, "value": value}
+        label = row.format(**words).removesuffix(", base")
+        columns = item.columns
+        if isinstance(value, list):
+            columns = dict.fromkeys(made.published.head[1:], value[0])
+        for column, path in columns.items():
+            a, _, b = column.partition(" ")
+            made.put(label, column, _rate(data, path.format(**words, a=a, b=b)))
+        for j, name in enumerate(_at(data, item.by[0]) or () if item.by else ()):
+            column = item.names.get(name, name)
+            made.put(label, column, _rate(data, item.by[1].format(**words, j=j)))
+
+
+def _rate(data: Mapping[str, Any], path: str) -> Rate | None:
+    """A rate or number at a path, a quotient of two (`a / b`), or how many begin so (`a *`)."""
+    over, _, under = path.partition(" / ")
+    found: Any = _at(data, over)
+    if path.endswith("*"):
+        before, _, start = path[:-1].rpartition(".")
+        found = sum(name.startswith(start) for name in _at(data, before) or ())
+    if under:
+        below = _at(data, under)
+        found = found / below if found is not None and below else None
+    if isinstance(found, dict):
+        return Rate(**{key: found.get(key) for key in NOTHING})  # type: ignore[typeddict-item]
+    return None if found is None else Rate(rate=float(found), low=None, high=None, n=0)
+
+
+def _at(data: Any, path: str) -> Any:
+    """What is at a path of keys and places; ``None`` where nothing is."""
+    for key in path.split("."):
+        try:
+            data = data[int(key)] if isinstance(data, list) else data[key]
+        except (LookupError, TypeError, ValueError):
+            return None
+    return data

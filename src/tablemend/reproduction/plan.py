@@ -1,0 +1,271 @@
+"""What a reproduction needs: run folders, and for each the steps that are done and to do."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from tablemend.config import HUB, SMALL_WORLD, parse
+from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.systems import asked_of, hash_examples, read_test
+from tablemend.generations import Generations
+from tablemend.recipe.experiment import (
+    DistilCommand,
+    DpoCommand,
+    GrpoCommand,
+    SftCommand,
+    Trained,
+)
+from tablemend.reports.stored_results import read_results
+from tablemend.reproduction.command import ReproduceCommand
+from tablemend.reproduction.items import Item, choose, data_commands, paper_of
+from tablemend.runs import Run
+from tablemend.tasks.task import Sample
+from tablemend.values.qwen_tokens import count_tokens
+
+COMMANDS: Mapping[str, type[Any]] = {
+    "experiment": SftCommand,
+    "dpo": DpoCommand,
+    "grpo": GrpoCommand,
+    "distil": DistilCommand,
+}
+LOOKED_AT = 50
+"""Samples whose prompts are counted; the rest are taken to be as long."""
+FEW = 4
+"""Contexts that are named in a plan."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of the work.
+
+    Attributes:
+        name: what kind.
+        done: whether nothing is left to do.
+        says: what there is, or is to do.
+        run: does it; ``None`` where only a person can.
+    """
+
+    name: str
+    done: bool
+    says: str
+    run: Callable[[], object] | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Tables whose numbers come from one run folder.
+
+    Attributes:
+        items: by place.
+        config: the comparison, with the systems and contexts that these tables need.
+        tokens: the command line that it was read from.
+    """
+
+    items: Mapping[str, Item]
+    config: CompareCommand
+    tokens: Sequence[str]
+
+    @property
+    def run(self) -> Run:
+        """The run folder."""
+        return Run.of(self.config)
+
+    @property
+    def compares(self) -> bool:
+        """Whether models are asked."""
+        return any(item.needs in ("comparison", "robustness") for item in self.items.values())
+
+    @property
+    def training(self) -> Trained | None:
+        """The training of the checkpoint, where a system has it."""
+        own = self.config.evaluation
+        asked = {own.answering_system(system).model for system in own.systems.values()}
+        if not self.compares or self.config.stage not in asked:
+            return None
+        tokens = [one for one in self.tokens if not one.startswith(("backend=", "rescore="))]
+        config: Trained = parse(COMMANDS[self.config.kind], tokens)
+        return config
+
+
+def jobs_of(command: ReproduceCommand, given: Sequence[str]) -> list[Job]:
+    """The run folders that the tables of a command need.
+
+    Args:
+        command: which tables.
+        given: settings of the recipe.
+
+    Raises:
+        ConfigError: a recipe that cannot be read.
+        TablemendError: one of another task than the paper's.
+    """
+    paper, groups = paper_of(command.paper or ""), dict[Any, dict[str, Item]]()
+    for place in command.places:
+        item = paper.items[place]
+        if item.needs not in ("run", "nothing"):
+            recipe = command.recipe or item.recipe or paper.recipe
+            groups.setdefault((recipe, *item.set, item.beside), {})[place] = item
+    jobs = []
+    for (recipe, *settings, beside), items in groups.items():
+        tokens = [f"recipe={recipe}", *given, *settings]
+        first = parse(CompareCommand, tokens)
+        if first.task != paper.task:
+            raise TablemendError(
+                f"recipe {recipe} is of task {first.task}, {command.paper} needs {paper.task}: "
+                f"recipe={paper.recipe}, or on the embedded base {paper.small}"
+            )
+        run = command.run or first.run or first.name
+        tokens += [f"run={run}-{beside}" if beside else f"run={run}"]
+        job = Job(items, first, tokens)
+        tokens += _narrowed(job) if job.compares else []
+        jobs.append(Job(items, parse(CompareCommand, tokens), tokens))
+    return jobs
+
+
+def _narrowed(job: Job) -> Iterator[str]:
+    """Settings that leave the systems and contexts which the tables need, and add what lacks."""
+    own, contexts = job.config.evaluation.systems, dict[str, None]()
+    asked = {name: asked_of(job.config, name) for name in own}
+    kept: set[str] = set()
+    for item in job.items.values():
+        if item.needs == "robustness" or item.file:
+            kept |= own.keys()
+        for _, _, pick in item.cells() if item.needs == "comparison" and not item.file else ():
+            name = choose(pick, asked)
+            kept |= {one for one in (name, pick.get("minus")) if one in own}
+            contexts |= dict.fromkeys(item.contexts or [pick["context"]])
+            lacking = [one for one in pick["system"] if one in item.add] if name is None else []
+            for added in lacking[:1]:
+                change = dict(item.add[added])
+                like = own.get(change.pop("like"))
+                if like is not None:
+                    system = {**like.model_dump(mode="json", exclude_unset=True), **change}
+                    yield f"evaluation.systems.{added}={json.dumps(system)}"
+    kept |= {after for name in kept if (after := own[name].after)}
+    if kept:
+        yield from (f"evaluation.systems.{name}=null" for name in own if name not in kept)
+    if contexts and set(contexts) <= job.config.task_of().views.keys():
+        yield f"evaluation.contexts=[{','.join(contexts)}]"
+
+
+def steps_of(job: Job) -> list[Step]:
+    """The steps of a job in their order; nothing expensive is done to find them."""
+    from tablemend.reproduction import steps  # torch, only once the command is valid
+
+    config, run, training = job.config, job.run, job.training
+    trained = training is not None and steps.is_trained(run)
+    sources = [config.data.test]
+    if training is not None and not trained:
+        sources += [one for one in (*config.data.training_sources, config.data.validation) if one]
+    found = [_data_step(source) for source in dict.fromkeys(one.source for one in sources)]
+    has_data = all(step.done for step in found)
+    if training is not None:
+        says = "there" if trained else "; ".join(_training_lines(training))
+        found.append(Step("training", trained, says, lambda: steps.train(training)))
+    if job.compares:
+        found.append(_answer_step(job, has_data))
+    if any(item.needs == "robustness" for item in job.items.values()):
+        done = found[-1].done and (run.path / "robustness.json").is_file()
+        said = "P, R and the rest of what is answered"
+        found.append(Step("robustness", done, said, lambda: steps.measure_robustness(run)))
+    return found
+
+
+def _data_step(source: str) -> Step:
+    if source == SMALL_WORLD or source.startswith(HUB) or Path(source).exists():
+        return Step("data", True, source)
+    if source not in data_commands():
+        said = f"{source}: needs files of yours; the recipe's head and docs/data.md say which"
+        return Step("data", False, said)
+    from tablemend.reproduction import steps
+
+    script, *settings = data_commands()[source]
+    settings.append(f"out={source}")
+    said = f"python data_gen/{script}.py {shlex.join(settings)}"
+    return Step("data", False, said, lambda: steps.make_data(script, settings))
+
+
+def _training_lines(training: Trained) -> Iterator[str]:
+    """Data, steps and GPU hours, as --check of the training has them."""
+    from tablemend.training.plan import lines
+
+    try:
+        yield from (one for one in lines(training) if one.startswith(("data:", "steps:", "time:")))
+    except TablemendError as error:
+        yield f"no plan: {error}"
+
+
+def _answer_step(job: Job, has_data: bool) -> Step:
+    """What is stored, and what is to be asked."""
+    from tablemend.reproduction import steps
+
+    config, most = job.config, job.config.evaluation.max_new_tokens
+    asking = [name for name, one in config.evaluation.systems.items() if one.after is None]
+    shown = config.contexts if len(config.contexts) <= FEW else [f"{len(config.contexts)} contexts"]
+    what = f"{', '.join(config.evaluation.systems)} on {', '.join(shown)}"
+
+    def run() -> None:
+        steps.answer(config)
+
+    if not has_data:
+        each = len(asking) * len(config.contexts)
+        return Step("answers", False, f"{what}: {each} prompts a sample", run)
+    samples = read_test(config)
+    if _is_answered(job, samples):
+        return Step("answers", True, f"{what}: {len(samples):,} samples", run)
+    stored, ids = Generations(job.run.path / "generations"), {one.id for one in samples}
+    missing = {
+        (name, context): len(ids - stored.read(name, context).keys())
+        for name in asking
+        for context in config.contexts
+    }
+    total, every = sum(missing.values()), len(missing) * len(samples)
+    tokens = sum(n * _prompt_tokens(config, *place, samples) for place, n in missing.items() if n)
+    says = (
+        f"{what}: {total:,} of {every:,} prompts to ask, some {tokens / 1e6:.2f} M tokens; answers "
+        f"of at most {most:,} tokens, {total * most / 1e6:.2f} M in all; then scoring"
+    )
+    return Step("answers", False, says, run)
+
+
+def _prompt_tokens(
+    config: CompareCommand, name: str, context: str, samples: Sequence[Sample]
+) -> float:
+    """Mean length of a system's prompts, estimated as Qwen's tokenizer counts."""
+    system = config.evaluation.systems[name]
+    task = config.task_of(system)
+    chats = [task.messages(one, context, system.prompt) for one in samples[:LOOKED_AT]]
+    return fmean(sum(count_tokens(one["content"]) for one in chat) for chat in chats)
+
+
+def _is_answered(job: Job, samples: Sequence[Sample]) -> bool:
+    """Whether results.json has all systems and contexts, of these samples."""
+    config = job.config
+    try:
+        results = read_results(job.run.path / "results.json")
+    except (TablemendError, OSError):
+        return False
+    noted = results["settings"]
+    return (
+        not config.rescore
+        and results["data"]["hash"] == hash_examples(samples)
+        and set(config.contexts) <= results["contexts"].keys()
+        and all(
+            asked_of(config, name).items() <= noted.get(name, {}).items()
+            for name in config.evaluation.systems
+        )
+    )
+
+
+def describe(job: Job, steps: Sequence[Step]) -> Iterator[str]:
+    """The plan, a line at a time."""
+    yield f"{', '.join(job.items)}: recipe {job.config.name} in {job.run.path}"
+    for step in steps:
+        mark = "done" if step.done else "to do" if step.run else "MISSING"
+        yield f"  {step.name:<11}{mark:<8}{step.says}"

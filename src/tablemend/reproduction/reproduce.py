@@ -1,0 +1,78 @@
+"""The whole of a reproduction: plan, what is missing, the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tablemend.errors import TablemendError
+from tablemend.reproduction.command import ReproduceCommand
+from tablemend.reproduction.items import paper_of
+from tablemend.reproduction.made import Made, fill
+from tablemend.reproduction.plan import Job, Step, describe, jobs_of, steps_of
+from tablemend.reproduction.published import published
+from tablemend.reproduction.writing import write_made
+from tablemend.runs import RUNS, folder_of, say
+
+
+def plan(command: ReproduceCommand, given: Sequence[str]) -> Iterator[str]:
+    """What is there and what is to do, a line at a time."""
+    for job in jobs_of(command, given):
+        yield from describe(job, steps_of(job))
+    for place in command.places:
+        item = paper_of(command.paper or "").items[place]
+        if item.needs in ("nothing", "run"):
+            yield f"{place}: {item.nothing}"
+
+
+def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]:
+    """Do what is missing, and write every table; the same command continues.
+
+    Yields:
+        The Markdown of each table.
+
+    Raises:
+        TablemendError: data that only a person can bring, before anything is run.
+    """
+    jobs = jobs_of(command, given)
+    for job in jobs:
+        for step in steps_of(job):
+            if not step.done and step.run is None:
+                raise TablemendError(f"{', '.join(job.items)}: {step.says}")
+    for job in jobs:
+        _work(job)
+    for place in command.places:
+        job = next((one for one in jobs if place in one.items), None)
+        yield write_made(_made(command, place, job), _folder(command, job))[0]
+
+
+def _work(job: Job) -> None:
+    """Every step that is not done; a later one is planned once those before it are."""
+    for number in range(len(steps_of(job))):
+        step: Step = steps_of(job)[number]
+        say(f"{step.name}: {'done: ' if step.done else ''}{step.says}")
+        if not step.done:
+            assert step.run is not None  # refused before
+            step.run()
+
+
+def _made(command: ReproduceCommand, place: str, job: Job | None) -> list[Made]:
+    paper = command.paper or ""
+    item = paper_of(paper).items[place]
+    found = [Made(paper, one, item) for one in published(paper)[1] if one.place == place]
+    for made in found:
+        if job is not None:
+            fill(made, job.run.path, job.config)
+        elif item.needs == "run" and command.run:
+            fill(made, folder_of(command.run), None)
+        else:
+            made.missing[""] = item.nothing
+        made.say_missing()
+    return found
+
+
+def _folder(command: ReproduceCommand, job: Job | None) -> Path:
+    """Where a table is written: into its run folder."""
+    if job is not None:
+        return job.run.path / "reproduction"
+    return (folder_of(command.run) if command.run else RUNS) / "reproduction"

@@ -1,0 +1,70 @@
+"""The steps of a reproduction: what the scripts in data_gen/, train/ and eval/ call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tablemend.config import parse
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare
+from tablemend.recipe.experiment import Trained
+from tablemend.reports.report import write_reports
+from tablemend.reports.robustness_report import write_robustness
+from tablemend.runs import Run
+from tablemend.training import checkpoints
+from tablemend.training.ready import ready
+
+
+def make_data(script: str, tokens: Sequence[str]) -> dict[str, Any]:
+    """Make a data set, as the script of this name does; its counts."""
+    match script:
+        case "tablehallu":
+            from tablemend.datasets.tablehallu import dataset as tablehallu
+            from tablemend.datasets.tablehallu.settings import Synthesis
+
+            return tablehallu.make_dataset(parse(Synthesis, tokens), _ignore)
+        case "tabfaith":
+            from tablemend.datasets.tabfaith import dataset as tabfaith
+            from tablemend.datasets.tabfaith.settings import TabFaith
+
+            return tabfaith.make_dataset(parse(TabFaith, tokens), _ignore)
+        case "faith":
+            from tablemend.datasets.faith import dataset as faith
+            from tablemend.datasets.faith.settings import FaithSet
+
+            return faith.make_dataset(parse(FaithSet, tokens), _ignore)
+        case _:
+            from tablemend.datasets.torr import dataset as torr
+            from tablemend.datasets.torr.settings import TorrSet
+
+            return torr.make_dataset(parse(TorrSet, tokens))
+
+
+def _ignore(done: int) -> None:
+    """Progress, which these sets are too small for."""
+
+
+def is_trained(run: Run) -> bool:
+    """Whether the run has its finished checkpoint."""
+    return checkpoints.is_complete(run.model)
+
+
+def train(config: Trained) -> None:
+    """Train in this process, as one process of train/; more GPUs: launch that script first."""
+    ready(config)
+    from tablemend.training import distillation, grpo, phases, preference, sft
+
+    methods = {"sft": sft, "dpo": preference, "grpo": grpo, "distil": distillation}
+    phases.train(config, methods[config.stage].METHOD)
+
+
+def answer(config: CompareCommand) -> None:
+    """Answer, edit, score, and write the reports."""
+    compare(config)
+    write_reports(Run.of(config).path)
+
+
+def measure_robustness(run: Run) -> None:
+    """Performance and robustness over the contexts of a run."""
+    write_robustness(run.path)
