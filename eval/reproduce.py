@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import yaml
+
+from tablemend.reports.page_markers import fill_page
 from tablemend.reproduction.command import read_command
-from tablemend.runs import write_text
 from tablemend.script import run_script
 
 MEASURED = Path("results/reproduced.yaml")
@@ -23,9 +25,10 @@ def main() -> None:
     """The plan, the steps that are not done, the tables."""
     command, given, check = read_command()
     if command.page:
-        from tablemend.reproduction.writing import page, read_measured
+        from tablemend.reproduction.writing import tables_of_page
 
-        write_text(Path(command.page), page(read_measured(MEASURED)))
+        made = tables_of_page(yaml.safe_load(MEASURED.read_text(encoding="utf-8")))
+        fill_page(Path(command.page), made, made)
         return
     from tablemend.reproduction.reproduce import plan, reproduce
 

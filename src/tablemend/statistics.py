@@ -168,11 +168,14 @@ Interval = tuple[float | None, float | None, float | None]
 UNKNOWN: Interval = (None, None, None)
 
 
-def compare_events(outcomes: Sequence[tuple[bool, bool]], clusters: Clusters = None) -> Paired:
+def compare_events(
+    outcomes: Sequence[tuple[bool, bool]], clusters: Clusters = None, family: int = 1
+) -> Paired:
     """Whether a and b show an event, on the same examples.
 
     Exact McNemar test; with clusters, a test that swaps the systems at random table by table. The
-    intervals are those of as many observations as the clusters are worth.
+    intervals are those of as many observations as the clusters are worth. The intervals of a
+    ``family`` of so many comparisons hold together (Bonferroni); p is corrected by :func:`holm`.
     """
     n = len(outcomes)
     both = sum(a and b for a, b in outcomes)
@@ -180,7 +183,8 @@ def compare_events(outcomes: Sequence[tuple[bool, bool]], clusters: Clusters = N
     b_only = sum(b and not a for a, b in outcomes)
     gaps = np.array([float(b) - float(a) for a, b in outcomes])
     effect = design_effect(gaps.tolist(), clusters)
-    difference = difference_interval(both / effect, a_only / effect, b_only / effect, n / effect)
+    z = NormalDist().inv_cdf(1 - QUANTILES[0] / family)
+    difference = difference_interval(both / effect, a_only / effect, b_only / effect, n / effect, z)
     if n == 0:
         p = None
     elif clusters is None or len(set(clusters)) == n:
@@ -191,11 +195,12 @@ def compare_events(outcomes: Sequence[tuple[bool, bool]], clusters: Clusters = N
 
 
 def compare_shares(
-    values: Sequence[tuple[float, float]], clusters: Clusters = None, seed: int = 0
+    values: Sequence[tuple[float, float]], clusters: Clusters = None, seed: int = 0, family: int = 1
 ) -> Paired:
     """Shares that a and b have, on the same examples: a paired bootstrap, seeded.
 
-    Intervals are percentiles; p comes from swapping the systems at random (see `_swap_test`).
+    Intervals are percentiles; p comes from swapping the systems at random (see `_swap_test`);
+    ``family`` is as in :func:`compare_events`.
     """
     rows = np.asarray(values, dtype=float).reshape(-1, 2)
     gaps = rows[:, 1] - rows[:, 0]
@@ -205,7 +210,8 @@ def compare_shares(
     sums = _cluster_sums(rows, clusters)
     resampled = resample_means(sums, seed)
     means_a, means_b = (resampled[:, side] / resampled[:, 2] for side in (0, 1))
-    low, high = np.quantile(means_b - means_a, QUANTILES)
+    tail = QUANTILES[0] / family
+    low, high = np.quantile(means_b - means_a, (tail, 1 - tail))
     mean_a, mean_b = rows.mean(axis=0)
     difference = (float(mean_b - mean_a), float(low), float(high))
     p = _swap_test(sums[:, 1] - sums[:, 0], seed)
@@ -241,8 +247,10 @@ def _swap_test(gaps: Array, seed: int = 0) -> float:
     return (extreme + 1) / (RESAMPLES + 1)
 
 
-def difference_interval(both: float, a_only: float, b_only: float, n: float) -> Interval:
-    """Rate of b minus rate of a, with a 95 % interval.
+def difference_interval(
+    both: float, a_only: float, b_only: float, n: float, z: float = Z
+) -> Interval:
+    """Rate of b minus rate of a, with an interval: of 95 %, unless a quantile is given.
 
     Newcombe's hybrid score interval for paired proportions (Newcombe 1998, Statistics in
     Medicine 17:2635-2650, method 10): Wilson's limits of the two rates, joined with the
@@ -251,8 +259,8 @@ def difference_interval(both: float, a_only: float, b_only: float, n: float) -> 
     if n == 0:
         return UNKNOWN
     neither = n - both - a_only - b_only
-    rate_a, (low_a, high_a) = (both + a_only) / n, wilson(both + a_only, n)
-    rate_b, (low_b, high_b) = (both + b_only) / n, wilson(both + b_only, n)
+    rate_a, (low_a, high_a) = (both + a_only) / n, wilson(both + a_only, n, z)
+    rate_b, (low_b, high_b) = (both + b_only) / n, wilson(both + b_only, n, z)
     phi = _correlation(both, a_only, b_only, neither)
     # Newcombe's difference is first minus second; here first is b and second is a.
     down = _span(rate_b - low_b, high_a - rate_a, phi)

@@ -158,9 +158,10 @@ def compare_pair(
     judgements: Judgements,
     metrics: Sequence[Metric],
     tables: Tables,
+    family: int = 1,
 ) -> list[dict[str, Any]]:
     """Two systems on the examples that were scored in both, by all metrics but those of
-    distractors and of unscored answers.
+    distractors and of unscored answers; the intervals of so many pairs hold together.
 
     Returns:
         One dict a metric: who was compared and how, and what :class:`statistics.Paired` has;
@@ -180,10 +181,10 @@ def compare_pair(
         }
         clusters = [tables[name] for name in values]
         if metric.kind == "share":
-            paired = compare_shares(list(values.values()), clusters)
+            paired = compare_shares(list(values.values()), clusters, family=family)
         else:
             outcomes = [(first > 0, second > 0) for first, second in values.values()]
-            paired = compare_events(outcomes, clusters)
+            paired = compare_events(outcomes, clusters, family)
         tests.append(name_test(context, metric.name, system_a, system_b, paired))
     return tests
 

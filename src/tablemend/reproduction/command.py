@@ -15,7 +15,7 @@ from tablemend.reproduction.published import PAPERS, PLACES
 USAGE = """{usage}  print the plan and stop
 
 python eval/reproduce.py paper=tablehallu table=4 recipe=tiny --check
-python eval/reproduce.py paper=tablehallu table=4 recipe=tablehallu-eval model.path=openai:MODEL@URL run=mine
+python eval/reproduce.py paper=tablehallu table=1 model.path=openai:MODEL@URL run=mine
 python eval/reproduce.py paper=torr {small}
 python eval/reproduce.py page=docs/reproduce.md
 
@@ -42,7 +42,7 @@ class ReproduceCommand(Section):
     run: RunFolder | None = None
     """Run folder: a name below runs/, or a path where it contains a slash; null: the recipe's."""
     page: str | None = None
-    """In place of a paper: Markdown file that lists all tables, published and ours, is written to."""
+    """In place of a paper: Markdown page that lists all tables, such as docs/reproduce.md."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """No such paper or table, or two at once."""

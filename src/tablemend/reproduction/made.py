@@ -1,4 +1,4 @@
-"""A table of a paper made again: our numbers beside those published, and what is missing and why."""
+"""A table of a paper made again: our numbers, those published, and what is missing and why."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _narrowed(job: Job) -> Iterator[str]:
     asked = {name: asked_of(job.config, name) for name in own}
     kept: set[str] = set()
     for item in job.items.values():
-        if item.needs == "robustness" or item.file:
+        if item.needs == "robustness" or (item.needs == "comparison" and item.file):
             kept |= own.keys()
         for _, _, pick in item.cells() if item.needs == "comparison" and not item.file else ():
             name = choose(pick, asked)
@@ -150,8 +150,9 @@ def _narrowed(job: Job) -> Iterator[str]:
     kept |= {after for name in kept if (after := own[name].after)}
     if kept:
         yield from (f"evaluation.systems.{name}=null" for name in own if name not in kept)
-    if contexts and set(contexts) <= job.config.task_of().views.keys():
-        yield f"evaluation.contexts=[{','.join(contexts)}]"
+    views = job.config.task_of().views
+    if contexts and set(contexts) <= views.keys():
+        yield f"evaluation.contexts=[{','.join(view for view in views if view in contexts)}]"
 
 
 def steps_of(job: Job) -> list[Step]:

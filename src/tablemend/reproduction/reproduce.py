@@ -9,7 +9,7 @@ from tablemend.errors import TablemendError
 from tablemend.reproduction.command import ReproduceCommand
 from tablemend.reproduction.items import paper_of
 from tablemend.reproduction.made import Made, fill
-from tablemend.reproduction.plan import Job, Step, describe, jobs_of, steps_of
+from tablemend.reproduction.plan import Job, describe, jobs_of, steps_of
 from tablemend.reproduction.published import published
 from tablemend.reproduction.writing import write_made
 from tablemend.runs import RUNS, folder_of, say
@@ -28,40 +28,54 @@ def plan(command: ReproduceCommand, given: Sequence[str]) -> Iterator[str]:
 def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]:
     """Do what is missing, and write every table; the same command continues.
 
+    Where several run folders are needed, one that cannot be had leaves its tables without numbers
+    of ours, and they say why.
+
     Yields:
         The Markdown of each table.
 
     Raises:
-        TablemendError: data that only a person can bring, before anything is run.
+        TablemendError: the one run folder cannot be had; of data that only a person can bring,
+            before anything is run.
     """
     jobs = jobs_of(command, given)
+    failed: dict[str, str] = {}
     for job in jobs:
-        for step in steps_of(job):
-            if not step.done and step.run is None:
-                raise TablemendError(f"{', '.join(job.items)}: {step.says}")
-    for job in jobs:
-        _work(job)
+        try:
+            _work(job)
+        except TablemendError as error:
+            if len(jobs) == 1:
+                raise
+            say(f"{', '.join(job.items)}: {error}")
+            failed |= dict.fromkeys(job.items, str(error))
     for place in command.places:
         job = next((one for one in jobs if place in one.items), None)
-        yield write_made(_made(command, place, job), _folder(command, job))[0]
+        found = _made(command, place, job, failed.get(place, ""))
+        yield write_made(found, _folder(command, job))[0]
 
 
 def _work(job: Job) -> None:
     """Every step that is not done; a later one is planned once those before it are."""
-    for number in range(len(steps_of(job))):
-        step: Step = steps_of(job)[number]
+    steps = steps_of(job)
+    if lacking := [step for step in steps if not step.done and step.run is None]:
+        raise TablemendError(f"{', '.join(job.items)}: {lacking[0].says}")
+    for number in range(len(steps)):
+        step = steps_of(job)[number]
         say(f"{step.name}: {'done: ' if step.done else ''}{step.says}")
         if not step.done:
             assert step.run is not None  # refused before
             step.run()
 
 
-def _made(command: ReproduceCommand, place: str, job: Job | None) -> list[Made]:
+def _made(command: ReproduceCommand, place: str, job: Job | None, why: str) -> list[Made]:
+    """The parts of a table; ``why``: what its numbers cannot be had for."""
     paper = command.paper or ""
     item = paper_of(paper).items[place]
     found = [Made(paper, one, item) for one in published(paper)[1] if one.place == place]
     for made in found:
-        if job is not None:
+        if why:
+            made.missing[""] = why
+        elif job is not None:
             fill(made, job.run.path, job.config)
         elif item.needs == "run" and command.run:
             fill(made, folder_of(command.run), None)

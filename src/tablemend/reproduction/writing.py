@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from tablemend.reports.content import Cell, Rows
 from tablemend.reports.wording import DASH, interval, p_value, percent, points
 from tablemend.reproduction.items import paper_of
 from tablemend.reproduction.made import Made
-from tablemend.reproduction.published import PAPERS, published
+from tablemend.reproduction.published import PAPERS, Published, published
 from tablemend.runs import write_json, write_text
 from tablemend.statistics import Rate
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
 PUBLISHED = "published"
+SHOWN = 4
+"""Columns of a published table that the page gives the range of."""
 
 
 def write_made(found: Sequence[Made], folder: Path) -> list[Path]:
@@ -140,38 +139,28 @@ def _title(paper: str) -> str:
 
 # ---- the page ----
 
-INTRODUCTION = """# Reproduce the papers
 
-`python eval/reproduce.py paper=PAPER table=N recipe=NAME` plans what is missing (`--check` prints the plan alone),
-makes data, trains, asks, scores, and writes the table as Markdown, LaTeX and JSON into the run folder, our numbers
-beside the published ones. The same command continues. `--help` lists papers, tables and what runs on the embedded base.
-More rows of a table of models: one run each, then `python eval/leaderboard.py runs=[a,b]`.
-
-This page is written by `python eval/reproduce.py page=docs/reproduce.md`: published figures are in
-`src/tablemend/reproduction/published/`, ours in `results/reproduced.yaml`, taken from the pages that it names. Empty: not
-measured. Published and ours are of other data and other models, unless a row says so: they are not to be compared."""
-
-
-def page(measured: Mapping[str, Any]) -> str:
-    """Paper, table, command, published, ours; from the data alone.
+def tables_of_page(measured: Mapping[str, Any]) -> dict[str, str]:
+    """For each paper what docs/reproduce.md says of its tables, from the data alone.
 
     Args:
-        measured: by paper and place, ``ours`` (a sentence) and ``on`` (a page).
+        measured: by paper and place, ``ours`` (what was found) and ``page`` (which says so).
     """
-    lines = [INTRODUCTION]
+    made = {}
     for paper in PAPERS:
-        items, rows = paper_of(paper), []
-        title, found = published(paper)
-        for place, item in items.items.items():
-            parts = [one for one in found if one.place == place]
-            ours = measured.get(paper, {}).get(place, {})
-            said = f"{ours['ours']} ([{ours['on']}](../{ours['on']}))" if ours else ""
+        rows = []
+        for place, item in paper_of(paper).items.items():
+            parts = [one for one in published(paper)[1] if one.place == place]
+            ours = measured.get(paper, {}).get(place)
+            said = (
+                f"{ours['ours']} ([{Path(ours['page']).stem}](../{ours['page']}))" if ours else ""
+            )
             command = item.nothing if item.needs in ("nothing", "run") else _command(paper, place)
             theirs = "; ".join(dict.fromkeys(_summary(one) for one in parts))
             rows.append([f"{place.title()}: {parts[0].title}", command, theirs, said])
-        lines += [f"## {title}", f"On the embedded base: `{items.small}`."]
-        lines.append(plain(["what", "command", "published", "ours"], rows).markdown())
-    return "\n\n".join(lines) + "\n"
+        head = ["what", "command", "published, lowest to highest", "ours"]
+        made[paper.replace("-", " ")] = f"*{published(paper)[0]}*\n\n{plain(head, rows).markdown()}"
+    return made
 
 
 def _command(paper: str, place: str) -> str:
@@ -179,19 +168,23 @@ def _command(paper: str, place: str) -> str:
     return f"`python eval/reproduce.py paper={paper} {kind}={number}`"
 
 
-def _summary(one: Any) -> str:
-    """The range of each column's values, or why there are none."""
+def _summary(one: Published) -> str:
+    """The range of the first and last columns' values, or why there are none."""
     if one.unread:
-        return str(one.unread)
+        return one.unread
     said = []
     for column in one.head[1:]:
-        values = [v for _, c, v in one.cells() if c == column and isinstance(v, int | float)]
-        if values:
-            ends = dict.fromkeys((min(values), max(values)))
-            said.append(f"{column} {' to '.join(map(str, ends))}")
-    return f"{', '.join(said[-4:])}{f' ({one.unit})' if one.unit else ''}"
+        found = [_number(value) for _, c, value in one.cells() if c == column]
+        values = sorted(value for value in found if value is not None)
+        ends = dict.fromkeys(f"{value:g}" for value in (*values[:1], *values[-1:]))
+        said += [f"{column} {' to '.join(ends)}"] * bool(values)
+    shown = said if len(said) <= SHOWN else [*said[: SHOWN // 2], *said[-SHOWN // 2 :]]
+    return f"{', '.join(shown)}{f' ({one.unit})' if one.unit else ''}"
 
 
-def read_measured(path: Path) -> dict[str, Any]:
-    """What results/reproduced.yaml says of ours."""
-    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+def _number(value: float | str) -> float | None:
+    """Of `0.62 (0.26)` the first; none of a dash."""
+    try:
+        return float(str(value).split()[0])
+    except ValueError:
+        return None
