@@ -111,6 +111,7 @@ class Answers:
         before = self.judgements.get(pick["minus"], {}).get(context)
         if before is None:
             return None
+        pair: dict[str, dict[str, Mapping[str, Judgement]]]
         pair = {pick["minus"]: {context: before}, system: {context: kept}}
         test = compare_pair(context, pick["minus"], system, pair, [metric], self.tables)[0]
         return Rate(rate=test["difference"], low=test["low"], high=test["high"], n=test["n"])

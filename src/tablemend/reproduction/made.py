@@ -12,7 +12,7 @@ from typing import Any
 from tablemend.backends.names import ModelName
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Comparison
-from tablemend.reproduction.cells import NOTHING, Answers
+from tablemend.reproduction.cells import Answers
 from tablemend.reproduction.items import Item, choose, models
 from tablemend.reproduction.published import Published
 from tablemend.statistics import Rate
@@ -45,7 +45,7 @@ class Made:
 
     def put(self, row: str, column: str, value: Rate | None) -> None:
         """A number of ours, if there is one."""
-        if value is not None and (value["rate"] is not None or value["n"]):
+        if value is not None:
             self.ours.setdefault(row, {})[column] = value
 
     def say_missing(self) -> None:
@@ -163,7 +163,8 @@ def _rate(data: Mapping[str, Any], path: str) -> Rate | None:
         below = _at(data, under)
         found = found / below if found is not None and below else None
     if isinstance(found, dict):
-        return Rate(**{key: found.get(key) for key in NOTHING})  # type: ignore[typeddict-item]
+        rate, low, high = (found.get(key) for key in ("rate", "low", "high"))
+        return Rate(rate=rate, low=low, high=high, n=found.get("n", 0))
     return None if found is None else Rate(rate=float(found), low=None, high=None, n=0)
 
 

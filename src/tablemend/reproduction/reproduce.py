@@ -49,9 +49,9 @@ def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]
             say(f"{', '.join(job.items)}: {error}")
             failed |= dict.fromkeys(job.items, str(error))
     for place in command.places:
-        job = next((one for one in jobs if place in one.items), None)
-        found = _made(command, place, job, failed.get(place, ""))
-        yield write_made(found, _folder(command, job))[0]
+        own = next((one for one in jobs if place in one.items), None)
+        found = _made(command, place, own, failed.get(place, ""))
+        yield write_made(found, _folder(command, own))[0]
 
 
 def _work(job: Job) -> None:

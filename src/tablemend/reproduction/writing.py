@@ -38,7 +38,8 @@ def write_made(found: Sequence[Made], folder: Path) -> list[Path]:
 
 
 def _numbers(made: Made) -> dict[str, Any]:
-    own, theirs = made.published, {}
+    own = made.published
+    theirs: dict[str, dict[str, float | str]] = {}
     for row, column, value in own.cells():
         theirs.setdefault(row, {})[column] = value
     kept = {"paper": made.paper, "place": own.place, "title": own.title, "unit": own.unit}

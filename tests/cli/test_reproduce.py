@@ -1,0 +1,210 @@
+"""eval/reproduce.py and eval/leaderboard.py as commands: run, resumed, joined, refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from tablemend.detector.errors import METRICS
+from tablemend.reproduction import steps
+from tablemend.runs import write_json
+from tests.support.made_up_runs import made_up_run
+from tests.support.scripts import run_script
+
+ROOT = Path(__file__).parents[2]
+WRONG = ["out_of_range", "attribute", "", "order_mismatch", "attribute", ""]
+RIGHT = ["", "", "", "", "attribute", ""]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, tiny_model: Path) -> list[str]:
+    """Table 4 of a comparison that trains nothing, of a random model on four samples."""
+    recipe = yaml.safe_load((ROOT / "recipes" / "tablehallu-eval.yaml").read_text("utf-8"))
+    recipe["model"] = {"path": str(tiny_model), "context_length": 1024}
+    recipe["data"]["test"] = {"source": "small-world", "n": 4, "seed": 3}
+    recipe["evaluation"] |= {"max_new_tokens": 16, "similarity": "lexical", "backend": "hf"}
+    recipe["evaluation"] |= {"temperature": 0, "options": {"batch_size": 4}}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
+    return [
+        *("paper=tablehallu", f"recipe={tmp_path / 'recipe.yaml'}", f"run={tmp_path / 'run'}"),
+        "thinking=off",
+    ]
+
+
+def test_a_table_is_made_and_the_same_command_asks_nothing_again(
+    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    assert run_script("eval/reproduce.py", [*tokens, "table=4", "--check"], monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "16 of 16 prompts to ask" in said and not (tmp_path / "run").exists()
+    assert run_script("eval/reproduce.py", [*tokens, "table=4"], monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "Total Hallu (published)" in said and "| SFT " in said
+    (data,) = json.loads((tmp_path / "run/reproduction/tablehallu-table-4.json").read_text())
+    assert data["ours"]["COT"]["Total Hallu"]["n"] == 4
+    assert "no system sft" in data["missing"]["SFT"]
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert set(results["systems"]) == {"base", "careful", "follow", "cot"}
+    assert list(results["contexts"]) == ["adversarial"]
+
+    def never(config: Any) -> None:
+        raise AssertionError("asked again")
+
+    monkeypatch.setattr(steps, "answer", never)
+    assert run_script("eval/reproduce.py", [*tokens, "table=4"], monkeypatch) == 0
+    assert (
+        run_script("eval/reproduce.py", [*tokens, "table=1"], monkeypatch) == 0
+    )  # of the same run
+
+
+def test_an_interrupted_command_asks_what_is_missing_alone(
+    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    assert run_script("eval/reproduce.py", [*tokens, "table=1"], monkeypatch) == 0
+    (tmp_path / "run" / "results.json").unlink()  # killed before it was written
+    capsys.readouterr()
+    assert run_script("eval/reproduce.py", [*tokens, "table=4", "--check"], monkeypatch) == 0
+    assert "12 of 16 prompts to ask" in capsys.readouterr().out
+
+
+def test_a_run_that_cannot_be_had_leaves_the_other_tables(
+    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(script: str, settings: list[str]) -> None:
+        from tablemend.errors import TablemendError
+
+        raise TablemendError("no room for a data set")
+
+    monkeypatch.setattr(steps, "make_data", refuse)
+    monkeypatch.setattr(
+        Path, "exists", lambda path: path.name != "tablehallu-arithmetic" and _is(path)
+    )
+    assert run_script("eval/reproduce.py", tokens, monkeypatch) == 0
+    made = tmp_path / "run-arithmetic" / "reproduction" / "tablehallu-figure-7.json"
+    assert json.loads(made.read_text())[0]["missing"] == {"": "no room for a data set"}
+    assert (tmp_path / "run" / "reproduction" / "tablehallu-figure-9.md").is_file()
+
+
+def _is(path: Path) -> bool:
+    return path.is_file() or path.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["paper=tablehallu", "table=5"], "tablehallu has no table 5"),
+        (["paper=faith", "table=3", "recipe=tiny"], "is of task table_generation, faith needs"),
+        (["paper=torr", "table=2", "data.test.source=nowhere"], "needs files of yours"),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(
+    given: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    assert run_script("eval/reproduce.py", given, monkeypatch) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_help_lists_papers_and_tables(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    assert run_script("eval/reproduce.py", ["--help"], monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert "logic-annotation" in said and "figure 9" in said and "recipe=tiny-faith" in said
+
+
+# ---- leaderboard ----
+
+
+def runs(tmp_path: Path, **changes: Any) -> list[str]:
+    contexts = {"clean": RIGHT, "adversarial": WRONG}
+    made_up_run(tmp_path / "one", {"base": contexts}, METRICS)
+    better = {"clean": RIGHT, "adversarial": RIGHT}
+    settings = {"base": {"model": "org/better", "named": "hf:org/better"}}
+    made_up_run(tmp_path / "two", {"base": better}, METRICS, settings=settings, **changes)
+    return [f"runs=[{tmp_path / 'one'},{tmp_path / 'two'}]", f"out={tmp_path / 'out'}"]
+
+
+def test_runs_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_script("eval/leaderboard.py", runs(tmp_path), monkeypatch) == 0
+    data = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
+    assert data["context"] == "adversarial"
+    assert data["rows"]["tiny-base"]["total_hallu"]["rate"] == pytest.approx(4 / 6)
+    assert data["average"]["total_hallu"]["rate"] == pytest.approx((4 / 6 + 1 / 6) / 2)
+    low, high = (data["average"]["total_hallu"][key] for key in ("low", "high"))
+    assert low < data["average"]["total_hallu"]["rate"] < high
+    (test,) = [one for one in data["differences"] if one["metric"] == "total_hallu"]
+    assert test["difference"] == pytest.approx(-0.5) and test["p"] == test["p_holm"]
+    for ending in ("md", "tex", "html"):
+        text = (tmp_path / "out" / f"leaderboard.{ending}").read_text()
+        assert "better" in text and "Average" in text and "Entity fabrication" in text
+    assert "Holm" in (tmp_path / "out" / "leaderboard.html").read_text()
+
+
+def test_more_rows_have_wider_intervals_and_larger_p(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = runs(tmp_path)
+    assert run_script("eval/leaderboard.py", given, monkeypatch) == 0
+    path = tmp_path / "out" / "leaderboard.json"
+    two = json.loads(path.read_text())["differences"]
+    third = {"base": {"clean": RIGHT, "adversarial": WRONG}}
+    settings = {"base": {"model": "org/third", "named": "hf:org/third"}}
+    made_up_run(tmp_path / "three", third, METRICS, settings=settings)
+    given[0] = f"{given[0][:-1]},{tmp_path / 'three'}]"
+    assert run_script("eval/leaderboard.py", given, monkeypatch) == 0
+    three = json.loads(path.read_text())["differences"]
+
+    def of(tests: list[dict[str, Any]]) -> dict[str, Any]:
+        pair = ("tiny-base", "better", "total_hallu")
+        return next(t for t in tests if (t["system_a"], t["system_b"], t["metric"]) == pair)
+
+    assert of(three)["difference"] == of(two)["difference"]
+    assert of(three)["low"] < of(two)["low"] and of(three)["high"] > of(two)["high"]
+    assert of(three)["p"] == of(two)["p"] and of(three)["p_holm"] > of(two)["p_holm"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"data": {"source": "other", "hash": "fedcba9876543210"}},
+            "data hash 0123456789abcdef and",
+        ),
+        ({"scorer": "made up 2"}, "scorer made up 1 and made up 2"),
+    ],
+)
+def test_runs_that_do_not_go_together_are_refused_unless_mixed(
+    tmp_path: Path, change: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    given = runs(tmp_path, **change)
+    assert run_script("eval/leaderboard.py", given, monkeypatch) == 2
+    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
+    assert run_script("eval/leaderboard.py", [*given, "mixed=true"], monkeypatch) == 0
+    data = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
+    assert data["pairs"] == 0 and data["differences"] == []
+
+
+def test_runs_of_another_task_context_or_system_are_refused_always(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    given = [*runs(tmp_path), "mixed=true"]
+    for more, said in (("context=dirty", "no context dirty"), ("systems=[sft]", "it has base")):
+        assert run_script("eval/leaderboard.py", [*given, more], monkeypatch) == 2
+        assert said in capsys.readouterr().err
+    data = json.loads((tmp_path / "two" / "results.json").read_text())
+    write_json(tmp_path / "two" / "results.json", data | {"task": "faith"})
+    assert run_script("eval/leaderboard.py", given, monkeypatch) == 2
+    assert "is of task faith" in capsys.readouterr().err
+    assert run_script("eval/leaderboard.py", ["runs=[nowhere/at-all]"], monkeypatch) == 2
+    assert "run the comparison first" in capsys.readouterr().err
