@@ -12,6 +12,8 @@ from typing import Any
 from tablemend.backends.names import ModelName
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Comparison
+from tablemend.reports.tabulation import compare_pair, correct_by_holm
+from tablemend.reports.wording import metrics_of
 from tablemend.reproduction.cells import Answers
 from tablemend.reproduction.items import Item, choose, models
 from tablemend.reproduction.published import Published
@@ -31,7 +33,8 @@ class Made:
         item: how ours is made.
         ours: our numbers, by row and column.
         missing: by row, or for the whole table under ``""``: why there is no number of ours.
-        tests: paired tests of the run between the first row's system and the others'.
+        tests: paired tests between the first row's system and the others'; of a metric all
+            intervals hold together (Bonferroni), and p is corrected by Holm.
         measured: on what ours are.
     """
 
@@ -123,14 +126,18 @@ def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
         else:
             chosen[name] = None
             made.put(label, column, answers.cell(pick))
-    metrics = {pick.get("metric") for _, _, pick in item.cells()}
-    made.tests = [
-        test
-        for test in results["paired"]
-        if test["context"] == item.cell.get("context") and test["metric"] in metrics
-        and next(iter(chosen), None) in (test["system_a"], test["system_b"])
-        and {test["system_a"], test["system_b"]} <= chosen.keys()
-    ]  # fmt: skip
+    named = {pick.get("metric") for _, _, pick in item.cells()}
+    metrics = [metric for metric in metrics_of(results) if metric.name in named]
+    first, *others = chosen or [""]
+    made.tests = correct_by_holm(
+        [
+            test
+            for other in others
+            for test in compare_pair(
+                contexts[0], first, other, answers.judgements, metrics, answers.tables, len(others)
+            )
+        ]
+    )
 
 
 def _fill_from_file(made: Made, data: Mapping[str, Any], model: str) -> None:

@@ -110,7 +110,7 @@ def markdown(made: Made) -> str:
         *([made.missing[""]] if not own.rows and "" in made.missing else []),
     ]
     if made.tests:
-        head = ["metric", "a", "b", "n", "b less a, points", "p, Holm over the run"]
+        head = ["metric", "a", "b", "n", "b less a, points", "p, Holm"]
         rows = [
             [
                 *(test["metric"], test["system_a"], test["system_b"], str(test["n"])),
@@ -119,7 +119,8 @@ def markdown(made: Made) -> str:
             ]
             for test in made.tests
         ]
-        lines += ["Paired tests on the same samples:", plain(head, rows).markdown()]
+        together = "the intervals of a metric hold together with 95 % (Bonferroni)"
+        lines += [f"Paired tests on the same samples; {together}:", plain(head, rows).markdown()]
     return "\n\n".join(lines)
 
 
