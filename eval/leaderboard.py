@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tablemend.config import load
-from tablemend.evaluation.command import LeaderboardCommand
+from tablemend.reproduction.command import LeaderboardCommand
 from tablemend.runs import folder_of
 from tablemend.script import run_script
 

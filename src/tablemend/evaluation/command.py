@@ -80,21 +80,6 @@ class RobustnessCommand(Section):
             yield "run", "name one run: run=FOLDER, or the recipe that made it: recipe=NAME"
 
 
-class LeaderboardCommand(Section):
-    """What eval/leaderboard.py takes."""
-
-    runs: tuple[RunFolder, ...] = Field(min_length=1)
-    """Run folders: names below runs/, or paths where they contain a slash."""
-    systems: tuple[str, ...] = ()
-    """Systems that get a row, such as [base]; empty: all that a run has."""
-    context: str | None = None
-    """How samples were shown; null: the last context of the first run (`adversarial`)."""
-    mixed: bool = False
-    """Join runs of other data or scorers; only those on the same samples are compared."""
-    out: str = "runs/leaderboard"
-    """Folder to write leaderboard.md, .tex, .html and .json into."""
-
-
 def run_folder(command: ReportCommand | RobustnessCommand) -> Path:
     """The folder that a command names."""
     name = command.run or getattr(command, "recipe", None)

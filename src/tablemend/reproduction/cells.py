@@ -100,7 +100,7 @@ class Answers:
             value = float(np.quantile(sizes, pick["quantile"])) if sizes else None
             return Rate(rate=value, low=None, high=None, n=len(sizes))
         if pick.get("metric") == "n":
-            return Rate(rate=None, low=None, high=None, n=len(kept))
+            return Rate(rate=len(kept), low=None, high=None, n=len(kept))
         tables = [self.tables[name] for name in kept]
         if "share" in pick:
             return share_of_errors(list(kept.values()), tables, pick["share"])

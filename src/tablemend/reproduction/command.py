@@ -1,9 +1,11 @@
-"""What eval/reproduce.py takes on its command line: which table, and settings of its recipe."""
+"""What eval/reproduce.py and eval/leaderboard.py take on their command lines."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+
+from pydantic import Field
 
 from tablemend.config import Section, parse
 from tablemend.config.describe import keys_text, usage_text
@@ -19,7 +21,7 @@ python eval/reproduce.py paper=tablehallu table=1 model.path=openai:MODEL@URL ru
 python eval/reproduce.py paper=torr {small}
 python eval/reproduce.py page=docs/reproduce.md
 
-papers, their tables and figures, and what runs on the embedded base:
+papers, their tables and figures, and the smallest recipe:
 {papers}
 
 {keys}
@@ -66,6 +68,21 @@ class ReproduceCommand(Section):
         assert self.paper is not None
         named = [f"{k} {value}" for k in PLACES if (value := getattr(self, k)) is not None]
         return named or list(paper_of(self.paper).items)
+
+
+class LeaderboardCommand(Section):
+    """What eval/leaderboard.py takes."""
+
+    runs: tuple[RunFolder, ...] = Field(min_length=1)
+    """Run folders: names below runs/, or paths where they contain a slash."""
+    systems: tuple[str, ...] = ()
+    """Systems that get a row, such as [base]; empty: all that a run has."""
+    context: str | None = None
+    """How samples were shown; null: the last context of the first run (`adversarial`)."""
+    mixed: bool = False
+    """Join runs of other data or scorers; only those on the same samples are compared."""
+    out: str = "runs/leaderboard"
+    """Folder to write leaderboard.md, .tex, .html and .json into."""
 
 
 def read_command(argv: Sequence[str] | None = None) -> tuple[ReproduceCommand, list[str], bool]:

@@ -16,12 +16,14 @@ from tablemend.reports.tabulation import compare_pair, correct_by_holm
 from tablemend.reports.wording import (
     DASH,
     TOTAL,
+    interval,
     metrics_of,
     p_value,
+    percent,
     points,
 )
 from tablemend.reproduction.cells import Answers
-from tablemend.reproduction.writing import latex, plain, show
+from tablemend.reproduction.writing import latex, plain
 from tablemend.runs import write_json, write_text
 from tablemend.statistics import Rate, mean_interval
 
@@ -181,7 +183,7 @@ def write_leaderboard(found: Mapping[str, Any], out: Path) -> str:
     titles = list(found["metrics"].values())
     rates = {**found["rows"], "Average": found["average"]}
     lines = [
-        [Cell(label), *(show(one, 100) for one in row.values()), Cell(str(row[TOTAL]["n"]))]
+        [Cell(label), *map(_rate, row.values()), Cell(str(row[TOTAL]["n"]))]
         for label, row in rates.items()
     ]
     table = Rows(["model, %", *titles, "n"], lines, frozenset({len(lines) - 1}))
@@ -218,3 +220,7 @@ def write_leaderboard(found: Mapping[str, Any], out: Path) -> str:
     )
     write_text(out / "leaderboard.html", page)
     return text
+
+
+def _rate(rate: Rate) -> Cell:
+    return Cell(percent(rate["rate"]), interval(rate["low"], rate["high"]))

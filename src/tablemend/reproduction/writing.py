@@ -42,54 +42,61 @@ def _numbers(made: Made) -> dict[str, Any]:
     theirs: dict[str, dict[str, float | str]] = {}
     for row, column, value in own.cells():
         theirs.setdefault(row, {})[column] = value
-    kept = {"paper": made.paper, "place": own.place, "title": own.title, "unit": own.unit}
-    shown = {"ours": made.ours, PUBLISHED: theirs, "published_n": own.n}
-    rest = {"missing": made.missing, "tests": made.tests, "measured": made.measured}
     return {
-        **kept,
-        **shown,
-        **rest,
-        "notes": [*filter(None, (own.note, own.unread, made.item.note))],
+        "paper": made.paper,
+        "place": own.place,
+        "title": own.title,
+        "unit": own.unit,
+        "ours": made.ours,
+        PUBLISHED: theirs,
+        "published_n": own.n,
+        "missing": made.missing,
+        "tests": made.tests,
+        "measured": made.measured,
+        "notes": _notes(made),
     }
+
+
+def _notes(made: Made) -> list[str]:
+    own = made.published
+    unread = own.unread and f"No published number: {own.unread}."
+    return [*filter(None, (unread, own.note, made.item.note))]
 
 
 def rows_of(made: Made) -> Rows:
     """Ours and the published numbers, column by column."""
-    own, theirs = made.published, _by_cell(made)
-    columns = list(dict.fromkeys([*own.head[1:], *(c for row in made.ours.values() for c in row)]))
-    has_ours = [c for c in columns if any(c in row for row in made.ours.values())]
-    head = [own.head[0] if own.head else "part"]
-    for column in columns:
-        head += [column] * (column in has_ours)
-        head += [f"{column} ({PUBLISHED})"] * any(c == column for _, c in theirs)
+    own, ours = made.published, made.ours
+    theirs = {(row, column): value for row, column, value in own.cells()}
+    columns = dict.fromkeys([*own.head[1:], *(c for row in ours.values() for c in row)])
+    shown = [(c, False) for c in columns if any(c in row for row in ours.values())]
+    shown += [(c, True) for c in columns if any(c == column for _, column in theirs)]
+    shown.sort(key=lambda one: list(columns).index(one[0]))
     rows = []
-    for label in dict.fromkeys([*made.ours, *(own.rows or {})]):
-        ours, row = made.ours.get(label, {}), [Cell(label)]
-        for column in columns:
-            row += [show(ours.get(column), made.item.scale, made.item.file)] * (column in has_ours)
-            if any(c == column for _, c in theirs):
-                row.append(Cell(str(theirs.get((label, column), DASH))))
-        ns = sorted({rate["n"] for rate in ours.values() if rate["n"]})
-        row.append(Cell(DASH.join(map(str, ns[:: max(1, len(ns) - 1)])) or DASH))
-        rows.append([*row, Cell(made.missing.get(label, made.missing.get("", "")))])
-    return Rows([*head, "n of ours", "why ours is missing"], rows)
+    for label in dict.fromkeys([*ours, *(own.rows or {})]):
+        row = ours.get(label, {})
+        cells = [
+            Cell(str(theirs.get((label, c), DASH))) if is_theirs
+            else show(row.get(c), made.item.scale)
+            for c, is_theirs in shown
+        ]  # fmt: skip
+        counts = {rate["n"] for rate in row.values()} - {0}
+        n = DASH.join(map(str, sorted({min(counts), max(counts)}))) if counts else DASH
+        why = made.missing.get(label) or made.missing.get("", "")
+        rows.append([Cell(label), *cells, Cell(n), Cell(why)])
+    heads = [f"{c} ({PUBLISHED})" if is_theirs else c for c, is_theirs in shown]
+    return Rows([*(own.head[:1] or ["part"]), *heads, "n of ours", "why ours is missing"], rows)
 
 
-def _by_cell(made: Made) -> dict[tuple[str, str], float | str]:
-    return {(row, column): value for row, column, value in made.published.cells()}
-
-
-def show(rate: Rate | None, scale: int, file: str = "") -> Cell:
-    """A number of ours: shares times 100 or as they are, counts whole."""
-    if rate is None:
-        return Cell(DASH)
-    value, low, high = rate["rate"], rate["low"], rate["high"]
+def show(rate: Rate | None, scale: int) -> Cell:
+    """A number of ours: a rate times 100 or as it is; what has no interval as it is."""
+    value, low, high = (rate[key] for key in ("rate", "low", "high")) if rate else [None] * 3
     if value is None:
-        return Cell(str(rate["n"]) if rate["n"] else DASH)
-    if low is None and (value > 1 or file == "counts.json"):
-        return Cell(f"{value:,.0f}" if value == round(value) or value > 1000 else f"{value:.1f}")
-    if scale == 1 or (low is None and file):
-        return Cell(f"{value:.3f}", "" if low is None else f"{low:.3f}{DASH}{high:.3f}")
+        return Cell(DASH)
+    if low is None or high is None:
+        digits = 0 if value == round(value) or value > 1000 else 1 if value > 1 else 3
+        return Cell(f"{value:,.{digits}f}")
+    if scale == 1:
+        return Cell(f"{value:.3f}", f"{low:.3f}{DASH}{high:.3f}")
     return Cell(percent(value), interval(low, high))
 
 
@@ -104,11 +111,7 @@ def markdown(made: Made) -> str:
         f"Columns marked as {PUBLISHED} are the paper's{f' (n = {own.n:,})' if own.n else ''}; the "
         f"others are ours, with 95 % intervals: {measured or 'none'}."
     )
-    notes = (f"No published number: {own.unread}." if own.unread else "", own.note, made.item.note)
-    lines += [
-        *filter(None, notes),
-        *([made.missing[""]] if not own.rows and "" in made.missing else []),
-    ]
+    lines += [*_notes(made), *filter(None, [made.missing.get("", "")])]
     if made.tests:
         head = ["metric", "a", "b", "n", "b less a, points", "p, Holm"]
         rows = [

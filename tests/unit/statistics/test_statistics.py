@@ -84,6 +84,22 @@ def test_intervals_of_clustered_rates_cover_as_often_as_they_say() -> None:
 # ---- two systems ----
 
 
+def test_intervals_of_a_family_hold_together() -> None:
+    """Of three comparisons each interval has 1 - 0.05/3; p is left to Holm."""
+    outcomes = [(True, False)] * 12 + [(False, True)] * 2 + [(True, True)] * 20
+    one, three = compare_events(outcomes), compare_events(outcomes, family=3)
+    assert three["low"] < one["low"] < one["difference"] == three["difference"]
+    assert three["high"] > one["high"] and three["p"] == one["p"]
+    z = 2.3939798  # the normal quantile of 1 - 0.05/6
+    expected = difference_interval(20, 12, 2, 34, z)
+    found = (three["difference"], three["low"], three["high"])
+    assert found == pytest.approx(expected, abs=1e-6)
+    shares = [(0.5, 0.75), (1.0, 0.5), (0.25, 0.5), (0.0, 0.75)] * 5
+    narrow, wide = compare_shares(shares), compare_shares(shares, family=10)
+    assert wide["low"] < narrow["low"] and wide["high"] > narrow["high"]
+    assert wide["p"] == narrow["p"]
+
+
 def test_newcombe_against_published_values() -> None:
     # Newcombe 1998, Statistics in Medicine 17:2635-2650, table II, method 10:
     # (both, first only, second only, neither) = (36, 12, 2, 0): +0.2000 (0.0569, 0.3404).
