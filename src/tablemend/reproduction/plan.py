@@ -130,23 +130,23 @@ def jobs_of(command: ReproduceCommand, given: Sequence[str]) -> list[Job]:
 
 def _narrowed(job: Job) -> Iterator[str]:
     """Settings that leave the systems and contexts which the tables need, and add what lacks."""
-    own, contexts = job.config.evaluation.systems, dict[str, None]()
+    own, contexts = job.config.evaluation.systems, set[str]()
     asked = {name: asked_of(job.config, name) for name in own}
-    kept: set[str] = set()
+    kept, added = set[str](), dict[str, dict[str, Any]]()
     for item in job.items.values():
-        if item.needs == "robustness" or (item.needs == "comparison" and item.file):
-            kept |= own.keys()
+        if item.file and item.needs != "data":
+            kept |= own.keys() & set(item.cell.get("system", own))
         for _, _, pick in item.cells() if item.needs == "comparison" and not item.file else ():
             name = choose(pick, asked)
             kept |= {one for one in (name, pick.get("minus")) if one in own}
-            contexts |= dict.fromkeys(item.contexts or [pick["context"]])
+            contexts |= set(item.contexts or [pick["context"]])
             lacking = [one for one in pick["system"] if one in item.add] if name is None else []
-            for added in lacking[:1]:
-                change = dict(item.add[added])
-                like = own.get(change.pop("like"))
-                if like is not None:
-                    system = {**like.model_dump(mode="json", exclude_unset=True), **change}
-                    yield f"evaluation.systems.{added}={json.dumps(system)}"
+            added |= {one: dict(item.add[one]) for one in lacking[:1]}
+    for name, change in added.items():
+        like = own.get(change.pop("like"))
+        if like is not None:
+            system = {**like.model_dump(mode="json", exclude_unset=True), **change}
+            yield f"evaluation.systems.{name}={json.dumps(system)}"
     kept |= {after for name in kept if (after := own[name].after)}
     if kept:
         yield from (f"evaluation.systems.{name}=null" for name in own if name not in kept)

@@ -35,8 +35,8 @@ def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]
         The Markdown of each table.
 
     Raises:
-        TablemendError: the one run folder cannot be had; of data that only a person can bring,
-            before anything is run.
+        TablemendError: the one run folder cannot be had; where files of a user are missing, before
+            anything is run.
     """
     jobs = jobs_of(command, given)
     failed: dict[str, str] = {}
@@ -55,15 +55,13 @@ def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]
 
 
 def _work(job: Job) -> None:
-    """Every step that is not done; a later one is planned once those before it are."""
+    """Every step that is not done."""
     steps = steps_of(job)
-    if lacking := [step for step in steps if not step.done and step.run is None]:
-        raise TablemendError(f"{', '.join(job.items)}: {lacking[0].says}")
-    for number in range(len(steps)):
-        step = steps_of(job)[number]
+    if lacking := [step.says for step in steps if not step.done and step.run is None]:
+        raise TablemendError(f"{', '.join(job.items)}: {lacking[0]}")
+    for step in steps:
         say(f"{step.name}: {'done: ' if step.done else ''}{step.says}")
-        if not step.done:
-            assert step.run is not None  # refused before
+        if not step.done and step.run is not None:
             step.run()
 
 
