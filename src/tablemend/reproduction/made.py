@@ -52,8 +52,11 @@ class Made:
             self.ours.setdefault(row, {})[column] = value
 
     def say_missing(self) -> None:
-        """Why published rows have no number of ours."""
+        """Why rows have no number of ours."""
         known = models()
+        for label, row in self.ours.items():
+            if all(rate["rate"] is None for rate in row.values()):
+                self.missing[label] = "nothing could be scored"
         for label in self.published.rows or {} if "" not in self.missing else ():
             model = known.get(label) or known.get(label.partition(",")[0])
             if label in self.ours:
@@ -91,6 +94,8 @@ def fill(made: Made, run: Path, config: Comparison | None) -> None:
     except (OSError, ValueError) as error:
         raise TablemendError(f"{path} cannot be read: {error}") from error
     made.measured = {"from": str(path)}
+    if not made.ours:
+        made.missing[""] = f"{path} has no such number: nothing was scored, or nothing to compare"
 
 
 def _model_label(made: Made, path: str) -> str:

@@ -191,6 +191,34 @@ def test_robustness(tmp_path: Path) -> None:
     assert list(w) == ["1 configuration"]  # one configuration alone was run
 
 
+def test_scores_are_written_as_the_paper_writes_them(tmp_path: Path) -> None:
+    rate = {"rate": 0.5, "low": 0.4, "high": 0.6, "n": 3}
+    nothing = {"rate": None, "low": None, "high": None, "n": 0}
+    data = {
+        "systems": ["base", "sft"],
+        "performance": [rate, nothing],
+        "robustness": [rate, nothing],
+    }
+    write_json(tmp_path / "robustness.json", data)
+    table = made("torr", "table 2", tmp_path, "tiny-torr")
+    rows = {row[0].text: row for row in rows_of(table).rows}
+    assert rows["tiny-base"][1].text == "0.500" and rows["tiny-base, sft"][1].text == DASH
+    assert rows["tiny-base, sft"][-1].text == "nothing could be scored"
+    assert "nothing to compare" in made("torr", "figure 4", tmp_path, "tiny-torr").missing[""]
+    (tmp_path / "robustness.json").write_text("{")
+    with pytest.raises(TablemendError, match="cannot be read"):
+        made("torr", "table 2", tmp_path, "tiny-torr")
+
+
+def test_correlations_with_people_by_set(tmp_path: Path) -> None:
+    rate = {"rate": 0.58, "low": 0.54, "high": 0.62, "n": 9}
+    own = {"program": {"correlation": {"pearson": rate, "spearman": rate}}}
+    write_json(tmp_path / "results.json", {"sets": {"tabfact": {"scorers": own}}})
+    table = made("tabfaith", "table 2", tmp_path, "")
+    assert rows_of(table).rows[0][1].text == "0.580"
+    assert list(table.ours) == ["STAF, tabfact"]
+
+
 def test_agreement_of_annotators(tmp_path: Path) -> None:
     part = {"accuracy": {"CAT": {"mean": 0.5}}, "macro": [0.1, 0.2, 0.3]}
     own = {"agreement": {"CAT": {"alpha": 0.25}}, "annotators": {"m": part}}
