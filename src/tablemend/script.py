@@ -54,7 +54,10 @@ SCRIPTS = {
         for name in ("tablehallu", "tabfaith", "faith", "torr", "claims", "logic", "publish")
     },
     "data_gen/preference.py": "preference",
-    **{f"eval/{name}.py": name for name in ("compare", "report", "robustness", "validate")},
+    **{
+        f"eval/{name}.py": name
+        for name in ("compare", "report", "robustness", "leaderboard", "reproduce", "validate")
+    },
     **{f"train/{name}.py": name for name in ("merge", "publish")},
     "eval/annotate.py": "logic annotate",
     "eval/annotation_pages.py": "logic pages",

@@ -48,6 +48,8 @@ SUMMARIES = {
     "compare": "Compare a recipe's systems on the same examples.",
     "report": "Write the report of a comparison again.",
     "robustness": "Performance and robustness over a comparison's contexts.",
+    "leaderboard": "Join comparisons: models by rows, and which of them differ.",
+    "reproduce": "Make the tables of the papers again, beside the published figures.",
     "validate": "Measure verifiers against people's labels.",
     "merge": "Merge an adapter into its base.",
     "publish": "Write the folder that publishes a checkpoint.",
