@@ -1,7 +1,8 @@
-"""What pages link outside docs/ comes along with the site, at its path in the repository."""
+"""The site beyond docs/*.md: files that pages link elsewhere, and the notebook as a page."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -25,7 +26,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the files of the navigation and of all links, and of the links in these."""
-    wanted = [DOCS / file.src_uri for file in files.documentation_pages()]
+    notebooks = [DOCS / file.src_uri for file in files if file.src_uri.endswith(".ipynb")]
+    for path in notebooks:
+        files.append(File.generated(config, _uri(path), content=_written(path)))
+    wanted = [_path(file.src_uri) for file in files.documentation_pages()]
     wanted += [_path(uri) for uri in _pages(config.nav)]
     seen = set()
     while wanted:
@@ -75,11 +79,33 @@ def _pages(nav: Any) -> list[str]:
 
 
 def _path(uri: str) -> Path:
-    return DOCS / uri if (DOCS / uri).is_file() else ROOT / uri
+    """The file behind a page, which may be a notebook."""
+    notebook = (DOCS / uri).with_suffix(".ipynb")
+    found = (path for path in (DOCS / uri, notebook, ROOT / uri) if path.is_file())
+    return next(found, ROOT / uri)
 
 
 def _uri(path: Path) -> str:
+    """Where a file is on the site; a notebook is the page that is made of it."""
+    path = path.with_suffix(".md") if path.suffix == ".ipynb" else path
     return path.relative_to(DOCS if DOCS in path.parents else ROOT).as_posix()
+
+
+def _written(notebook: Path) -> str:
+    """A notebook with its outputs, as Markdown."""
+    parts = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        for output in cell.get("outputs", ()):
+            shown = output.get("data", {})
+            if "text/html" in shown:  # a blank line would end it
+                html = "".join(shown["text/html"]).splitlines()
+                parts.append("\n".join(line for line in html if line.strip()))
+            else:
+                said = "".join(output.get("text") or shown["text/plain"])
+                parts.append(f"```text\n{said.rstrip()}\n```")
+    return "\n\n".join(parts)
 
 
 def _target(page: Path, link: str) -> Path | None:
