@@ -2,9 +2,10 @@
 # make demo-real  the same with a pretrained model, SmolLM2-135M, on real tables: within an hour
 # make test   set everything up and run all tests
 # make check  lint, format and types
+# make docs   the documentation as a site, in site/
 # make vllm-env   .venv-vllm: vLLM for CPUs in an environment of its own
 # make test-vllm  the tests that need it
-.PHONY: demo demo-real test check install vllm-env test-vllm
+.PHONY: demo demo-real test check docs install vllm-env test-vllm
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -95,3 +96,6 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
