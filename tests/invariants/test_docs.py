@@ -53,7 +53,7 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", (*PAGES, "logic"))
+@pytest.mark.parametrize("name", [*PAGES, "api", "logic", "quickstart"])
 def test_the_python_examples_of_a_page_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     source = load_source("table.csv")
     names: dict[str, Any] = {"text": SUMMARY, "summary": SUMMARY, "query": QUERY, "source": source}
