@@ -105,7 +105,8 @@ def _variants(line: str) -> Iterator[list[str]]:
     for word, meant in STANDS_FOR.items():
         line = line.replace(word, meant)
     optional = re.compile(r"(?<![:,]) \[([^\]]*)\]")
-    for kept in {optional.sub("", line), optional.sub(lambda m: f" {m[1].split(' | ')[0]}", line)}:
+    whole = optional.sub(lambda m: f" {m[1].split(' | ')[0]}", line)
+    for kept in dict.fromkeys((optional.sub("", line), whole)):  # in the same order everywhere
         words = shlex.split(kept)
         while re.match(r"[A-Z_]+=", words[0]):
             words.pop(0)
