@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,15 @@ class Browser:
         """Load the page again, in the same process, and wait for its script."""
         self.run("void (window.before = true)")
         self.call("Page.reload")
-        self.wait("!window.before && document.readyState === 'complete'")
+        end = time.monotonic() + PATIENCE
+        while True:
+            with suppress(
+                AssertionError
+            ):  # nothing can be asked while one page gives way to another
+                if self.run("!window.before && document.readyState === 'complete'"):
+                    return
+            assert time.monotonic() < end, "the page was not loaded again"
+            time.sleep(0.02)
 
     def run(self, expression: str) -> Any:
         """The value of an expression in the page."""
