@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,6 +13,8 @@ from tablemend.annotation.page import ANSWERS
 from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import VERSION, Choice, Step
 from tablemend.errors import TablemendError
+
+F = TypeVar("F", bound=BaseModel)
 
 
 class Vote(NamedTuple):
@@ -63,6 +65,32 @@ assert get_args(_File.model_fields["format"].annotation) == (ANSWERS,)
 assert get_args(_File.model_fields["version"].annotation) == (VERSION,)
 
 
+def read_page_file(path: Path, kind: type[F], page: str) -> F:
+    """The file that a page gave an annotator.
+
+    Args:
+        path: of the file.
+        kind: what it holds.
+        page: which page writes such files, for messages.
+
+    Raises:
+        TablemendError: it cannot be read, or something in it is not what is wanted; the message
+            names the file and the place.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TablemendError(f"cannot read the answers {path}: {reason}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise TablemendError(
+            f"{path}{f', {place}' if place else ''}: {first['msg']}; wanted is a file that "
+            f"{page} wrote"
+        ) from error
+
+
 def read_answers(path: Path) -> AnswerFile:
     """Read the file that the page gave an annotator.
 
@@ -70,20 +98,7 @@ def read_answers(path: Path) -> AnswerFile:
         TablemendError: it cannot be read, or something in it is not what is wanted; the message
             names the file and the place.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TablemendError(f"cannot read the answers {path}: {reason}") from error
-    try:
-        file = _File.model_validate_json(content.removeprefix(b"\xef\xbb\xbf"))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise TablemendError(
-            f"{path}{f', {place}' if place else ''}: {first['msg']}; wanted is a file that the "
-            "page of `tablemend annotate export` wrote"
-        ) from error
+    file = read_page_file(path, _File, "the page of `tablemend annotate export`")
     votes = [
         Vote(
             same_name(file.annotator),

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from tablemend.annotation.answers import read_page_file
 from tablemend.annotation.pair_pages import ANSWERS, sample_hash
 from tablemend.datasets.logic.annotation import Ambiguity, Annotation
 from tablemend.datasets.logic.pair import Domain, Pair, Span
@@ -84,18 +85,7 @@ def read_pair_answers(
         TablemendError: it cannot be read, is of another page, or something in it is not what is
             wanted; one line with the file and the place.
     """
-    try:
-        file = _File.model_validate_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TablemendError(f"cannot read the answers {path}: {reason}") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise TablemendError(
-            f"{path}{f', {place}' if place else ''}: {first['msg']}; wanted is a file that a page "
-            "of `python eval/annotation_pages.py` wrote"
-        ) from error
+    file = read_page_file(path, _File, "a page of `python eval/annotation_pages.py`")
     pairs = {pair.id: pair for pair in assigned.get(file.annotator, ())}
     if not pairs:
         raise TablemendError(f"{path}: no page was made for {file.annotator}")
