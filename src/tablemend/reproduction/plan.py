@@ -160,7 +160,7 @@ def steps_of(job: Job) -> list[Step]:
     from tablemend.reproduction import steps  # torch, only once the command is valid
 
     config, run, training = job.config, job.run, job.training
-    trained = training is not None and steps.is_trained(run)
+    trained = training is not None and steps.is_trained(run, training)
     sources = [config.data.test]
     if training is not None and not trained:
         sources += [one for one in (*config.data.training_sources, config.data.validation) if one]

@@ -14,6 +14,7 @@ from tablemend.reports.robustness_report import write_robustness
 from tablemend.runs import Run
 from tablemend.training import checkpoints
 from tablemend.training.ready import ready
+from tablemend.training.run_folder import FIXED
 
 
 def make_data(script: str, tokens: Sequence[str]) -> dict[str, Any]:
@@ -45,9 +46,16 @@ def _ignore(done: int) -> None:
     """Progress, which these sets are too small for."""
 
 
-def is_trained(run: Run) -> bool:
-    """Whether the run has its finished checkpoint."""
-    return checkpoints.is_complete(run.model)
+def is_trained(run: Run, training: Trained) -> bool:
+    """Whether the run has its finished checkpoint.
+
+    Raises:
+        TablemendError: it has one that was trained with other settings than the recipe's.
+    """
+    if not checkpoints.is_complete(run.model):
+        return False
+    run.refuse_settings(training.stage, training, FIXED, "give run=NAME, or the settings it had")
+    return True
 
 
 def train(config: Trained) -> None:

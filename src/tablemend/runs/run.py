@@ -95,20 +95,30 @@ class Run:
             TablemendError: the folder holds the same stage with other settings.
         """
         self._keep_private()
+        self.refuse_settings(stage, config, parts, mend)
+        write_text(self.path / f"{stage}.yaml", to_yaml(config))
+
+    def refuse_settings(
+        self, stage: str, config: Section, parts: Sequence[str], mend: str = ANEW
+    ) -> None:
+        """Check a configuration against the noted one, if there is one; nothing is written.
+
+        Raises:
+            TablemendError: the folder holds the same stage with other settings.
+        """
         path = self.path / f"{stage}.yaml"
-        text = to_yaml(config)
-        if path.exists():
-            try:
-                old = yaml.safe_load(path.read_text("utf-8"))
-            except (yaml.YAMLError, ValueError, RecursionError) as error:
-                raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
-            new = yaml.safe_load(text)
-            changes = [line for part in parts for line in _changes(part, old, new)]
-            if changes:
-                raise TablemendError(
-                    f"{self.path} was started with other settings: {'; '.join(changes)}: {mend}"
-                )
-        write_text(path, text)
+        if not path.exists():
+            return
+        try:
+            old = yaml.safe_load(path.read_text("utf-8"))
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
+        new = yaml.safe_load(to_yaml(config))
+        changes = [line for part in parts for line in _changes(part, old, new)]
+        if changes:
+            raise TablemendError(
+                f"{self.path} was started with other settings: {'; '.join(changes)}: {mend}"
+            )
 
     def refuse_changes(self, stage: str, facts: Mapping[str, Any], mend: str = ANEW) -> None:
         """Refuse to go on with, or to take for finished, what began with other weights or data.

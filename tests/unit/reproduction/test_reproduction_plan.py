@@ -11,6 +11,7 @@ from tablemend.errors import TablemendError
 from tablemend.reproduction.command import read_command
 from tablemend.reproduction.plan import Job, jobs_of, steps_of
 from tablemend.reproduction.reproduce import plan
+from tablemend.training.checkpoints import mark_complete
 
 ROOT = Path(__file__).parents[3]
 
@@ -76,6 +77,20 @@ def test_the_plan_counts_steps_prompts_and_tokens(tmp_path: Path) -> None:
     command, given, check = read_command([*tokens, "--check"])
     assert check and any("training" in line for line in plan(command, given))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_of_other_settings_is_not_taken_for_the_recipes(tmp_path: Path) -> None:
+    tokens = ["paper=tablehallu", "table=4", "recipe=tiny", f"run={tmp_path}/run"]
+    (job,) = jobs(*tokens)
+    assert job.training is not None
+    job.run.begin("sft", job.training, ())
+    job.run.model.mkdir()
+    mark_complete(job.run.model)
+    _, training, _ = steps_of(job)
+    assert training.done
+    (other,) = jobs(*tokens, "train.epochs=2")
+    with pytest.raises(TablemendError, match="train.epochs was 1.0, is 2.0: give run="):
+        steps_of(other)
 
 
 def test_data_of_a_user_is_missing_and_other_data_is_made(
