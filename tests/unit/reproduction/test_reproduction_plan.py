@@ -89,7 +89,7 @@ def test_a_checkpoint_of_other_settings_is_not_taken_for_the_recipes(tmp_path: P
     _, training, _ = steps_of(job)
     assert training.done
     (other,) = jobs(*tokens, "train.epochs=2")
-    with pytest.raises(TablemendError, match="train.epochs was 1.0, is 2.0: give run="):
+    with pytest.raises(TablemendError, match=r"train\.epochs was 1\.0, is 2\.0: give run="):
         steps_of(other)
 
 
