@@ -16,6 +16,12 @@ Message = Mapping[str, str]
 END_OF_THINKING = "</think>"
 
 
+def behind_thinking(text: str) -> str:
+    """What of an answer is not thinking; empty where the thinking never ends."""
+    after = text.rpartition(END_OF_THINKING)[2]
+    return "" if "<think>" in after else after
+
+
 REPEATED = (8, 64)
 """Fewest and most tokens of what an answer may repeat without end."""
 
@@ -136,8 +142,7 @@ class Completion:
     @property
     def answer(self) -> str:
         """The text after the thinking; empty where the thinking never ended."""
-        _, _, after = self.text.rpartition(END_OF_THINKING)
-        return "" if "<think>" in after else after.strip()
+        return behind_thinking(self.text).strip()
 
 
 def stream_seed(seed: int, name: str) -> int:

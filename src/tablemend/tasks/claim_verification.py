@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tablemend.backends.requests import END_OF_THINKING
+from tablemend.backends.requests import END_OF_THINKING, behind_thinking
 from tablemend.config import Source
 from tablemend.errors import NoTarget
 from tablemend.from_json import FromJson
@@ -182,7 +182,7 @@ def judge(sample: LabelledClaim, text: str) -> Judgement:
     from tablemend.faithfulness.llm import read_verdict
 
     try:
-        said, reason = read_verdict(text.rpartition(END_OF_THINKING)[2].strip())
+        said, reason = read_verdict(behind_thinking(text).strip())
     except Unreadable as error:
         return Judgement(unscored=f"no verdict: {error}", scorer=SCORER)
     shares = {"accuracy": Share(int(said == sample.label), 1)}

@@ -10,7 +10,7 @@ from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from tablemend.backends.requests import END_OF_THINKING
+from tablemend.backends.requests import END_OF_THINKING, behind_thinking
 from tablemend.config import Source
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGE, TASKS, ask_for
@@ -240,7 +240,7 @@ class SummaryReward:
         verifier = open_verifier(options.verifier, options.backend)
         extractor = open_extractor(options.extractor, options.backend)
         return lambda text, sample: verify_text(
-            text.rpartition(END_OF_THINKING)[2], Evidence((sample.table,)), verifier, extractor
+            behind_thinking(text), Evidence((sample.table,)), verifier, extractor
         )
 
     def score(self, sample: TabFaithExample, view: str, text: str) -> Score:
@@ -271,6 +271,8 @@ class SummaryReward:
 
     def _count(self, sample: TabFaithExample, text: str) -> tuple[int, int]:
         """Different supported claims, and all claims."""
+        if _no_summary(text):
+            return 0, 0
         found = self._verify(text, sample)
         if not found.verdicts and any(note.startswith(NO_CLAIMS) for note in found.notes):
             raise TablemendError(found.notes[0])
@@ -287,11 +289,15 @@ def _said(claim: Claim) -> tuple[str, str]:
     return words, claim.text[start : start + claim.focus.end - claim.focus.start]
 
 
+READING = "answers/2"
+"""Version of what is taken for a summary."""
+
+
 class SummaryScorer:
     """A verifier of claims, and what takes a text apart into them."""
 
     def __init__(self, verifier: Verifier, extractor: Extractor) -> None:
-        self.name = f"{verifier.name}; claims: {extractor.name}"
+        self.name = f"{verifier.name}; claims: {extractor.name}; {READING}"
         self._verifier, self._extractor = verifier, extractor
 
     def score(self, answers: Iterable[Submission[TabFaithExample]]) -> Iterator[Judgement]:
@@ -301,17 +307,18 @@ class SummaryScorer:
 
         stream = iter(answers)
         while chunk := list(islice(stream, CHUNK)):
+            why = [one.unscored or _no_summary(one.text) for one in chunk]
             asked = [
-                (one.text.rpartition(END_OF_THINKING)[2], Evidence((one.sample.table,)))
-                for one in chunk
-                if not one.unscored
+                (behind_thinking(one.text), Evidence((one.sample.table,)))
+                for one, reason in zip(chunk, why, strict=True)
+                if not reason
             ]
             found = iter(verify_documents(asked, self._verifier, self._extractor))
-            for one in chunk:
-                if one.unscored:
-                    yield Judgement(unscored=f"no answer: {one.unscored}", scorer=self.name)
+            for one, reason in zip(chunk, why, strict=True):
+                if reason:
+                    yield Judgement(unscored=f"no answer: {reason}", scorer=self.name)
                 else:
-                    skipped = len(one.text) - len(one.text.rpartition(END_OF_THINKING)[2])
+                    skipped = len(one.text) - len(behind_thinking(one.text))
                     yield self._judgement(next(found), skipped)
 
     def _judgement(self, found: Verification, skipped: int) -> Judgement:
@@ -327,6 +334,16 @@ class SummaryScorer:
             not claims,
             scorer=self.name,
         )
+
+
+def _no_summary(text: str) -> str:
+    """Why an answer is no summary; empty where it may be one."""
+    said = behind_thinking(text)
+    if "<think>" in text and END_OF_THINKING not in text:
+        return "its thinking never ends"
+    if said.strip() and all(line.lstrip().startswith("|") for line in said.strip().splitlines()):
+        return "a table, no text"
+    return ""
 
 
 def _finding(verdict: Verdict, skipped: int) -> Finding:

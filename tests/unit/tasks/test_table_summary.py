@@ -20,6 +20,7 @@ from tablemend.mitigations import cave_table, cave_text, corrections, repair_tab
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.records import CLAIM_ERRORS
+from tablemend.tables.write import write_table
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission, TaskOptions
 from tests.unit.config.test_config import count_most
@@ -90,6 +91,22 @@ def test_what_says_nothing_abstains_and_what_cannot_be_scored_is_unscored(
     with TASK.scorer() as scorer:
         (failed,) = scorer.score([Submission(samples[0], "table", "", "timeout")])
     assert failed.unscored == "no answer: timeout" and not failed.shares
+
+
+def test_a_thought_without_an_end_and_a_table_are_no_summaries(
+    samples: list[TabFaithExample],
+) -> None:
+    one = samples[0]
+    table = write_table(one.table, "markdown")
+    texts = (f"<think>\n{one.summary}", table, f"<think>\nHm.\n</think>\n\n{table}")
+    found = scored([(one, text) for text in texts])
+    why = [judgement.unscored.removeprefix("no answer: ") for judgement in found]
+    assert why == ["its thinking never ends", "a table, no text", "a table, no text"]
+    assert not any(judgement.shares or judgement.abstained for judgement in found)
+    (whole,) = scored([(one, f"{one.summary}\n\n{table}")])
+    assert not whole.unscored
+    reward = TASK.reward({}, "off", "base")
+    assert [reward.score(one, "table", text).reward for text in texts] == [0, 0, 0]
 
 
 def test_only_faithful_summaries_are_taught(samples: list[TabFaithExample]) -> None:

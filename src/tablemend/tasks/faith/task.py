@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tablemend.backends.requests import END_OF_THINKING
+from tablemend.backends.requests import END_OF_THINKING, behind_thinking
 from tablemend.config import Source
 from tablemend.errors import NoTarget
 from tablemend.prompting.files import PromptFolder, after_rejection
@@ -101,7 +101,7 @@ def read_reply(text: str) -> Reply:
     Raises:
         Unreadable: there is none, or it has no answer.
     """
-    found = one_object(text.rpartition(END_OF_THINKING)[2], ("answer",))
+    found = one_object(behind_thinking(text), ("answer",))
     said = _SCENARIO.match(str(found.get("scenario", "")))
     scenario = "" if said is None else _NAMED.get(said[1].upper(), said[1].upper())
     answer = found["answer"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 
-from tablemend.backends.requests import END_OF_THINKING
+from tablemend.backends.requests import END_OF_THINKING, behind_thinking
 from tablemend.config import Source
 from tablemend.records import (
     UNSCORED,
@@ -175,7 +175,7 @@ def _show(
 
 def judge(sample: TableQuestion, text: str) -> Judgement:
     """The score of an answer by the metric of its data set."""
-    answer = text.rpartition(END_OF_THINKING)[2].strip()
+    answer = behind_thinking(text).strip()
     try:
         value = SCORES[FORMS[sample.set]["metric"]](answer, sample.references, sample.table)
     except Unscored as error:
