@@ -34,6 +34,33 @@ def test_every_accelerate_config_loads_and_says_how_to_use_it(path: Path) -> Non
     assert f"--config_file accelerate_configs/{path.name}" in path.read_text()
 
 
+BINARY_QUESTIONS = ("tasks/logic/training.yaml", "tasks/logic/tree.yaml")
+"""Data whose keys are meant as truth values."""
+
+
+def test_no_word_of_our_data_is_read_as_a_truth_value() -> None:
+    class Loader(yaml.SafeLoader):
+        """Of lm-eval's task files too."""
+
+    Loader.add_constructor("!function", lambda *_: None)
+
+    def wrong(data: object) -> Iterator[object]:
+        if isinstance(data, dict):
+            yield from (key for key in data if isinstance(key, bool))
+        own = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+        for one in own:
+            if isinstance(one, bool) and isinstance(data, list):
+                yield one
+            yield from wrong(one)
+
+    source = ROOT / "src" / "tablemend"
+    paths = [path for path in source.rglob("*.yaml") if not path.match("repository/**")]
+    assert len(paths) > 30
+    for path in paths:
+        if str(path.relative_to(source)) not in BINARY_QUESTIONS:
+            assert not list(wrong(yaml.load(path.read_text("utf-8"), Loader))), path
+
+
 def test_every_dependency_of_the_development_environment_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]

@@ -238,8 +238,8 @@ def _phrase_bound(
             lead = "{was}" + event.replace("broadcast", "aired") + " "
         elif is_plain and folded.split()[0] in WORDS["past"]:
             lead = f"{who}{event} "
-        times = _SCOPES["period" if folded in WORDS["periods"] else "times"][form]
-        patterns = [lead + time for time in times]
+        scopes = _SCOPES["period"] if folded in WORDS["periods"] else {}  # none of single days
+        patterns = [lead + time for time in scopes.get(form, _SCOPES["times"][form])]
     else:
         form, slots["low"], slots["high"] = _number_ends(bound, typed, label)
         is_ordinal = last in labels.ORDINALS and not has_unit and " in " not in folded

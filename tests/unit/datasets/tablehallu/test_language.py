@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
+from random import Random
 
 import pytest
 
@@ -14,12 +16,13 @@ from tablemend.datasets.tablehallu.labels import labels_of
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.query import Subject, subject_of
+from tablemend.datasets.tablehallu.scope import Bound
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.order import SortRule
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
-from tablemend.records import Example
+from tablemend.records import Condition, Example
 from tablemend.tables.table import Table
 
 
@@ -125,6 +128,19 @@ def test_scopes_of_every_kind_are_drawn_and_checked(stream: list[Example]) -> No
         assert verify(with_condition(example, values=names[1:])) == "gold row out of scope"
         changes = {"values": (), "excluded": names[:1]}
         assert verify(with_condition(example, **changes)) == "gold row out of scope"
+
+
+@pytest.mark.parametrize("header", ["Date", "Opened", "Report year"])
+def test_one_day_is_a_scope_that_can_be_said(header: str) -> None:
+    staff = (410, 95, 730, 260, 155, 880, 345, 620)
+    rows = [(f"Plant {n}", f"2024-03-{n:02}", str(staff[n - 1])) for n in range(1, 9)]
+    typed = type_table(Table.of(("Plant", header, "Staff"), rows), min_columns=2)
+    label = labels_of(typed.columns)[1]
+    day = float(date(2024, 3, 5).toordinal())
+    condition = Condition(header, values=("2024-03-05",))
+    bound = Bound(1, "date", condition, low=day, high=day, values=frozenset(), spread=7.0)
+    said = {query._phrase_bound(bound, typed, label, "plants", False, Random(n)) for n in range(9)}
+    assert said and all("on 5 March 2024" in one for one in said)
 
 
 def test_both_contexts_open_alike_and_say_nothing_else_unrecorded(stream: list[Example]) -> None:
