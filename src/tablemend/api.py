@@ -60,6 +60,7 @@ AnyTable: TypeAlias = str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Tab
 
 _TITLES = {metric.name: metric.title.lower() for metric in METRICS}
 T = TypeVar("T")
+R = TypeVar("R", Detection, Verification, Mended)
 
 
 def detect(
@@ -89,7 +90,7 @@ def detect(
     scored = detection(_text("answer", answer), found, prose, query or "", alike)
     if not scored.coverage.scored:
         raise TablemendError(f"gold: {scored.unscored[0].reason}; no answer can be scored by it")
-    return scored
+    return _with_note(scored, answer)
 
 
 def verify(
@@ -122,8 +123,8 @@ def verify(
     else:
         source = Source(text=_text("context", context), query=query or "")
         answer = _answer_table(said, source.query)
-    (found,) = verify_documents([(answer or said, source)], verifier)
-    return verification(found, said, source, answer)
+    (found,) = verify_documents([(answer or said, source)], _verifier(verifier))
+    return _with_note(verification(found, said, source, answer), text)
 
 
 def mend(
@@ -168,8 +169,8 @@ def mend(
             raise TablemendError(f"{error} ({hint})") from error
     draft = mitigation.Draft(said, source, "auto" if is_answer else None)
     method = "repair" if model is None else "cave"
-    (found,) = mend_drafts([draft], method, model, verifier=verifier)
-    return mended(found, draft)
+    (found,) = mend_drafts([draft], method, model, verifier=_verifier(verifier))
+    return _with_note(mended(found, draft), text_or_table)
 
 
 def detection(
@@ -420,6 +421,22 @@ def _cell(table: Table | None, row: int | None, column: str | None) -> str:
     return " | ".join(cell or "" for cell in cells)
 
 
+def _verifier(given: object) -> str:
+    if isinstance(given, str):
+        return given
+    raise TablemendError(f"verifier: wanted a name such as 'program', not {_type(given)}")
+
+
+def _with_note(found: R, given: object) -> R:
+    """The result; it says so where a text is the name of a file."""
+    if not isinstance(given, str) or "\n" in given:
+        return found
+    if not os.path.isfile(given):  # noqa: PTH113 (Path.is_file raises where a text is no name)
+        return found
+    note = f"{given!r} was taken as the text itself: give Path({given!r}) to have the file read"
+    return found.model_copy(update={"notes": (*found.notes, note)})
+
+
 def _text(what: str, given: object) -> str:
     if isinstance(given, str):
         return given
@@ -492,4 +509,4 @@ def _frame_as_csv(frame: Any, pandas: Any) -> str:
 
 
 def _type(given: object) -> str:
-    return "an empty list" if given == [] else type(given).__name__
+    return "an empty list" if isinstance(given, list) and not given else type(given).__name__

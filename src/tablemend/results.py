@@ -255,6 +255,10 @@ class Result(Record):
         score = "none" if self.score is None else f"{self.score:.2f}"
         return f"{self.score_name} {score}, {self.coverage}"
 
+    def __str__(self) -> str:
+        """The errors, one a line, then :meth:`summary`."""
+        return "\n".join([*map(str, self.errors), self.summary()])
+
     def to_html(self) -> str:
         """A whole page that loads nothing, as ``--html`` writes it."""
         return self._render("page.html.j2")

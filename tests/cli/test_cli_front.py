@@ -37,7 +37,7 @@ def test_wrong_words_are_marked_then_errors_then_coverage(
     marked, _, error, last = capsys.readouterr().out.splitlines()
     assert marked == TEXT.replace("39", "[[39]]").rstrip()
     assert error == "error: number: 30-32: '39', expected '37': Points of Sella: 37, not 39"
-    assert last == "STAF 0.50, 2 of 3 claims checked"
+    assert last == "STAF 0.50, 2 of 3 claims checked (-v lists all)"
     assert main([*VERIFY, "-v"]) == 0
     assert "claim: unscored: 41-58: Vey <i>smiled</i> (" in capsys.readouterr().out
 

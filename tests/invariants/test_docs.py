@@ -17,8 +17,9 @@ from tablemend.evidence.files import load_source
 from tablemend.tables.read import read_table
 
 ROOT = Path(__file__).parents[2]
+DOCS = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 PAGES = ("mending", "verification")
-WITHOUT_OUTPUT = ("backends", "tables", "verification")
+WITHOUT_OUTPUT = ("CONTRIBUTING", "backends", "tables", "verification")
 """Pages with an example of an interface that prints nothing, or what a model says."""
 _BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^    (tablemend .*)$", re.MULTILINE)
@@ -54,10 +55,12 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _page(name: str) -> str:
+    if name == "CONTRIBUTING":
+        return (ROOT / f"{name}.md").read_text(encoding="utf-8")
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sorted(page.stem for page in (ROOT / "docs").glob("*.md")))
+@pytest.mark.parametrize("name", [*DOCS, "CONTRIBUTING"])
 def test_the_python_examples_of_a_page_run(
     name: str, capsys: pytest.CaptureFixture[str], model_server: Callable[..., str]
 ) -> None:

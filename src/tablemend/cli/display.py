@@ -15,6 +15,8 @@ from tablemend.results import Detection, Edit, Mended, Piece, Result, Verificati
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
+SHOWN = 5
+"""Unscored claims that are listed where nothing could be scored."""
 WRONG, OLD, NEW = "bold red underline", "red strike", "bold green"
 
 
@@ -60,9 +62,13 @@ def show(found: Detection | Verification | Mended, output: Output) -> None:
     for title, items, style in lines:
         for item in items:
             console.print(Text(f"{title}: ", style) if title else Text(), Text(str(item)), sep="")
+    left = found.unscored if found.coverage.of == "claims" and not output.verbose else ()
+    for item in () if found.coverage.scored else left[:SHOWN]:
+        console.print(Text("unscored: ", "yellow"), Text(str(item)), sep="")
     if not found.errors and not mends and found.coverage.scored:
         console.print("Nothing wrong was found.")
-    console.print(Text(found.summary(), "bold"))
+    more = Text(" (-v lists all)" if left else "")
+    console.print(Text(found.summary(), "bold"), more, sep="")
     if output.verbose:
         console.print(f"scorer: {found.scorer}")
     if found.usage.calls:

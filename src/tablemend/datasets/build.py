@@ -83,12 +83,13 @@ def refuse_empty_splits(source: str, opened: Opened, shares: Shares) -> None:
     if not (empty := [split for split in wanted if not found[split]]):
         return
     enough = ceil(log(0.01 / len(wanted)) / log1p(-min(wanted.values())))
-    without = " ".join(f"shares.{split}=0" for split in empty)
+    most = max(wanted, key=lambda split: found[split])
+    alone = " ".join(f"shares.{split}={int(split == most)}" for split in SPLITS)
     skipped = ranked(Counter(entry.reason for entry in opened.skipped), 3)
     raise TablemendError(
         f"{source}: none of the usable tables, {found.total()} in all, falls into "
-        f"{' or '.join(empty)}, as its content decides: give {enough} or more, or set {without} "
-        "and the other shares to add up to 1"
+        f"{' or '.join(empty)}, as its content decides: give {enough} or more, or one split alone: "
+        f"{alone}"
         + "; skipped: " * bool(skipped)
         + ", ".join(f"{n} x {reason}" for reason, n in skipped.items())
     )

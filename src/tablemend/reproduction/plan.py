@@ -216,7 +216,7 @@ def _answer_step(job: Job, has_data: bool) -> Step:
 
     if not has_data:
         each = len(asking) * len(config.contexts)
-        return Step("answers", False, f"{what}: {each} prompts a sample", run)
+        return Step("answers", False, f"{what}: {each} prompt{'s' * (each != 1)} a sample", run)
     samples = read_test(config)
     if _is_answered(job, samples):
         return Step("answers", True, f"{what}: {len(samples):,} samples", run)

@@ -134,7 +134,7 @@ def load_text(path: str | Path, *, may_be_empty: bool = False) -> str:
     if not data.strip() and not may_be_empty:
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
-        raise TableError(f"{path}: a binary file (or UTF-16), not UTF-8 text")
+        raise TableError(f"{path}: a binary file, or UTF-16, not UTF-8 text; save a text as UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

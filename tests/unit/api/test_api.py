@@ -180,3 +180,32 @@ def test_wrong_input_is_one_line(call: Callable[[], Any], message: str) -> None:
 
 def test_a_text_is_never_taken_for_a_file() -> None:
     assert tablemend.verify("summary.txt", TABLE).text == "summary.txt"
+
+
+def test_the_name_of_a_file_given_as_a_text_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("summary.txt").write_text("Sella won 37 points.", "utf-8")
+    table = "Team,Points\nSella,37\n"
+    found = tablemend.verify("summary.txt", table)
+    assert found.notes[-1].startswith("'summary.txt' was taken as the text itself: give Path(")
+    assert not tablemend.verify(Path("summary.txt"), table).notes
+    assert not tablemend.verify("Sella won 37 points." * 500, table).notes
+
+
+def test_a_result_is_printed_as_its_errors_and_its_score() -> None:
+    found = tablemend.verify("Sella won 39 points.", "Team,Points\nSella,37\nAlba,41\n")
+    error, score = str(found).splitlines()
+    assert error == str(found.errors[0]) and score == found.summary()
+
+
+def test_what_is_no_text_and_no_verifier_is_refused_in_one_line() -> None:
+    frame = pd.Series(["Sella"])
+    table = "Team,Points\nSella,37\n"
+    with pytest.raises(TablemendError, match=r"^text: wanted a text.*, not Series$"):
+        tablemend.verify(frame, table)  # type: ignore[arg-type]
+    with pytest.raises(TablemendError, match=r"^table: wanted a path.*, not Series$"):
+        tablemend.verify("Sella won 37 points.", frame)
+    with pytest.raises(TablemendError, match=r"^verifier: wanted a name.*, not NoneType$"):
+        tablemend.verify("Sella", table, verifier=None)  # type: ignore[arg-type]
