@@ -31,7 +31,7 @@ from tablemend.verifier.context import VERSION as VERIFIER
 from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
 from tablemend.verifier.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/8"
+VERSION = "repair-table/9"
 _BRACKETS = re.compile(r"\s*[(\[].*")
 _COUNTED = re.compile(
     r"(?! (?:columns?|or more|or fewer)\b)(?:(?!\b(?:sort|order|rank|arrang)\w*)[^.,;:!?\n])+"

@@ -32,7 +32,7 @@ from tablemend.verifier.context_records import Record, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = "context/7"
+VERSION = "context/8"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})

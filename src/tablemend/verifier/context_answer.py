@@ -269,6 +269,8 @@ class AnswerReader:
             met, records, _ = self.records.in_scope(name)
             others = [record for record in self.records.of(name) if record not in records]
             many = len(distinct) * (len(records) + len(others)) > _PAIRED
+            if len(rows) > 1 and not many:  # what gives no attribute is no row of its own
+                records = [one for one in records if self._tells(name, one)] or records
             if many or met is False or not 0 < len(records) < len(distinct):
                 continue
             fits = []
@@ -281,6 +283,11 @@ class AnswerReader:
             worst = fits[: len(distinct) - len(records)]
             found |= {-row: -fits[-1][2] for fit, _, row in worst if fit < 0 or plain}
         return found
+
+    def _tells(self, name: str, record: Record) -> bool:
+        """Whether a record gives its entity any attribute of the table."""
+        labels = (label for i, label in enumerate(self.table.columns) if i != self.key)
+        return any(self.records.said(name, record, label) for label in labels)
 
     def filled(self, row: int) -> list[int]:
         """The columns of a row that are no blanks, beside its name."""

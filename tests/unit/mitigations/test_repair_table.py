@@ -76,6 +76,14 @@ def test_each_error_is_mended(answer_table: Table, kind: str) -> None:
     assert repaired(answer_table) == GOLD, kind
 
 
+def test_a_sentence_that_gives_no_attribute_makes_no_room_for_a_second_row() -> None:
+    context = f"In 2029, Fen Dek was the flagship.\n{CONTEXT}"
+    table = Table.of(COLUMNS, [*GOLD.rows, ("3", "Fen Dek", "7", "larch")])
+    mended, found = repair_table(table, context, QUERY)
+    assert mended == GOLD
+    assert [edit.old for edit in found.edits if edit.new is None] == ["3 | Fen Dek | 7 | larch"]
+
+
 @pytest.mark.parametrize("output", ["markdown", "json", "latex"])
 def test_the_answers_format_and_surroundings_stay(output: OutputFormat) -> None:
     wrong = with_cell(with_cell(GOLD, 1, 3, "larch"), 0, 3, "oak")
