@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -58,7 +58,7 @@ class Hotel(NamedTuple):
         """The input text: ``Attribute: value; value``, a line each."""
         return "\n".join(f"{name}: {'; '.join(values)}" for name, values in self.lines().items())
 
-    def spans(self, missing: frozenset[Fact]) -> tuple[Span, ...]:
+    def spans(self, missing: Collection[Fact]) -> tuple[Span, ...]:
         """Where facts are in :meth:`shown`: a value, or the line if all of its values are asked."""
         found: list[Span] = []
         start = 0
