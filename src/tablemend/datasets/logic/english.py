@@ -1,6 +1,6 @@
 """Formulas of the blocks world in controlled English, and back: one grammar for both directions.
 
-The grammar is in blocks.yaml; :func:`readings` knows its ambiguous lines too.
+The grammar is in logic.yaml; :func:`readings` knows its ambiguous lines too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.datasets.logic.formula import (
+    DATA,
     Formula,
     Name,
     Term,
@@ -22,11 +23,11 @@ from tablemend.datasets.logic.formula import (
     walk,
 )
 from tablemend.datasets.logic.parse_formula import parse_formula
-from tablemend.datasets.logic.patterns import SLOT, Found, blocks, build, match
+from tablemend.datasets.logic.patterns import SLOT, Found, build, match
 from tablemend.errors import TablemendError
 from tablemend.foreign import shown
 
-GRAMMAR: str = blocks()["grammar"]
+GRAMMAR: str = DATA["grammar"]
 NATURAL = 0.9
 """How often the line with the fewest clauses is taken: *every cube*, not *every block x*."""
 MOST_READINGS = 64

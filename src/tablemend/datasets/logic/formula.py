@@ -5,15 +5,23 @@ Source of the predicates: *Annotating Hallucinations in Data-to-Text NLG*, Appen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import yaml
 
 Connective = Literal["and", "or", "xor", "implies", "iff"]
 CONNECTIVES: tuple[Connective, ...] = get_args(Connective)
 """From the tightest to the loosest."""
 Quantifier = Literal["forall", "exists"]
 EQUAL = "="
+
+
+DATA: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("logic.yaml").read_text("utf-8"))
+"""All of logic.yaml."""
+NOTATION: Mapping[str, tuple[str, str, str]] = DATA["notation"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,8 @@ which in N1 itself is ``_``, and a second such term ``__``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache
 from itertools import count
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from tablemend.datasets.logic.formula import (
     Atom,
@@ -35,15 +30,6 @@ HOLES = (Name("_"), Name("__"))
 SLOT = re.compile(r"[A-Z]\d")
 Found = dict[str, Any]
 """What stands in the slots of a form: formulas and terms."""
-
-
-@cache
-def blocks() -> Mapping[str, Any]:
-    """All of blocks.yaml."""
-    data: dict[str, Any] = yaml.safe_load(
-        Path(__file__).with_name("blocks.yaml").read_text("utf-8")
-    )
-    return data
 
 
 def match(form: Formula, formula: Formula, found: Found | None = None) -> Found | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from tablemend.datasets.logic.formula import (
+    DATA,
     Binary,
     Connective,
     Formula,
@@ -20,7 +21,7 @@ from tablemend.datasets.logic.formula import (
     with_children,
 )
 from tablemend.datasets.logic.parse_formula import parse_formula
-from tablemend.datasets.logic.patterns import blocks, build, match
+from tablemend.datasets.logic.patterns import build, match
 
 Path = tuple[int, ...]
 Place = tuple[Path, Formula, int, tuple[Term, ...]]
@@ -35,9 +36,9 @@ ADDING = 0.3
 
 
 def _rules(name: str, pattern: str) -> Rules:
-    """Rules of blocks.yaml, and what of its ``one_of_three`` the others may say in a pattern."""
-    found = [line.split(" | ") for line in blocks()[name].splitlines()]
-    for terms, three in blocks()["one_of_three"]:
+    """Rules of logic.yaml, and what of its ``one_of_three`` the others may say in a pattern."""
+    found = [line.split(" | ") for line in DATA[name].splitlines()]
+    for terms, three in DATA["one_of_three"]:
         atoms = [f"{one}({terms})" for one in three.split()]
         for one in atoms:
             first, second = (other for other in atoms if other != one)

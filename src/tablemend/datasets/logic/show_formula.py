@@ -4,27 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tablemend.datasets.logic.formula import EQUAL, Atom, Binary, Formula, Not, Quantified
+from tablemend.datasets.logic.formula import EQUAL, NOTATION, Atom, Binary, Formula, Not, Quantified
 
-UNICODE = dict(
-    zip(
-        ("forall", "exists", "not", "and", "or", "xor", "implies", "iff", EQUAL, "unequal"),
-        "∀∃¬∧∨⊕→↔=≠",
-        strict=True,
-    )
-)
-LATEX = {
-    "forall": r"\forall ",
-    "exists": r"\exists ",
-    "not": r"\neg ",
-    "and": r"\land",
-    "or": r"\lor",
-    "xor": r"\oplus",
-    "implies": r"\rightarrow",
-    "iff": r"\leftrightarrow",
-    EQUAL: "=",
-    "unequal": r"\neq",
-}
+UNICODE, LATEX = ({name: both[n] for name, both in NOTATION.items()} for n in (0, 1))
 
 
 def show(formula: Formula, symbols: Mapping[str, str] = UNICODE) -> str:
