@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tablemend.annotation.answers import read_page_file
 from tablemend.annotation.pair_pages import ANSWERS, sample_hash
 from tablemend.datasets.logic.annotation import Ambiguity, Annotation
-from tablemend.datasets.logic.pair import Domain, Pair, Span
+from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.errors import TablemendError
 from tablemend.tasks.logic import protocol
-from tablemend.tasks.logic.tree import Question, walk
+from tablemend.tasks.logic.tree import Question, follow
 
 
 class _Answer(BaseModel):
@@ -23,17 +23,12 @@ class _Answer(BaseModel):
     path: dict[str, bool]
     finished: bool
     ambiguities: list[Ambiguity]
-    divergent_input: list[list[int]] | None
-    divergent_output: list[list[int]] | None
-    wrong: list[list[int]] | None
+    divergent_input: list[tuple[int, int]] | None
+    divergent_output: list[tuple[int, int]] | None
+    wrong: list[tuple[int, int]] | None
     slider: int | None = Field(ge=1, le=7)
     comment: str
     seconds: float = Field(ge=0)
-
-    @property
-    def begun(self) -> bool:
-        """Whether anything was answered; a pair that was only looked at is none."""
-        return bool(self.path or self.divergent_input or self.divergent_output)
 
 
 class _File(BaseModel):
@@ -94,69 +89,38 @@ def read_pair_answers(
             f"{path} answers other questions or pairs than the page of {file.annotator} in this "
             "run: give the run that its page is from, unchanged"
         )
+
+    def annotation(where: str, answer: _Answer, pair: Pair, passed: bool | None) -> Annotation:
+        """An answer, its path walked again."""
+        told, leaf = follow(file.domain, answer.path, added)
+        if extra := answer.path.keys() - told.keys():
+            raise TablemendError(f"{path}, {where}.path: {min(extra)} is not asked on this way")
+        for name in protocol.MARKS:
+            text = protocol.side(pair, name)
+            for start, end in getattr(answer, name) or ():
+                if not 0 <= start < end <= len(text):
+                    place = f"{path}, {where}.{name}"
+                    raise TablemendError(f"{place}: {[start, end]} is no part of its text")
+        finished = answer.finished and not isinstance(leaf, Question)
+        return Annotation.from_json(
+            answer.model_dump(exclude={"finished"})
+            | {"annotator": file.annotator, "path": told, "passed_check": passed}
+            | {"relation": leaf if finished else None}
+            | {"unscored": "" if finished else f"not finished: {len(told)} answers"}
+        )
+
     passed = None
     if file.domain == "hotel":
         passed = file.check is not None and protocol.passes(
-            _annotation(path, "check", file, file.check, protocol.CHECK, None, added)
+            annotation("check", file.check, protocol.CHECK, None)
         )
     annotations = []
     for number, answer in enumerate(file.answers):
         where = f"answers.{number}"
         if answer.pair not in pairs:
             raise TablemendError(f"{path}, {where}: {answer.pair} is no pair of {file.annotator}")
-        if answer.begun:
-            annotations.append(
-                _annotation(path, where, file, answer, pairs[answer.pair], passed, added)
-            )
+        if answer.path or answer.divergent_input or answer.divergent_output:  # not only looked at
+            annotations.append(annotation(where, answer, pairs[answer.pair], passed))
     if len({one.pair for one in annotations}) < len(annotations):
         raise TablemendError(f"{path} has two answers for one pair: it was changed by hand")
     return PairAnswers(file.annotator, file.right, file.exercises, passed, annotations)
-
-
-def _annotation(
-    path: Path,
-    where: str,
-    file: _File,
-    answer: _Answer,
-    pair: Pair,
-    passed: bool | None,
-    added: bool,
-) -> Annotation:
-    """An answer, its path walked again.
-
-    Raises:
-        TablemendError: questions that were not asked on this way, or spans outside of the text.
-    """
-    told: dict[str, bool] = {}
-    node = walk(file.domain, told, added)
-    while isinstance(node, Question) and node.id in answer.path:
-        told[node.id] = answer.path[node.id]
-        node = walk(file.domain, told, added)
-    if extra := answer.path.keys() - told.keys():
-        raise TablemendError(f"{path}, {where}.path: {min(extra)} is not asked on this way")
-    finished = answer.finished and not isinstance(node, Question)
-    places = f"{path}, {where}"
-    return Annotation(
-        file.annotator,
-        pair.id,
-        told,
-        None if isinstance(node, Question) or not finished else node,
-        "" if finished else f"not finished: {len(told)} answers",
-        tuple(answer.ambiguities),
-        divergent_input=_spans(answer.divergent_input, pair.input, f"{places}.divergent_input"),
-        divergent_output=_spans(answer.divergent_output, pair.output, f"{places}.divergent_output"),
-        wrong=_spans(answer.wrong, pair.output, f"{places}.wrong"),
-        slider=answer.slider,
-        comment=answer.comment,
-        passed_check=passed,
-        seconds=answer.seconds,
-    )
-
-
-def _spans(given: list[list[int]] | None, text: str, where: str) -> tuple[Span, ...] | None:
-    if given is None:
-        return None
-    for span in given:
-        if len(span) != 2 or not 0 <= span[0] < span[1] <= len(text):
-            raise TablemendError(f"{where}: {span} is no part of its text")
-    return tuple((start, end) for start, end in given)

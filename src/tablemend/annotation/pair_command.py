@@ -4,48 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from tablemend.annotation.latin_square import assign
 from tablemend.annotation.pair_answers import read_pair_answers
 from tablemend.annotation.pair_pages import write_pair_page
-from tablemend.config import Section, Source
 from tablemend.config.section import RunFolder
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.errors import TablemendError
-from tablemend.runs import (
-    MOVE_AWAY,
-    folder_of,
-    read_jsonl,
-    read_object,
-    write_json,
-    write_jsonl,
-    write_text,
-)
+from tablemend.runs import MOVE_AWAY, read_jsonl, read_object, write_json, write_jsonl, write_text
 from tablemend.tasks.logic.annotating import ANNOTATIONS, PAIRS
-from tablemend.tasks.logic.command import MAKES
+from tablemend.tasks.logic.command import MAKES, PairsCommand
 from tablemend.tasks.sources import read_records
 
 PAGES, ASSIGNED = "pages", "assigned.json"
 
 
-class PagesCommand(Section):
+class PagesCommand(PairsCommand):
     """Pages for people who annotate pairs, and the import of what they answer."""
 
-    data: str = "data/logic"
-    """The pairs: a folder with one file a split, or a file."""
-    split: Literal["train", "validation", "test"] = "test"
-    """Split of a folder."""
-    n: int | None = Field(default=None, ge=1)
-    """Most pairs of the domain to take, from the front; null: all."""
     domain: Domain = "hotel"
     """Whose pairs are annotated: `hotel` with highlights and check, or `logic`."""
     annotators: int = Field(default=5, ge=1, le=10_000)
     """How many pages; a multiple of the number of systems shows every pair alike often."""
-    added: bool = True
-    """Ask what the paper's tree lacks as well: well-formedness and tautology."""
     seed: int = Field(default=0, ge=0)
     """Seed of the order in which each annotator sees the inputs."""
     answers: Annotated[str, Field(min_length=1)] | None = None
@@ -64,11 +47,6 @@ class PagesCommand(Section):
         pattern = Path(self.answers or "")
         return sorted(pattern.parent.glob(pattern.name)) if self.answers else []
 
-    @property
-    def folder(self) -> Path:
-        """The run folder."""
-        return folder_of(self.run)
-
 
 def make_pages(command: PagesCommand) -> Iterator[str]:
     """Write a page for each annotator; lines for a person.
@@ -80,26 +58,26 @@ def make_pages(command: PagesCommand) -> Iterator[str]:
     folder = command.folder
     if (folder / ASSIGNED).exists():
         raise TablemendError(f"{folder} has pages, which may be with people: give another run=")
-    split = None if Path(command.data).suffix else command.split
-    every = read_records(Source(source=command.data, split=split), Pair.from_json, MAKES)
+    every = read_records(command.source, Pair.from_json, MAKES)
     own_domain = {one.id: one for one in every if one.domain == command.domain}
     pairs = list(own_domain.values())[: command.n]
     if not pairs:
         raise TablemendError(f"{command.data} has no pair of the domain {command.domain}")
     square = assign(pairs, command.annotators, command.seed)
     width = len(str(command.annotators))
-    names = [f"a{number:0{width}}" for number in range(1, command.annotators + 1)]
     (folder / PAGES).mkdir(parents=True, exist_ok=True)
-    for name, own in zip(names, square, strict=True):
+    assigned = {}
+    for number, own in enumerate(square, 1):
+        name = f"a{number:0{width}}"
         page = write_pair_page(name, command.domain, own, command.added)
         write_text(folder / PAGES / f"{name}.html", page)
+        assigned[name] = [pair.id for pair in own]
     write_jsonl(folder / PAIRS, [one.to_json() for one in pairs])
-    assigned = {name: [pair.id for pair in own] for name, own in zip(names, square, strict=True)}
     write_json(folder / ASSIGNED, {"added": command.added, "annotators": assigned})
     systems = {pair.system for pair in pairs}
-    yield f"{folder / PAGES}: {len(names)} pages of {len(square[0])} pairs, {len(systems)} systems"
-    if len(names) % len(systems):
-        yield f"{len(names)} is no multiple of {len(systems)}: some pairs have an annotator more"
+    yield f"{folder / PAGES}: {len(square)} pages of {len(square[0])} pairs, {len(systems)} systems"
+    if len(square) % len(systems):
+        yield f"{len(square)} is no multiple of {len(systems)}: some pairs have an annotator more"
 
 
 def import_answers(command: PagesCommand) -> Iterator[str]:

@@ -12,7 +12,7 @@ from tablemend.backends.requests import Message, Sampling, stream_seed
 from tablemend.datasets.logic.annotation import Annotation
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.errors import Stopped
-from tablemend.runs import Run, Store, folder_of, sole_writer, write_jsonl
+from tablemend.runs import Run, Store, sole_writer, write_jsonl
 from tablemend.tasks.logic import protocol
 from tablemend.tasks.logic.command import MAKES, AnnotateCommand
 from tablemend.tasks.logic.conversation import Conversation, Script, hold
@@ -40,9 +40,10 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
         Stopped: a server is gone: the same command goes on.
         TablemendError: data or a model that cannot be used, or annotations of other settings.
     """
-    read = read_records(command.source, Pair.from_json, MAKES)
+    source = command.source.model_copy(update={"n": command.n})
+    read = read_records(source, Pair.from_json, MAKES)
     pairs = list({one.id: one for one in read}.values())
-    run = Run(folder_of(command.run))
+    run = Run(command.folder)
     with sole_writer(run.path):
         run.begin("annotate", command, parts=())
         write_jsonl(run.path / PAIRS, [one.to_json() for one in pairs])

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -49,6 +49,12 @@ MARKS = {
 FAITHFUL = "All in all, how faithful is Output to Input?"
 NOT_READ = "That was not in the form that was asked for. Answer in that form alone."
 _YES_OR_NO = re.compile(r"\W*(yes|no)\W*", re.IGNORECASE)
+_REFUSALS = {
+    "neither yes nor no": "That is neither yes nor no",
+    "no kind of ambiguity": "That names no such kind",
+    "no number from 1 to 7": "That is no number from 1 to 7",
+    "not a quote": "This is not in the text",
+}
 _SLIDER = re.compile(r"\W*([1-7])\W*")
 _QUOTED = re.compile(r"\s*(?:[-*\u2022]\s+)?[\"'\u201c\u2018`]?(.*?)[\"'\u201d\u2019`]?[.,;]?\s*")
 
@@ -70,6 +76,27 @@ class Lesson(FromJson):
     answer: bool | tuple[str, ...]
     feedback: Mapping[bool, str]
 
+    @property
+    def text(self) -> str:
+        """The side that is marked."""
+        return self.input if self.ask == "divergent_input" else self.output
+
+    @property
+    def wanted(self) -> list[Span]:
+        """Where what has to be marked stands; nothing of a question."""
+        quotes = () if isinstance(self.answer, bool) else self.answer
+        return [_find(self.text, quote) for quote in quotes]
+
+
+def side(pair: Pair, mark: str) -> str:
+    """The text in which something is marked."""
+    return pair.input if mark == "divergent_input" else pair.output
+
+
+def _find(text: str, quote: str) -> Span:
+    start = text.index(quote)
+    return start, start + len(quote)
+
 
 def _read() -> tuple[dict[Domain, list[Lesson]], dict[str, str], str]:
     text = Path(__file__).with_name("training.yaml").read_text("utf-8")
@@ -82,11 +109,6 @@ LESSONS, _CHECK, _HASH = _read()
 _TREE = hash_text(repr((TREES, AMBIGUITY_WORDS, MARKS, KINDS, MARK, SLIDER, YES_OR_NO, FAITHFUL)))
 PROTOCOL_HASH = hash_text(f"{PROMPTS.hash} {_HASH} {_TREE}")
 """Of all that an annotator is told and asked."""
-
-
-def _find(text: str, quote: str) -> Span:
-    start = text.index(quote)
-    return start, start + len(quote)
 
 
 CHECK = Pair(
@@ -140,10 +162,9 @@ def train(domain: Domain) -> Script[tuple[str, int]]:
                 said = yield _turn(shown, QUESTIONS[domain][one.ask])
                 found = said == one.answer
             else:
-                text = one.input if one.ask == "divergent_input" else one.output
-                spans = yield Turn(shown + MARKS[one.ask], MARK, partial(read_quotes, text))
-                wanted = [_find(text, quote) for quote in one.answer]
-                said = found = all(any(a < y and x < b for a, b in spans) for x, y in wanted)
+                read = partial(read_quotes, one.text)
+                spans = yield Turn(shown + MARKS[one.ask], MARK, read)
+                said = found = all(any(a < y and x < b for a, b in spans) for x, y in one.wanted)
         except Unreadable:
             feedback = f"{NOT_READ}\n\n"
         else:
@@ -164,42 +185,48 @@ def annotate(
         passed: the comprehension check.
         added: whether questions that the paper's tree lacks are asked as well.
     """
-    is_hotel = pair.domain == "hotel"
-    divergent_input: tuple[Span, ...] | None = None
-    divergent_output: tuple[Span, ...] | None = None
-    wrong: tuple[Span, ...] | None = None
+    marks: dict[str, Any] = {}
     comments: list[str] = []
     path: dict[str, bool] = {}
     kinds: tuple[Ambiguity, ...] = ()
-    slider = None
     shown = f"{before}{show(pair.input, pair.output)}\n"
-    relation, unscored = None, ""
+    relation, unscored, slider = None, "", None
+
+    def mark(what: str, shown: str = "") -> Generator[Turn, Any, None]:
+        """What is highlighted; nothing but a comment why where that cannot be read."""
+        marks[what] = None
+        try:
+            marks[what] = yield Turn(
+                shown + MARKS[what], MARK, partial(read_quotes, side(pair, what))
+            )
+        except Unreadable as error:
+            comments.append(f"{what}: {error}")
+
     try:
-        if is_hotel:
-            divergent_input = yield from _mark("divergent_input", shown, pair, comments)
-            divergent_output = yield from _mark("divergent_output", "", pair, comments)
-            shown, wrong = "", ()
-        asked = walk(pair.domain, path, added)
-        while isinstance(asked, Question):
+        if pair.domain == "hotel":
+            yield from mark("divergent_input", shown)
+            yield from mark("divergent_output")
+            shown, marks["wrong"] = "", ()
+        while isinstance(asked := walk(pair.domain, path, added), Question):
             path[asked.id] = yield _turn(shown, asked)
             shown = ""
             if asked.id == AMBIGUOUS and path[AMBIGUOUS]:
                 words = "\n".join(f"{name}: {what}" for name, what in AMBIGUITY_WORDS.items())
                 kinds = yield Turn(f"What makes it ambiguous?\n{words}", KINDS, read_kinds)
             if asked.id == "wrong" and path["wrong"]:
-                wrong = yield from _mark("wrong", "", pair, comments)
-            asked = walk(pair.domain, path, added)
+                yield from mark("wrong")
         relation = asked
     except Unreadable as error:
         unscored = f"after {len(path)} answers: {error}"
-    if is_hotel and relation:
+    if pair.domain == "hotel" and relation:
         try:
             slider = yield Turn(FAITHFUL, SLIDER, read_slider)
         except Unreadable as error:
             comments.append(f"slider: {error}")
+    comment = "; ".join(comments)
     return Annotation(
-        annotator, pair.id, path, relation, unscored, kinds, divergent_input, divergent_output,
-        wrong, slider, "; ".join(comments), passed,
+        annotator, pair.id, path, relation, unscored, kinds, **marks, slider=slider,
+        comment=comment, passed_check=passed,
     )  # fmt: skip
 
 
@@ -207,17 +234,10 @@ def _turn(shown: str, question: Question) -> Turn:
     return Turn(f"{shown}{question.means}\n{question.ask}", YES_OR_NO, read_yes_no)
 
 
-def _mark(
-    what: str, shown: str, pair: Pair, comments: list[str]
-) -> Generator[Turn, Any, tuple[Span, ...] | None]:
-    """What is highlighted; ``None``, and a comment why, where that cannot be read."""
-    text = pair.input if what == "divergent_input" else pair.output
-    try:
-        found: tuple[Span, ...] = yield Turn(shown + MARKS[what], MARK, partial(read_quotes, text))
-    except Unreadable as error:
-        comments.append(f"{what}: {error}")
-        return None
-    return found
+def _refuse(what: str, said: str) -> NoReturn:
+    line = " ".join(said.split())
+    clipped = line if len(line) <= 80 else f"{line[:80]}..."
+    raise Unreadable(what, f"{_REFUSALS[what]}: {clipped}")
 
 
 def read_yes_no(said: str) -> bool:
@@ -228,7 +248,7 @@ def read_yes_no(said: str) -> bool:
     """
     match = _YES_OR_NO.fullmatch(said)
     if match is None:
-        raise Unreadable("neither yes nor no", f"That is neither yes nor no: {_clip(said)}")
+        _refuse("neither yes nor no", said)
     return match[1].casefold() == "yes"
 
 
@@ -240,7 +260,7 @@ def read_kinds(said: str) -> tuple[Ambiguity, ...]:
     """
     named = {part.strip(" .*\"'`").replace(" ", "_") for part in said.casefold().split(",")}
     if not named <= set(AMBIGUITIES):
-        raise Unreadable("no kind of ambiguity", f"That names no such kind: {_clip(said)}")
+        _refuse("no kind of ambiguity", said)
     return tuple(kind for kind in AMBIGUITIES if kind in named)
 
 
@@ -252,7 +272,7 @@ def read_slider(said: str) -> int:
     """
     match = _SLIDER.fullmatch(said)
     if match is None:
-        raise Unreadable("no number from 1 to 7", f"That is no number from 1 to 7: {_clip(said)}")
+        _refuse("no number from 1 to 7", said)
     return int(match[1])
 
 
@@ -262,8 +282,8 @@ def read_quotes(text: str, said: str) -> tuple[Span, ...]:
     Raises:
         Unreadable: a line that is not in the text.
     """
-    lines = [match[1] for line in said.splitlines() if (match := _QUOTED.fullmatch(line))]
-    quotes: Sequence[str] = [line for line in lines if line]
+    lines = map(_QUOTED.fullmatch, said.splitlines())
+    quotes: Sequence[str] = [match[1] for match in lines if match and match[1]]
     if not quotes:
         raise Unreadable("nothing quoted", "Nothing is quoted.")
     if [quote.upper() for quote in quotes] == [NOTHING]:
@@ -272,11 +292,6 @@ def read_quotes(text: str, said: str) -> tuple[Span, ...]:
     for quote in quotes:
         places = [m.span() for m in re.finditer(re.escape(quote), text, re.IGNORECASE)]
         if not places:
-            raise Unreadable("not a quote", f"This is not in the text: {_clip(quote)}")
+            _refuse("not a quote", quote)
         found.add(next((place for place in places if place not in found), places[-1]))
     return tuple(sorted(found))
-
-
-def _clip(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else f"{line[:80]}..."

@@ -45,7 +45,14 @@ class Step(NamedTuple):
 
 
 def walk(domain: Domain, answers: Answers, added: bool = True) -> Question | Relation:
-    """The next question, or the relation that the answers lead to.
+    """The next question, or the relation that the answers lead to; see :func:`follow`."""
+    return follow(domain, answers, added)[1]
+
+
+def follow(
+    domain: Domain, answers: Answers, added: bool = True
+) -> tuple[dict[str, bool], Question | Relation]:
+    """The answers on the way that they lead, and the next question or the relation at its end.
 
     Args:
         domain: whose tree it is.
@@ -53,13 +60,16 @@ def walk(domain: Domain, answers: Answers, added: bool = True) -> Question | Rel
         added: whether questions that the paper's tree lacks are asked as well.
     """
     node: Step | Relation = TREES[domain]
+    told = {}
     while isinstance(node, Step):
         question = node.question
-        given = answers.get(question.id, None if added else question.unless)
+        given = None if added else question.unless
+        if given is None and question.id in answers:
+            given = told[question.id] = answers[question.id]
         if given is None:
-            return question
+            return told, question
         node = node.yes if given else node.no
-    return node
+    return told, node
 
 
 def path_to(domain: Domain, relation: Relation) -> Answers:
@@ -125,9 +135,8 @@ def _node(
     data: Any, questions: Mapping[str, Any], domain: Domain, above: tuple[str, ...]
 ) -> Step | Relation:
     if isinstance(data, str):
-        for relation in RELATIONS:
-            if relation == data:
-                return relation
+        if found := [relation for relation in RELATIONS if relation == data]:
+            return found[0]
         raise ValueError(f"{domain}: no relation {data}")
     if data.keys() != {"ask", True, False}:
         raise ValueError(f"{domain}: a step needs ask, yes and no, has {sorted(map(str, data))}")
