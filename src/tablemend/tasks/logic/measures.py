@@ -23,6 +23,8 @@ DIMENSIONS: dict[Domain, tuple[Dimension, ...]] = {
     "hotel": ("CAT", "I|=O", "O|=I", "FWI"),
     "logic": ("CAT", "I|=O", "O|=I", "AMB"),
 }
+STEPS = {"I|=O": "follows", "O|=I": "implies", "FWI": "wrong", "AMB": AMBIGUOUS}
+"""Questions of the tree."""
 Kind = Literal["divergent_input", "divergent_output", "wrong"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -42,6 +44,16 @@ def units(pairs: Iterable[Pair], annotations: Iterable[Annotation]) -> list[Unit
         if one.relation is not None:
             by_pair[one.pair].append(one)
     return [Unit(pair, by_pair[pair.id]) for pair in pairs if pair.id in by_pair]
+
+
+def of_annotator(found: Iterable[Unit], name: str) -> list[Unit]:
+    """The pairs that one annotator annotated, with these annotations alone."""
+    own = [Unit(p, [one for one in every if one.annotator == name]) for p, every in found]
+    return [one for one in own if one.annotations]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
 
 
 # ---- answers ----
@@ -66,15 +78,8 @@ def references(pair: Pair, dimension: Dimension) -> set[Relation] | set[bool | N
 
 
 def _step(path: Answers, dimension: Dimension) -> bool | None:
-    match dimension:
-        case "I|=O":
-            return path.get("follows")
-        case "O|=I":
-            return path.get("implies")
-        case "FWI":
-            return path.get("wrong", False if path.get("follows") else None)
-        case _:
-            return path.get(AMBIGUOUS)
+    otherwise = False if dimension == "FWI" and path.get("follows") else None
+    return path.get(STEPS[dimension], otherwise)
 
 
 # ---- accuracy and agreement ----
@@ -109,12 +114,8 @@ def accuracy(found: Sequence[Unit], dimension: Dimension) -> Accuracy:
                     right[one.annotator].append(said in wanted)
     shares = {name: fmean(one) for name, one in right.items()}
     values = list(shares.values())
-    return Accuracy(
-        fmean(values) if values else None,
-        stdev(values) if len(values) > 1 else None,
-        sum(map(len, right.values())),
-        shares,
-    )
+    sd = stdev(values) if len(values) > 1 else None
+    return Accuracy(_mean(values), sd, sum(map(len, right.values())), shares)
 
 
 def agreement(found: Sequence[Unit], dimension: Dimension) -> Agreement:
@@ -162,23 +163,20 @@ def by_category(found: Sequence[Unit]) -> dict[Relation, Category]:
             both.update(most & set(pair.labels))
     rows = {}
     for label in RELATIONS:
-        if said[label] or wanted[label]:
-            precision, recall = _ratio(both[label], said[label]), _ratio(both[label], wanted[label])
-            f1 = _ratio(2 * both[label], said[label] + wanted[label])
-            rows[label] = Category(precision, recall, f1, wanted[label], said[label])
+        n, of = both[label], (said[label], wanted[label])
+        if any(of):
+            precision, recall, f1 = (
+                part / whole if whole else 0.0
+                for part, whole in zip((n, n, 2 * n), (*of, sum(of)), strict=True)
+            )
+            rows[label] = Category(precision, recall, f1, *of[::-1])
     return rows
 
 
 def macro(rows: Mapping[Relation, Category]) -> tuple[float, float, float] | None:
     """The mean precision, recall and F1 of the categories; ``None`` where there are none."""
-    if not rows:
-        return None
-    p, r, f = (fmean(row[place] for row in rows.values()) for place in range(3))
-    return p, r, f
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+    p, r, f = ([row[place] for row in rows.values()] for place in range(3))
+    return (fmean(p), fmean(r), fmean(f)) if rows else None
 
 
 # ---- highlights ----
@@ -224,7 +222,7 @@ def jaccard(found: Sequence[Unit], kind: Kind) -> Jaccard:
         if pairs:
             means.append(fmean(len(a & b) / len(a | b) if a | b else 1.0 for a, b in pairs))
             empty += [not (a | b) for a, b in pairs]
-    return Jaccard(fmean(means) if means else None, len(means), fmean(empty) if empty else None)
+    return Jaccard(_mean(means), len(means), _mean(empty))
 
 
 def ratio(unit: Unit, kind: Kind) -> float | None:
@@ -235,8 +233,7 @@ def ratio(unit: Unit, kind: Kind) -> float | None:
 
 def mean_ratio(found: Sequence[Unit], kind: Kind) -> float | None:
     """:func:`ratio`, the mean over pairs (Table 11)."""
-    values = [value for one in found if (value := ratio(one, kind)) is not None]
-    return fmean(values) if values else None
+    return _mean([value for one in found if (value := ratio(one, kind)) is not None])
 
 
 class Correlation(NamedTuple):
@@ -256,12 +253,11 @@ def correlation(found: Sequence[Unit], kind: Kind) -> Correlation:
         sliders = [a.slider for a in one.annotations if a.slider is not None]
         if sliders and (value := ratio(one, kind)) is not None:
             points.append((value, fmean(sliders)))
-    n = len(points)
-    x, y = ([point[side] for point in points] for side in (0, 1))
-    if n < 3 or len(set(x)) == 1 or len(set(y)) == 1:
-        return Correlation(None, None, n)
+    x, y = zip(*points, strict=True) if points else ((), ())
+    if len(points) < 3 or len(set(x)) == 1 or len(set(y)) == 1:
+        return Correlation(None, None, len(points))
     r, p = pearsonr(x, y)
-    return Correlation(float(r), float(p), n)
+    return Correlation(float(r), float(p), len(points))
 
 
 def ambiguities(found: Sequence[Unit]) -> Counter[str]:
