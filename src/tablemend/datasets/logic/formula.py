@@ -38,9 +38,6 @@ class Variable:
     name: str
 
 
-Term = Name | Variable
-
-
 @dataclass(frozen=True, slots=True)
 class Atom:
     """A predicate of terms; that of an equation is :data:`EQUAL`."""
@@ -74,8 +71,8 @@ class Quantified:
     body: Formula
 
 
+Term = Name | Variable
 Formula = Atom | Not | Binary | Quantified
-
 BLOCKS = {
     **dict.fromkeys("Small Medium Large Cube Tet Dodec Green".split(), 1),
     **dict.fromkeys("SameSize SameShape SameCol SameRow Smaller Larger".split(), 2),
@@ -88,11 +85,8 @@ BLOCKS = {
 class Size(NamedTuple):
     """What the paper stratifies by (3.3.2).
 
-    Attributes:
-        length: symbols, without brackets and commas.
-        predicates: different predicates, equality included.
-        connectives: negations included.
-        quantifiers: of either kind.
+    ``length`` counts symbols without brackets and commas, ``predicates`` different ones, equality
+    included, and ``connectives`` negations too.
     """
 
     length: int
@@ -119,7 +113,7 @@ def with_children(formula: Formula, new: tuple[Formula, ...]) -> Formula:
             return formula
         case Binary(connective):
             return Binary(connective, *new)
-        case Not() | Quantified():
+        case _:
             return replace(formula, body=new[0])
 
 
@@ -179,13 +173,11 @@ def canonical(formula: Formula) -> Formula:
         match formula:
             case Quantified(quantifier, variable, body):
                 new = Variable(f"#{depth}")
-                inner = number(substitute(body, variable, new), depth + 1)
-                return Quantified(quantifier, new, inner)
-            case Binary("and" | "or" as connective, left, Binary(inner, middle, right)) if (
-                inner == connective
-            ):
-                lower = Binary(connective, left, middle)
-                return number(Binary(connective, lower, right), depth)
+                return Quantified(
+                    quantifier, new, number(substitute(body, variable, new), depth + 1)
+                )
+            case Binary("and" | "or" as one, left, Binary(other, middle, right)) if one == other:
+                return number(Binary(one, Binary(one, left, middle), right), depth)
             case _:
                 return with_children(formula, tuple(number(c, depth) for c in children(formula)))
 
