@@ -1,7 +1,4 @@
-"""How annotators agree with references and with each other (section 3.4 and appendix C).
-
-Where the paper leaves a choice, it is said at the function that makes it.
-"""
+"""How annotators agree with references and with each other (section 3.4 and appendix C)."""
 
 from __future__ import annotations
 
@@ -86,12 +83,9 @@ def _step(path: Answers, dimension: Dimension) -> bool | None:
 
 
 class Accuracy(NamedTuple):
-    """Accuracy per annotator (APA).
+    """Accuracy per annotator (APA): mean and the sample's standard deviation over annotators.
 
-    Attributes:
-        mean, sd: over annotators; the sample's standard deviation, ``None`` for fewer than two.
-        n: answers that could be compared.
-        annotators: each one's own.
+    ``n`` answers could be compared; ``annotators`` has each one's own accuracy.
     """
 
     mean: float | None
@@ -130,12 +124,9 @@ def agreement(found: Sequence[Unit], dimension: Dimension) -> Agreement:
 
 
 class Category(NamedTuple):
-    """One row of Table 5.
+    """One row of Table 5; a share is 0 where nothing could be counted.
 
-    Attributes:
-        precision, recall, f1: 0 where nothing could be counted.
-        support: pairs with this label among the references'.
-        annotated: pairs that annotators give this label.
+    Of ``support`` pairs this is a label of the references, of ``annotated`` one of annotators.
     """
 
     precision: float
@@ -163,13 +154,10 @@ def by_category(found: Sequence[Unit]) -> dict[Relation, Category]:
             both.update(most & set(pair.labels))
     rows = {}
     for label in RELATIONS:
-        n, of = both[label], (said[label], wanted[label])
-        if any(of):
-            precision, recall, f1 = (
-                part / whole if whole else 0.0
-                for part, whole in zip((n, n, 2 * n), (*of, sum(of)), strict=True)
-            )
-            rows[label] = Category(precision, recall, f1, *of[::-1])
+        counts = said[label], wanted[label], (said[label] + wanted[label]) / 2
+        if any(counts):
+            p, r, f1 = (both[label] / count if count else 0.0 for count in counts)
+            rows[label] = Category(p, r, f1, wanted[label], said[label])
     return rows
 
 
@@ -198,12 +186,9 @@ def highlighted(unit: Unit, kind: Kind) -> tuple[list[frozenset[int]], int]:
 
 
 class Jaccard(NamedTuple):
-    """Agreement on highlights (Table 13).
+    """Agreement on highlights (Table 13), the mean over ``pairs`` of two annotators or more.
 
-    Attributes:
-        mean: over pairs, of each over pairs of annotators; ``None`` without any.
-        pairs: with two annotators or more.
-        empty: share of pairs of annotators that both highlight nothing; each counts as 1.
+    ``empty`` is the share of pairs of annotators that both highlight nothing; each counts as 1.
     """
 
     mean: float | None

@@ -49,12 +49,6 @@ MARKS = {
 FAITHFUL = "All in all, how faithful is Output to Input?"
 NOT_READ = "That was not in the form that was asked for. Answer in that form alone."
 _YES_OR_NO = re.compile(r"\W*(yes|no)\W*", re.IGNORECASE)
-_REFUSALS = {
-    "neither yes nor no": "That is neither yes nor no",
-    "no kind of ambiguity": "That names no such kind",
-    "no number from 1 to 7": "That is no number from 1 to 7",
-    "not a quote": "This is not in the text",
-}
 _SLIDER = re.compile(r"\W*([1-7])\W*")
 _QUOTED = re.compile(r"\s*(?:[-*\u2022]\s+)?[\"'\u201c\u2018`]?(.*?)[\"'\u201d\u2019`]?[.,;]?\s*")
 
@@ -64,7 +58,6 @@ class Lesson(FromJson):
     """One exercise of the training.
 
     Attributes:
-        input, output: what it is about.
         ask: a question of the tree, or what is to be marked.
         answer: the right one; what has to be marked at least.
         feedback: by what was answered; of marking by whether all of it was marked.
@@ -98,27 +91,26 @@ def _find(text: str, quote: str) -> Span:
     return start, start + len(quote)
 
 
-def _read() -> tuple[dict[Domain, list[Lesson]], dict[str, str], str]:
-    text = Path(__file__).with_name("training.yaml").read_text("utf-8")
-    data: dict[Any, Any] = yaml.safe_load(text)
-    lessons = {domain: [Lesson.from_json(one) for one in data[domain]] for domain in DOMAINS}
-    return lessons, data["check"], hash_text(text)
-
-
-LESSONS, _CHECK, _HASH = _read()
+_TRAINING = Path(__file__).with_name("training.yaml").read_text("utf-8")
+_DATA: dict[str, Any] = yaml.safe_load(_TRAINING)
+LESSONS: dict[Domain, list[Lesson]] = {
+    domain: [Lesson.from_json(one) for one in _DATA[domain]] for domain in DOMAINS
+}
 _TREE = hash_text(repr((TREES, AMBIGUITY_WORDS, MARKS, KINDS, MARK, SLIDER, YES_OR_NO, FAITHFUL)))
-PROTOCOL_HASH = hash_text(f"{PROMPTS.hash} {_HASH} {_TREE}")
+PROTOCOL_HASH = hash_text(f"{PROMPTS.hash} {hash_text(_TRAINING)} {_TREE}")
 """Of all that an annotator is told and asked."""
 
 
+_CHECK: dict[str, str] = _DATA["check"]
+_HARMLESS, _WRONG = (_find(_CHECK["output"], _CHECK[kind]) for kind in ("harmless", "wrong"))
 CHECK = Pair(
     "hotel",
     _CHECK["input"],
     _CHECK["output"],
     "rule-based",
     ("too_strong",),
-    divergent_output=tuple(_find(_CHECK["output"], _CHECK[k]) for k in ("harmless", "wrong")),
-    wrong=(_find(_CHECK["output"], _CHECK["wrong"]),),
+    divergent_output=(_HARMLESS, _WRONG),
+    wrong=(_WRONG,),
 )
 """The comprehension check of the hotel domain, in the form of Table 10."""
 
@@ -128,14 +120,18 @@ def passes(found: Annotation) -> bool:
 
     The harmless addition and the wrong one are marked as divergent, the wrong one alone as wrong.
     """
-    harmless, wrong = CHECK.divergent_output
-    divergent = found.divergent_output or ()
+    divergent, wrong = found.divergent_output or (), found.wrong or ()
     return (
         found.relation in CHECK.labels
-        and all(any(a <= one[0] and one[1] <= b for a, b in divergent) for one in (harmless, wrong))
-        and any(a <= wrong[0] and wrong[1] <= b for a, b in found.wrong or ())
-        and not any(a < harmless[1] and harmless[0] < b for a, b in found.wrong or ())
+        and _covers(divergent, _HARMLESS)
+        and _covers(divergent, _WRONG)
+        and _covers(wrong, _WRONG)
+        and not any(a < _HARMLESS[1] and _HARMLESS[0] < b for a, b in wrong)
     )
+
+
+def _covers(spans: Sequence[Span], wanted: Span) -> bool:
+    return any(start <= wanted[0] and wanted[1] <= end for start, end in spans)
 
 
 def opening(domain: Domain) -> tuple[Message, ...]:
@@ -178,12 +174,8 @@ def annotate(
 ) -> Script[Annotation]:
     """One pair, step by step: highlights and slider in the hotel domain, kinds in the logic domain.
 
-    Args:
-        annotator: whose annotation it will be.
-        pair: its labels and spans are not shown.
-        before: what is said first.
-        passed: the comprehension check.
-        added: whether questions that the paper's tree lacks are asked as well.
+    ``before`` is said first; labels and spans of the pair are not shown; ``added`` asks questions
+    that the paper's tree lacks as well.
     """
     marks: dict[str, Any] = {}
     comments: list[str] = []
@@ -234,10 +226,9 @@ def _turn(shown: str, question: Question) -> Turn:
     return Turn(f"{shown}{question.means}\n{question.ask}", YES_OR_NO, read_yes_no)
 
 
-def _refuse(what: str, said: str) -> NoReturn:
+def _refuse(kind: str, why: str, said: str) -> NoReturn:
     line = " ".join(said.split())
-    clipped = line if len(line) <= 80 else f"{line[:80]}..."
-    raise Unreadable(what, f"{_REFUSALS[what]}: {clipped}")
+    raise Unreadable(kind, f"{why}: {line if len(line) <= 80 else f'{line[:80]}...'}")
 
 
 def read_yes_no(said: str) -> bool:
@@ -248,7 +239,7 @@ def read_yes_no(said: str) -> bool:
     """
     match = _YES_OR_NO.fullmatch(said)
     if match is None:
-        _refuse("neither yes nor no", said)
+        _refuse("neither yes nor no", "That is neither yes nor no", said)
     return match[1].casefold() == "yes"
 
 
@@ -260,7 +251,7 @@ def read_kinds(said: str) -> tuple[Ambiguity, ...]:
     """
     named = {part.strip(" .*\"'`").replace(" ", "_") for part in said.casefold().split(",")}
     if not named <= set(AMBIGUITIES):
-        _refuse("no kind of ambiguity", said)
+        _refuse("no kind of ambiguity", "That names no such kind", said)
     return tuple(kind for kind in AMBIGUITIES if kind in named)
 
 
@@ -272,7 +263,7 @@ def read_slider(said: str) -> int:
     """
     match = _SLIDER.fullmatch(said)
     if match is None:
-        _refuse("no number from 1 to 7", said)
+        _refuse("no number from 1 to 7", "That is no number from 1 to 7", said)
     return int(match[1])
 
 
@@ -292,6 +283,6 @@ def read_quotes(text: str, said: str) -> tuple[Span, ...]:
     for quote in quotes:
         places = [m.span() for m in re.finditer(re.escape(quote), text, re.IGNORECASE)]
         if not places:
-            _refuse("not a quote", quote)
+            _refuse("not a quote", "This is not in the text", quote)
         found.add(next((place for place in places if place not in found), places[-1]))
     return tuple(sorted(found))

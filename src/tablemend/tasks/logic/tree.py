@@ -89,12 +89,11 @@ def paths(
     node: Step | Relation, behind: Answers | None = None
 ) -> Iterator[tuple[Answers, Relation]]:
     """Every way through a tree, with its leaf."""
-    behind = behind or {}
     if not isinstance(node, Step):
-        yield behind, node
+        yield behind or {}, node
         return
     for answer, branch in ((True, node.yes), (False, node.no)):
-        yield from paths(branch, {**behind, node.question.id: answer})
+        yield from paths(branch, {**(behind or {}), node.question.id: answer})
 
 
 def _questions(node: Step | Relation) -> dict[str, Question]:
@@ -114,39 +113,33 @@ def read_tree(
     """
     if tuple(data["relations"]) != RELATIONS or tuple(data["ambiguities"]) != AMBIGUITIES:
         raise ValueError("relations and ambiguities: all of the records', in their order")
-    trees: dict[Domain, Step] = {}
-    used = set()
-    for domain in DOMAINS:
-        tree = _node(data[domain], data["questions"], domain, ())
-        if not isinstance(tree, Step):
-            raise ValueError(f"{domain}: no question")
-        trees[domain] = tree
+    trees = {domain: _step(data[domain], data["questions"], domain) for domain in DOMAINS}
+    for domain, tree in trees.items():
         ways = list(paths(tree))
-        used |= {name for way, _ in ways for name in way}
         apart = {(*_told(way).items(), relation) for way, relation in ways}
         if len(apart) > len({relation for _, relation in ways}):
             raise ValueError(f"{domain}: two ways lead to one relation")
-    if unused := data["questions"].keys() - used:
+    if unused := data["questions"].keys() - set().union(*map(_questions, trees.values())):
         raise ValueError(f"questions that no tree asks: {', '.join(sorted(unused))}")
     return trees, {k: tuple(v) for k, v in data["relations"].items()}, data["ambiguities"]
 
 
-def _node(
-    data: Any, questions: Mapping[str, Any], domain: Domain, above: tuple[str, ...]
-) -> Step | Relation:
-    if isinstance(data, str):
-        if found := [relation for relation in RELATIONS if relation == data]:
-            return found[0]
-        raise ValueError(f"{domain}: no relation {data}")
-    if data.keys() != {"ask", True, False}:
+def _step(
+    data: Any, questions: Mapping[str, Any], domain: Domain, above: tuple[str, ...] = ()
+) -> Step:
+    if not isinstance(data, dict) or data.keys() != {"ask", True, False}:
         raise ValueError(f"{domain}: a step needs ask, yes and no, has {sorted(map(str, data))}")
     name = data["ask"]
     if name not in questions or name in above:
         raise ValueError(f"{domain}: {name} is no question, or is asked twice on one way")
     fields = {**questions[name], **questions[name].get(domain, {})}
-    question = Question(name, fields["ask"], fields["means"], fields.get("unless"))
-    yes, no = (_node(data[way], questions, domain, (*above, name)) for way in (True, False))
-    return Step(question, yes, no)
+    ways: list[Step | Relation] = []
+    for way in (data[True], data[False]):
+        leaf = [relation for relation in RELATIONS if relation == way]
+        if isinstance(way, str) and not leaf:
+            raise ValueError(f"{domain}: no relation {way}")
+        ways += leaf or [_step(way, questions, domain, (*above, name))]
+    return Step(Question(name, fields["ask"], fields["means"], fields.get("unless")), *ways)
 
 
 def _told(way: Answers) -> Answers:
