@@ -126,7 +126,6 @@ class _Plan:
     # ---- what is said ----
 
     def make(self, relation: Relation) -> None:
-        """Choose what makes the description one of this relation."""
         rng, some = self.rng, self.rng.random() < 0.5
         weaker = relation in ("too_weak", "too_weak_harmless", "independent")
         if weaker or (relation in ("contradictory", "output_contradictory") and some):
@@ -159,7 +158,6 @@ class _Plan:
             self.omitted = set(rng.sample(pool, min(rng.choice((1, 1, 2)), len(self.lists))))
 
     def extra(self, count: int) -> list[Fact]:
-        """Facts that the record does not have, of attributes that the description may list."""
         own = self.words.attributes.items()
         names = {name: one.values for name, one in own if name not in self.general}
         pool = [Fact(name, value) for name, values in names.items() for value in values]
@@ -217,7 +215,6 @@ class _Plan:
             self.deny(rng.choice(said))
 
     def deny(self, fact: Fact) -> None:
-        """Say that there is no such thing."""
         phrase = self.rng.choice(self.words.attributes[fact.attribute].values[fact.value])
         bare = re.sub(r"^an? ", "", phrase)
         text = self.rng.choice(self.data["denials"]).format(thing=bare, a_thing=phrase, It="It")
@@ -226,7 +223,6 @@ class _Plan:
     # ---- in which words ----
 
     def sentences(self) -> Iterator[str]:
-        """The sentences, divergent parts marked."""
         rng, middle = self.rng, list[str]()
         late = rng.random() < 0.3 and not self.least
         yield self.opening(late)
@@ -268,7 +264,6 @@ class _Plan:
         return None if value is None or Fact(attribute, value) in self.omitted else value, None
 
     def rating(self, stars: str, kind: Kind | None) -> str:
-        """A sentence with a number of stars."""
         text = self.rng.choice(self.data["ratings"]).format(n=self.data["star"][int(stars) - 1])
         return _mark(kind, text)
 
@@ -330,7 +325,6 @@ class _Plan:
         return said
 
     def likely(self, phrase: str, before: str | None, after: str | None) -> str:
-        """A value with what usually goes with it."""
         if after:
             demonym = self.data["countries"].get(self.hotel.get(COUNTRY), "local")
             return f"{phrase} {_mark('inferable', after.format(demonym=demonym))}"

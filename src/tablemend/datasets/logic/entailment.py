@@ -44,8 +44,7 @@ class Comparison(NamedTuple):
     """What a description says of a record.
 
     Attributes:
-        relation: of the two; ``None`` where it is unscored.
-        unscored: why.
+        relation: of the two; ``None`` where it is unscored, for the reason in ``unscored``.
         supported: spans of the description that the record holds.
         divergent: spans that it does not, with the kind of each.
         missing: spans of the record that the description does not hold.
@@ -115,38 +114,29 @@ def compare(record: str, text: str, words: Lexicon | None = None) -> Comparison:
     for place, word in sorted(rest.items()):
         if word.stem in denying:
             negated.setdefault(word.sentence, place)
-    reading = _Reading(hotel, data)
-    lonely = []
-    for number, (place, span, meaning) in enumerate(found):
-        if meaning.likely and not _goes_with_it(found, number, text):
-            lonely.append(text[slice(*span)])
-        else:
-            denied = negated.get(tokens[place].sentence, place) < place
-            reading.judge(meaning, span, denied)
     glue = {_stem(word) for word in data["glue"].split()} | denying
     unknown = [text[word.start : word.end] for word in rest.values() if word.stem not in glue]
-    unknown += lonely
-    missing = set(hotel.facts) - reading.asserted
-    some = ", ".join(dict.fromkeys(unknown[:_NAMED]))
-    return Comparison(
-        None if unknown else reading.relation(not missing),
-        f"words that the lexicon does not have: {some}" if unknown else "",
-        tuple(reading.supported),
-        tuple(reading.divergent),
-        hotel.spans(missing),
-    )
+    reading = _Reading(hotel, data)
+    for number, (place, span, meaning) in enumerate(found):
+        if meaning.likely and not _goes_with_it(found, number, text):
+            unknown.append(text[slice(*span)])
+        else:
+            reading.judge(meaning, span, negated.get(tokens[place].sentence, place) < place)
+    missing = hotel.spans(set(hotel.facts) - reading.asserted)
+    spans = tuple(reading.supported), tuple(reading.divergent), missing
+    if unknown:
+        some = ", ".join(dict.fromkeys(unknown[:_NAMED]))
+        return Comparison(None, f"words that the lexicon does not have: {some}", *spans)
+    return Comparison(reading.relation(not missing), "", *spans)
 
 
 def _goes_with_it(found: Sequence[_Found], number: int, text: str) -> bool:
     """Whether what is likely of a value stands beside it: "free housekeeping", not "free meals"."""
-    start, end = found[number].span
+    _, (start, end), meaning = found[number]
     beside = [(one, text[one.span[1] : start]) for one in found[max(0, number - 1) : number]]
     beside += [(one, text[end : one.span[0]]) for one in found[number + 1 : number + 2]]
-    likely = found[number].meaning.likely
-    return any(
-        one.meaning.fact and one.meaning.fact.value == likely and not gap.strip()
-        for one, gap in beside
-    )
+    facts = [one.meaning.fact for one, gap in beside if not gap.strip()]
+    return any(fact and fact.value == meaning.likely for fact in facts)
 
 
 class _Reading:
@@ -230,11 +220,11 @@ class _Reading:
         named = relation(
             "wrong" not in kinds, implies, contradicts=self.contradicts, consistent=consistent
         )
-        harmless: dict[Relation, Relation] = {
-            "well_matched": "well_matched_harmless",
-            "too_weak": "too_weak_harmless",
-        }
-        return harmless.get(named, named) if kinds else named
+        if not kinds:
+            return named
+        harmless: dict[Relation, Relation]
+        harmless = {"well_matched": "well_matched_harmless", "too_weak": "too_weak_harmless"}
+        return harmless.get(named, named)
 
 
 # ---- words and phrases ----
@@ -254,8 +244,8 @@ def _tokens(text: str) -> list[_Word]:
     ]
 
 
-_ARTICLES = frozenset({"a", "an", "the"})
-_NEVER_BEHIND_ONE = _ARTICLES | frozenset(
+_ARTICLES = {"a", "an", "the"}
+_NEVER_BEHIND_ONE = _ARTICLES | set(
     "is are be of in and it or include includes provide offer with for on to by".split()
 )
 
@@ -281,7 +271,6 @@ def _general_phrases() -> dict[Phrase, _Meaning]:
 
 
 def _phrases(words: Lexicon) -> dict[Phrase, _Meaning]:
-    """All that the lexicon has words for."""
     return {_phrase(text): meaning for text, meaning in _meanings(words)}
 
 
