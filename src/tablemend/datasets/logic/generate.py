@@ -81,11 +81,8 @@ def sample_formulas(n: int, seed: int) -> list[Formula]:
     rng = Random(f"logic formulas:{seed}")
     pool = dict[Formula, Size]()
     for _ in range(POOL * n):
-        quantifiers, connectives = (
-            rng.randint(0, MOST_QUANTIFIERS),
-            rng.randint(1, MOST_CONNECTIVES),
-        )
-        formula = random_formula(rng, quantifiers, connectives)
+        sizes = rng.randint(0, MOST_QUANTIFIERS), rng.randint(1, MOST_CONNECTIVES)
+        formula = random_formula(rng, *sizes)
         if not is_settled(formula):
             pool[formula] = size(formula)
     strata = defaultdict[tuple[int, ...], list[Formula]](list)

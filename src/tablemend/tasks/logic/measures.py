@@ -43,10 +43,10 @@ def units(pairs: Iterable[Pair], annotations: Iterable[Annotation]) -> list[Unit
     return [Unit(pair, by_pair[pair.id]) for pair in pairs if pair.id in by_pair]
 
 
-def of_annotator(found: Iterable[Unit], name: str) -> list[Unit]:
+def of_annotator(found: Sequence[Unit], name: str) -> list[Unit]:
     """The pairs that one annotator annotated, with these annotations alone."""
-    own = [Unit(p, [one for one in every if one.annotator == name]) for p, every in found]
-    return [one for one in own if one.annotations]
+    own = [one for _, every in found for one in every if one.annotator == name]
+    return units([pair for pair, _ in found], own)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -107,16 +107,14 @@ def accuracy(found: Sequence[Unit], dimension: Dimension) -> Accuracy:
                 if (said := answer(one, dimension)) is not None:
                     right[one.annotator].append(said in wanted)
     shares = {name: fmean(one) for name, one in right.items()}
-    values = list(shares.values())
-    sd = stdev(values) if len(values) > 1 else None
-    return Accuracy(_mean(values), sd, sum(map(len, right.values())), shares)
+    sd = stdev(shares.values()) if len(shares) > 1 else None
+    return Accuracy(_mean([*shares.values()]), sd, sum(map(len, right.values())), shares)
 
 
 def agreement(found: Sequence[Unit], dimension: Dimension) -> Agreement:
     """Krippendorff's alpha (IAA), nominal, over pairs with two answers or more."""
     counts = [Counter(answer(one, dimension) for one in own) for _, own in found]
-    values = {value for one in counts for value in one if value is not None}
-    columns = sorted(values, key=str)
+    columns = sorted({value for one in counts for value in one if value is not None}, key=str)
     return krippendorffs_alpha([[one[value] for value in columns] for one in counts])
 
 
@@ -170,10 +168,9 @@ def macro(rows: Mapping[Relation, Category]) -> tuple[float, float, float] | Non
 # ---- highlights ----
 
 
-def tokens(text: str, spans: Iterable[Span]) -> tuple[frozenset[int], int]:
+def tokens(text: str, spans: Sequence[Span]) -> tuple[frozenset[int], int]:
     """The tokens that spans touch, by number, and how many tokens there are: words and marks."""
     places = [match.span() for match in _TOKEN.finditer(text)]
-    spans = list(spans)
     touched = (i for i, (a, b) in enumerate(places) if any(x < b and a < y for x, y in spans))
     return frozenset(touched), len(places)
 

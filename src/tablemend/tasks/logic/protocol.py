@@ -188,9 +188,8 @@ def annotate(
         """What is highlighted; nothing but a comment why where that cannot be read."""
         marks[what] = None
         try:
-            marks[what] = yield Turn(
-                shown + MARKS[what], MARK, partial(read_quotes, side(pair, what))
-            )
+            read = partial(read_quotes, side(pair, what))
+            marks[what] = yield Turn(shown + MARKS[what], MARK, read)
         except Unreadable as error:
             comments.append(f"{what}: {error}")
 
@@ -232,23 +231,15 @@ def _refuse(kind: str, why: str, said: str) -> NoReturn:
 
 
 def read_yes_no(said: str) -> bool:
-    """Yes or no, marks around it aside.
-
-    Raises:
-        Unreadable: anything else, prose too.
-    """
-    match = _YES_OR_NO.fullmatch(said)
-    if match is None:
-        _refuse("neither yes nor no", "That is neither yes nor no", said)
+    """Yes or no, marks around it aside; anything else, prose too, is :class:`Unreadable`."""
+    match = _YES_OR_NO.fullmatch(said) or _refuse(
+        "neither yes nor no", "That is neither yes nor no", said
+    )
     return match[1].casefold() == "yes"
 
 
 def read_kinds(said: str) -> tuple[Ambiguity, ...]:
-    """Kinds of ambiguity, in the order of :data:`AMBIGUITIES`.
-
-    Raises:
-        Unreadable: none, or anything else beside them.
-    """
+    """Kinds of ambiguity in the order of all; none, or more than them, is :class:`Unreadable`."""
     named = {part.strip(" .*\"'`").replace(" ", "_") for part in said.casefold().split(",")}
     if not named <= set(AMBIGUITIES):
         _refuse("no kind of ambiguity", "That names no such kind", said)
@@ -256,14 +247,10 @@ def read_kinds(said: str) -> tuple[Ambiguity, ...]:
 
 
 def read_slider(said: str) -> int:
-    """A number from 1 to 7.
-
-    Raises:
-        Unreadable: anything else.
-    """
-    match = _SLIDER.fullmatch(said)
-    if match is None:
-        _refuse("no number from 1 to 7", "That is no number from 1 to 7", said)
+    """A number from 1 to 7; anything else is :class:`Unreadable`."""
+    match = _SLIDER.fullmatch(said) or _refuse(
+        "no number from 1 to 7", "That is no number from 1 to 7", said
+    )
     return int(match[1])
 
 
@@ -282,7 +269,6 @@ def read_quotes(text: str, said: str) -> tuple[Span, ...]:
     found: set[Span] = set()
     for quote in quotes:
         places = [m.span() for m in re.finditer(re.escape(quote), text, re.IGNORECASE)]
-        if not places:
-            _refuse("not a quote", "This is not in the text", quote)
+        places = places or _refuse("not a quote", "This is not in the text", quote)
         found.add(next((place for place in places if place not in found), places[-1]))
     return tuple(sorted(found))
