@@ -14,16 +14,19 @@ from typing import Any, NamedTuple
 
 from tablemend.datasets.logic.formula import (
     DATA,
+    SLOT,
     Formula,
+    Found,
     Name,
     Term,
     Variable,
+    build,
     canonical,
     free_variables,
+    match,
     walk,
 )
 from tablemend.datasets.logic.parse_formula import parse_formula
-from tablemend.datasets.logic.patterns import SLOT, Found, build, match
 from tablemend.errors import TablemendError
 from tablemend.foreign import shown
 

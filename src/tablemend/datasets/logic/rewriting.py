@@ -17,11 +17,12 @@ from tablemend.datasets.logic.formula import (
     Not,
     Quantified,
     Term,
+    build,
     children,
+    match,
     with_children,
 )
 from tablemend.datasets.logic.parse_formula import parse_formula
-from tablemend.datasets.logic.patterns import build, match
 
 Path = tuple[int, ...]
 Place = tuple[Path, Formula, int, tuple[Term, ...]]
