@@ -27,6 +27,7 @@ from tablemend.datasets.logic.formula import (
     Not,
     Quantified,
     Term,
+    Variable,
     free_variables,
     names,
     walk,
@@ -46,6 +47,18 @@ WAYS = (
 patterns, which is fast but can go on for ever; and the most steps, some millions a second (0: any
 number, as long as there is time)."""
 AXIOMS: Mapping[str, str] = DATA["axioms"]
+DEFINITIONS = {parse_formula(k): parse_formula(text) for k, text in DATA["definitions"].items()}
+PLACES: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "SameCol": ("column", eq),
+    "LeftOf": ("column", lt),
+    "RightOf": ("column", gt),
+    "SameRow": ("row", eq),
+    "FrontOf": ("row", lt),
+    "BackOf": ("row", gt),
+    "Behind": ("row", gt),
+}
+"""Places in a line are compared as numbers are: every countable order is one of numbers."""
+_VARIABLES = (Variable("x"), Variable("y"))
 
 
 class Answer(NamedTuple):
@@ -127,7 +140,7 @@ class _Questions:
         self._end = time.monotonic() + theory.seconds
         self._context = z3.Context()
         self._thing = z3.DeclareSort("Thing", self._context)
-        self._truth, self.place = z3.BoolSort(self._context), z3.RealSort(self._context)
+        self._truth, self._place = z3.BoolSort(self._context), z3.RealSort(self._context)
         self._things = [z3.Const(f"thing {n}", self._thing) for n in range(MOST_BLOCKS)]
         self._read: dict[tuple[Formula, int], Any] = {}
 
@@ -168,7 +181,7 @@ class _Questions:
         match formula:
             case Atom(predicate, terms):
                 things = [bound.get(one, self._named(one)) for one in terms]
-                return self._atom(predicate, things)
+                return self._atom(predicate, things, blocks)
             case Not(body):
                 return z3.Not(self._formula(body, bound, blocks))
             case Quantified(quantifier, variable, body) if blocks:
@@ -195,58 +208,20 @@ class _Questions:
         kind = "name" if isinstance(term, Name) else "free"
         return self._z3.Const(f"{kind} {term.name}", self._thing)
 
-    def free(self, name: str, things: Sequence[Any], sort: Any = None) -> Any:
+    def _free(self, name: str, things: Sequence[Any], sort: Any) -> Any:
         """A predicate, or a place, that nothing defines."""
-        sort = self._truth if sort is None else sort
         if not things:
             return self._z3.Const(name, sort)
         sorts = [self._thing] * len(things)
         return self._z3.Function(f"{name}/{len(things)}", *sorts, sort)(*things)
 
-    def _atom(self, predicate: str, things: Sequence[Any]) -> Any:
+    def _atom(self, predicate: str, things: Sequence[Any], blocks: int) -> Any:
         if predicate == EQUAL:
             return things[0] == things[1]
-        define = _DEFINITIONS.get((predicate, len(things))) if self._theory.blocks else None
-        return define(self, *things) if define else self.free(predicate, things)
-
-    def third(self, kind: str, which: int, x: Any) -> Any:
-        """Whether a thing is the first, second or third of three kinds that exclude each other."""
-        z3 = self._z3
-        is_other, is_last = self.free(f"{kind} other", [x]), self.free(f"{kind} last", [x])
-        if which == 0:
-            return z3.Not(is_other)
-        return z3.And(is_other, is_last if which == 2 else z3.Not(is_last))
-
-    def same(self, kind: str, x: Any, y: Any) -> Any:
-        """Whether two things are of one of three kinds."""
-        return self._z3.And(*(self.third(kind, n, x) == self.third(kind, n, y) for n in (0, 1)))
-
-    def larger(self, x: Any, y: Any) -> Any:
-        """Whether a size is above another."""
-        z3 = self._z3
-        above = z3.And(self.third("size", 0, y), z3.Not(self.third("size", 0, x)))
-        return z3.Or(above, z3.And(self.third("size", 1, y), self.third("size", 2, x)))
-
-
-_DEFINITIONS: dict[tuple[str, int], Callable[..., Any]] = {
-    **{
-        (predicate, 1): lambda at, x, kind=kind, n=n: at.third(kind, n, x)
-        for kind, three in (("size", "Small Medium Large"), ("shape", "Cube Tet Dodec"))
-        for n, predicate in enumerate(three.split())
-    },
-    **{
-        (predicate, 2): lambda at, x, y, line=line, compare=compare: compare(
-            at.free(line, [x], at.place), at.free(line, [y], at.place)
-        )
-        for line, predicates in (
-            ("column", {"SameCol": eq, "LeftOf": lt, "RightOf": gt}),
-            ("row", {"SameRow": eq, "FrontOf": lt, "BackOf": gt, "Behind": gt}),
-        )
-        for predicate, compare in predicates.items()
-    },
-    ("SameSize", 2): lambda at, x, y: at.same("size", x, y),
-    ("SameShape", 2): lambda at, x, y: at.same("shape", x, y),
-    ("Larger", 2): lambda at, x, y: at.larger(x, y),
-    ("Smaller", 2): lambda at, x, y: at.larger(y, x),
-}
-"""Columns and rows are ordered as numbers are: every countable order is one of numbers."""
+        if self._theory.blocks and predicate in PLACES and len(things) == 2:
+            line, compare = PLACES[predicate]
+            return compare(*(self._free(line, [one], self._place) for one in things))
+        terms = _VARIABLES[: len(things)]
+        if self._theory.blocks and (known := DEFINITIONS.get(Atom(predicate, terms))):
+            return self._formula(known, dict(zip(terms, things, strict=True)), blocks)
+        return self._free(predicate, things, self._truth)
