@@ -12,7 +12,7 @@ What takes longer than the limit is undecided.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import eq, gt, lt
 from typing import Any, NamedTuple
@@ -171,8 +171,8 @@ class _Questions:
             if (formula, blocks) not in self._read:
                 self._read[formula, blocks] = self._formula(formula, {}, blocks)
             solver.add(self._read[formula, blocks])
-            terms: frozenset[Term] = names(formula) | free_variables(formula)
-            for named in map(self._named, terms if blocks else ()):
+            terms: Iterable[Term] = names(formula) | free_variables(formula) if blocks else ()
+            for named in map(self._named, sorted(terms, key=str)):  # z3 minds the order
                 solver.add(self._z3.Or(*(named == one for one in self._things[:blocks])))
         return solver.check()
 
