@@ -29,7 +29,6 @@ from tablemend.datasets.logic.formula import (
     Term,
     Variable,
     canonical,
-    children,
     free_variables,
     size,
 )
@@ -58,8 +57,6 @@ POOL = 10
 TRIES = 20
 WORLDS = 1000
 EVERY_PREDICATE = {**BLOCKS, EQUAL: 2}
-LAST = ("implies", "or", 1)
-"""What is implied makes the whole true."""
 SYSTEM = "program"
 _LIKELY: dict[Connective, int] = {"and": 4, "or": 3, "implies": 3, "iff": 1, "xor": 1}
 
@@ -195,26 +192,10 @@ def _edited(formula: Formula, category: Relation, rng: Random) -> Formula:
 
 def _settled(formula: Formula, rng: Random, connective: Connective) -> Formula:
     """A part is joined to its denial, where that makes the whole false (``and``) or true."""
-    found = [(way, part) for way, part, *_ in places(formula) if _decides(formula, way, connective)]
-    path, part = rng.choice(found)
+    path, part, *_ = rng.choice([one for one in places(formula) if connective in one[-1]])
     both = [part, rewrite(Not(part), rng, 2)]
     rng.shuffle(both)
     return put(formula, path, Binary(connective, *both))
-
-
-def _decides(formula: Formula, path: Sequence[int], connective: Connective) -> bool:
-    """Whether the whole is false where that part is (``and``), or true (``or``)."""
-    quantifier = "exists" if connective == "and" else "forall"
-    for step in path:
-        match formula:
-            case Binary(own) if own == connective or (own, connective, step) == LAST:
-                pass
-            case Quantified(own) if own == quantifier:
-                pass
-            case _:
-                return False
-        formula = children(formula)[step]
-    return True
 
 
 def make_pairs(n: int, categories: Sequence[Relation], seed: int) -> Iterator[Made]:

@@ -25,9 +25,9 @@ from tablemend.datasets.logic.formula import (
 from tablemend.datasets.logic.parse_formula import parse_formula
 
 Path = tuple[int, ...]
-Place = tuple[Path, Formula, int, tuple[Term, ...]]
-"""Way from the root, the part there, 1 or -1 for what it does to the whole (0: unknown), and the
-variables bound around it."""
+Place = tuple[Path, Formula, int, tuple[Term, ...], tuple[str, ...]]
+"""Way from the root, the part there, 1 or -1 for what it does to the whole (0: unknown), the
+variables bound around it, and ``and`` where the whole is false if it is, ``or`` where true."""
 Make = Callable[[tuple[Term, ...]], Formula]
 """A new formula about something bound there, or named."""
 Rules = list[tuple[Formula, list[Formula]]]
@@ -62,22 +62,29 @@ def _edits(rules: Rules, part: Formula) -> list[Formula]:
 
 
 def places(
-    formula: Formula, path: Path = (), effect: int = 1, bound: tuple[Term, ...] = ()
+    formula: Formula,
+    path: Path = (),
+    effect: int = 1,
+    bound: tuple[Term, ...] = (),
+    settles: tuple[str, ...] = ("and", "or"),
 ) -> Iterator[Place]:
     """All parts of a formula."""
-    yield path, formula, effect, bound
+    yield path, formula, effect, bound, settles
     for number, child in enumerate(children(formula)):
-        below, around = effect, bound
+        below, around, kept = effect, bound, ""
         match formula:
             case Not():
                 below = -effect
             case Binary("implies"):
-                below = effect if number else -effect
-            case Binary("xor" | "iff"):
+                below, kept = (effect, "or") if number else (-effect, "")
+            case Binary("and" | "or" as own):
+                kept = own
+            case Binary():
                 below = 0
-            case Quantified(_, variable, _):
-                around = (*bound, variable)
-        yield from places(child, (*path, number), below, around)
+            case Quantified(quantifier, variable, _):
+                around, kept = (*bound, variable), "and" if quantifier == "exists" else "or"
+        both = tuple(one for one in settles if one == kept)
+        yield from places(child, (*path, number), below, around, both)
 
 
 def put(formula: Formula, path: Path, new: Formula) -> Formula:
@@ -117,7 +124,7 @@ def strengthen(formula: Formula, rng: Random, make: Make) -> Formula:
 
 
 def _one_way(formula: Formula, rng: Random, make: Make, direction: int) -> Formula:
-    path, part, effect, bound = rng.choice([place for place in places(formula) if place[2]])
+    path, part, effect, bound, _ = rng.choice([one for one in places(formula) if one[2]])
     options = _edits(WEAKER if effect == direction else STRONGER, part)
     more: Connective = "or" if effect == direction else "and"
     if not options or rng.random() < ADDING:

@@ -20,14 +20,9 @@ Answers = Mapping[str, bool]
 
 
 class Question(NamedTuple):
-    """One step.
+    """A question by its key in a path, answered with yes or no, and its definition.
 
-    Attributes:
-        id: its key in a path.
-        ask: the question, answered with yes or no.
-        means: its definition.
-        unless: the answer that goes without asking in the paper's tree, which lacks the question;
-            ``None`` for its own questions.
+    ``unless`` is the answer that goes without asking in the paper's tree, where that lacks it.
     """
 
     id: str
