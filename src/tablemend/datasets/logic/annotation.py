@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from tablemend.datasets.logic.pair import Span
 from tablemend.errors import TablemendError
@@ -55,10 +55,6 @@ class Annotation(FromJson):
             raise ValueError("relation: one, or in unscored the reason why there is none")
         if self.slider is not None and not 1 <= self.slider <= 7:
             raise ValueError(f"slider: {self.slider} is not 1 to 7")
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return asdict(self)
 
 
 def read_annotations(path: Path) -> list[Annotation]:

@@ -105,7 +105,7 @@ class _Plan:
         omitted: facts that are not said, or only in weaker words.
         changed: attributes of which another value is said.
         added: facts that the record does not have, as they are said.
-        least: stars of which the description says that there are as many at least.
+        least: of the stars only a number is said that there are at least.
         general: attributes of which only a general word is said.
         closing: sentences that contradict, not in the lists.
         harmless: how often each kind is still to be added.
@@ -234,7 +234,7 @@ class _Plan:
             listed += [fact for fact in self.added if fact.attribute == name]
             if listed:
                 rng.shuffle(listed)
-                middle.append(self.list(name, listed))
+                middle.append(self.listing(name, listed))
             # Now and then beside the list too: it follows from it, and gives nothing away.
             if name in self.general or (listed and rng.random() < 0.05):
                 general = rng.choice(own.general)
@@ -298,7 +298,7 @@ class _Plan:
         text: str = rng.choice(data["openings"]).format(**slots, Place=_capital(place))
         return text
 
-    def list(self, attribute: str, facts: Sequence[Fact]) -> str:
+    def listing(self, attribute: str, facts: Sequence[Fact]) -> str:
         """A sentence with values of one attribute; wrong as a whole where every value is."""
         rng, harmless = self.rng, self.data["harmless"]
         items = []

@@ -76,15 +76,11 @@ def _refuse(pairs: Sequence[Pair], found: Sequence[Annotation]) -> None:
     known = {one.id for one in pairs}
     for (name, pair), count in Counter((one.annotator, one.pair) for one in found).items():
         if pair not in known:
-            raise TablemendError(
-                f"{name} annotates {pair}, which is no pair of this run: give annotations of its "
-                "pairs.jsonl"
-            )
+            mend = "which is no pair of this run: give annotations of its pairs.jsonl"
+            raise TablemendError(f"{name} annotates {pair}, {mend}")
         if count > 1:
-            raise TablemendError(
-                f"{name} annotates {pair} {count} times: give each annotator another name, and "
-                "each file once"
-            )
+            mend = "give each annotator another name, and each file once"
+            raise TablemendError(f"{name} annotates {pair} {count} times: {mend}")
 
 
 def _numbers(own: Sequence[Unit]) -> dict[str, Any]:
