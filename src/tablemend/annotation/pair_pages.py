@@ -69,14 +69,9 @@ def _nested(node: Step | Relation, added: bool) -> Any:
 
 
 def _lesson(domain: Domain, lesson: protocol.Lesson) -> dict[str, Any]:
-    return {
-        "input": _shown(domain, lesson.input),
-        "output": lesson.output,
-        "ask": lesson.ask,
-        "answer": lesson.answer,
-        "wanted": lesson.wanted,
-        "feedback": {"yes": lesson.feedback[True], "no": lesson.feedback[False]},
-    }
+    feedback = {"yes": lesson.feedback[True], "no": lesson.feedback[False]}
+    shown = {"input": _shown(domain, lesson.input), "wanted": lesson.wanted, "feedback": feedback}
+    return lesson.to_json() | shown
 
 
 def _check() -> dict[str, Any]:

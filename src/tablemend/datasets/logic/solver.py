@@ -11,10 +11,10 @@ What takes longer than the limit is undecided.
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import eq, gt, lt
 from typing import Any, NamedTuple
 
 from tablemend.datasets.logic.formula import (
@@ -48,16 +48,7 @@ patterns, which is fast but can go on for ever; and the most steps, some million
 number, as long as there is time)."""
 AXIOMS: Mapping[str, str] = DATA["axioms"]
 DEFINITIONS = {parse_formula(k): parse_formula(text) for k, text in DATA["definitions"].items()}
-PLACES: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "SameCol": ("column", eq),
-    "LeftOf": ("column", lt),
-    "RightOf": ("column", gt),
-    "SameRow": ("row", eq),
-    "FrontOf": ("row", lt),
-    "BackOf": ("row", gt),
-    "Behind": ("row", gt),
-}
-"""Places in a line are compared as numbers are: every countable order is one of numbers."""
+PLACES: Mapping[str, tuple[str, str]] = DATA["places"]
 _VARIABLES = (Variable("x"), Variable("y"))
 
 
@@ -220,7 +211,8 @@ class _Questions:
             return things[0] == things[1]
         if self._theory.blocks and predicate in PLACES and len(things) == 2:
             line, compare = PLACES[predicate]
-            return compare(*(self._free(line, [one], self._place) for one in things))
+            places = (self._free(line, [one], self._place) for one in things)
+            return getattr(operator, compare)(*places)
         terms = _VARIABLES[: len(things)]
         if self._theory.blocks and (known := DEFINITIONS.get(Atom(predicate, terms))):
             return self._formula(known, dict(zip(terms, things, strict=True)), blocks)
