@@ -208,29 +208,26 @@ def _match(form: Formula, formula: Formula, found: Found) -> bool:
     match form, formula:
         case Atom(slot, terms), _ if SLOT.fullmatch(slot):
             for place, (term, hole) in enumerate(zip(terms, HOLES, strict=False)):
-                if term in HOLES:
-                    continue
-                if term.name not in found:
+                if term.name in found:
+                    formula = substitute(formula, found[term.name], hole)
+                elif term not in HOLES:
                     literal = formula.body if isinstance(formula, Not) else formula
                     if not isinstance(literal, Atom) or len(literal.terms) <= place:
                         return False
-                    found[term.name] = literal.terms[place]
-                    terms_ = (*literal.terms[:place], hole, *literal.terms[place + 1 :])
-                    literal = Atom(literal.predicate, terms_)
+                    own = literal.terms
+                    found[term.name] = own[place]
+                    literal = Atom(literal.predicate, (*own[:place], hole, *own[place + 1 :]))
                     formula = Not(literal) if isinstance(formula, Not) else literal
-                else:
-                    formula = substitute(formula, found[term.name], hole)
             found[slot] = formula
             return True
         case Atom(one, terms), Atom(other, others):
             same_form = one == other and len(terms) == len(others)
             return same_form and all(map(_match_term, terms, others, [found] * len(terms)))
-        case Quantified(one, variable, _), Quantified(other, bound, _):
-            if one != other or not _match_term(variable, bound, found):
+        case Quantified(one, variable, _), Quantified(other, bound, _) if one == other:
+            if not _match_term(variable, bound, found):
                 return False
-        case Binary(one, _, _), Binary(other, _, _):
-            if one != other:
-                return False
+        case Binary(one), Binary(other) if one == other:
+            pass
         case Not(), Not():
             pass
         case _:
