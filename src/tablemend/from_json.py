@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Self
 
@@ -14,6 +14,11 @@ class FromJson:
     """What a dataclass that is stored inherits; its types say what its fields may hold."""
 
     __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        own: Any = self
+        return asdict(own)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

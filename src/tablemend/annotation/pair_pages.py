@@ -69,36 +69,21 @@ def _nested(node: Step | Relation, added: bool) -> Any:
 
 
 def _lesson(domain: Domain, lesson: protocol.Lesson) -> dict[str, Any]:
-    side = lesson.input if lesson.ask == "divergent_input" else lesson.output
-    quotes = () if isinstance(lesson.answer, bool) else lesson.answer
-    return {
-        "input": _shown(domain, lesson.input),
-        "output": lesson.output,
-        "ask": lesson.ask,
-        "answer": lesson.answer,
-        "wanted": [(side.index(one), side.index(one) + len(one)) for one in quotes],
-        "feedback": {"yes": lesson.feedback[True], "no": lesson.feedback[False]},
-    }
+    feedback = {"yes": lesson.feedback[True], "no": lesson.feedback[False]}
+    shown = {"input": _shown(domain, lesson.input), "wanted": lesson.wanted, "feedback": feedback}
+    return lesson.to_json() | shown
 
 
 def _check() -> dict[str, Any]:
     check = protocol.CHECK
     harmless, wrong = check.divergent_output
-    return {
-        "id": check.id,
-        "input": check.input,
-        "output": check.output,
-        "relations": list(check.labels),
-        "harmless": harmless,
-        "wrong": wrong,
-    }
+    shown = {"id": check.id, "input": check.input, "output": check.output}
+    return {**shown, "relations": list(check.labels), "harmless": harmless, "wrong": wrong}
 
 
 def _shown(domain: Domain, text: str) -> str:
     """A formula over several lines, as long ones are hard to read; anything else as it is."""
-    if domain == "logic":
-        try:
-            return show_indented(parse_formula(text))
-        except FormulaError:
-            return text
-    return text
+    try:
+        return show_indented(parse_formula(text)) if domain == "logic" else text
+    except FormulaError:
+        return text

@@ -72,7 +72,8 @@ class Rows:
         return align(texts)
 
 
-def _plain(rows: Sequence[Sequence[str]]) -> Rows:
+def plain(rows: Sequence[Sequence[str]]) -> Rows:
+    """A table of texts; the first row is the head."""
     head, *body = rows
     return Rows(head, [[Cell(text) for text in row] for row in body])
 
@@ -277,7 +278,7 @@ def editing_table(results: Results, context: ContextKind) -> Rows | None:
                 ", ".join(passes) or "0",
             ]
         )
-    return _plain(list(zip(*columns, strict=True))) if len(columns) > 1 else None
+    return plain(list(zip(*columns, strict=True))) if len(columns) > 1 else None
 
 
 def _before_after(
@@ -311,7 +312,7 @@ def agreement_table(results: Results, systems: Sequence[str] | None = None) -> R
         for system, context, own in _agreements(results)
         if systems is None or system in systems
     ]
-    return _plain([_AGREEMENT, *rows]) if rows else None
+    return plain([_AGREEMENT, *rows]) if rows else None
 
 
 def _agreements(results: Results) -> list[tuple[str, str, Mapping[str, Any]]]:
@@ -347,7 +348,7 @@ def setting_table(results: Results, systems: Sequence[str] | None = None) -> Row
     settings = [results["settings"][system] for system in systems]
     names = [name for name in SHOWN_SETTINGS if any(name in one for one in settings)]
     rows = [[name, *(str(one.get(name, DASH)) for one in settings)] for name in names]
-    return _plain([["", *systems], *rows])
+    return plain([["", *systems], *rows])
 
 
 def cost_table(results: Results) -> Rows:
@@ -381,7 +382,7 @@ def cost_table(results: Results) -> Rows:
     if columns["calls"] == columns["answers"]:
         del columns["calls"]
     rows = zip(*columns.values(), strict=True)
-    return _plain(
+    return plain(
         [
             ["system", "context", *columns],
             *([*where, *row] for where, row in zip(costs, rows, strict=True)),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from tablemend.datasets.logic.pair import Span
 from tablemend.errors import TablemendError
@@ -24,18 +24,14 @@ class Annotation(FromJson):
     Attributes:
         annotator: a name; of a model, its system's.
         pair: :attr:`Pair.id`.
-        path: the questions of the decision tree by their id, in the order in which they were
-            asked, with the answer to each.
+        path: the answers in the decision tree by the id of their question, as they were asked.
         relation: the leaf that the path leads to; ``None`` where it leads to none.
         unscored: why there is none; empty where there is one.
         ambiguities: kinds that the annotator named; empty where the output has one reading.
-        divergent_input, divergent_output, wrong: spans that were highlighted; all ``None`` where
-            the annotator was not asked to.
+        divergent_input, divergent_output, wrong: highlights; ``None`` where nobody asked.
         slider: overall faithfulness, 1 to 7.
-        comment: in the annotator's words.
         passed_check: of the comprehension check; ``None`` where there was none.
-        seconds: that it took; of models asked together, their share.
-        prompt_tokens, completion_tokens: of a model, over all turns.
+        seconds, prompt_tokens, completion_tokens: of models asked together, their share.
     """
 
     annotator: str
@@ -59,10 +55,6 @@ class Annotation(FromJson):
             raise ValueError("relation: one, or in unscored the reason why there is none")
         if self.slider is not None and not 1 <= self.slider <= 7:
             raise ValueError(f"slider: {self.slider} is not 1 to 7")
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return asdict(self)
 
 
 def read_annotations(path: Path) -> list[Annotation]:

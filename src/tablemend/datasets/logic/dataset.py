@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from tablemend.backends.requests import Sampling
 from tablemend.datasets.build import build
 from tablemend.datasets.logic.describe import hotel_pairs
-from tablemend.datasets.logic.generate import CATEGORIES, make_pairs, to_pair
+from tablemend.datasets.logic.generate import make_pairs, to_pair
 from tablemend.datasets.logic.model_outputs import write_outputs
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.datasets.logic.settings import LogicSet
@@ -23,21 +23,9 @@ ENGINE = "logic-2"
 
 def make_logic_pairs(settings: LogicSet) -> Iterator[Pair]:
     """Formulas of the blocks world, and what a program says of them."""
-    categories = [one for one in CATEGORIES if one in settings.categories]
-    for number, made in enumerate(make_pairs(settings.n, categories, settings.seed)):
+    for number, made in enumerate(make_pairs(settings.n, settings.of("logic"), settings.seed)):
         rng = Random(f"logic english:{settings.seed}:{number}")
         yield to_pair(made, rng, ambiguous=rng.random() < settings.ambiguous)
-
-
-def make_hotel_pairs(settings: LogicSet) -> Iterator[Pair]:
-    """Places to stay, and what a program says of them."""
-    return hotel_pairs(settings.n, settings.seed, settings.of("hotel"))
-
-
-DOMAINS: dict[Domain, Callable[[LogicSet], Iterator[Pair]]] = {
-    "hotel": make_hotel_pairs,
-    "logic": make_logic_pairs,
-}
 
 
 def make_all(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterator[Pair]:
@@ -47,15 +35,16 @@ def make_all(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterat
         Stopped: the server of a model is gone.
         TablemendError: a model that cannot be used.
     """
-    made = DOMAINS[domain](settings)
+    made = make_logic_pairs(settings)
+    if domain == "hotel":
+        made = hotel_pairs(settings.n, settings.seed, settings.of("hotel"))
     if not settings.models:
         yield from made
         return
     inputs = list(dict.fromkeys(pair.input for pair in made))
     sampling = Sampling(settings.max_new_tokens, settings.temperature)
-    for one in write_outputs(
-        domain, inputs, settings.models, settings.options, sampling, settings.seed
-    ):
+    models, options = settings.models, settings.options
+    for one in write_outputs(domain, inputs, models, options, sampling, settings.seed):
         if isinstance(one, Pair):
             counts[f"{domain} {one.system}"] += 1
             yield one

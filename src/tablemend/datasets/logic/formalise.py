@@ -34,12 +34,9 @@ MAX_NEW_TOKENS = 2048
 
 
 class Formalised(NamedTuple):
-    """What a text says.
+    """What a text says: a formula, or the reason why there is none and the text is unjudged.
 
-    Attributes:
-        formula: ``None`` where the model gave none that could be used: the text is unjudged.
-        said: the formula in controlled English, as the model was asked about it.
-        reason: why there is no formula.
+    ``said`` is the formula in controlled English, as the model was asked about it.
     """
 
     formula: Formula | None
@@ -73,9 +70,9 @@ def _request(prompt: str, number: int, **slots: str) -> Request:
 
 
 def _read(completion: Completion) -> Formalised:
-    if problem := why_no_answer(completion):
-        return Formalised(None, reason=problem.text)
     try:
+        if problem := why_no_answer(completion):
+            return Formalised(None, reason=problem.text)
         text = one_object(completion.answer, ("formula",))["formula"]
         if not isinstance(text, str):
             raise Unreadable(WRONG_FIELD, "The formula must be a text.")

@@ -5,15 +5,25 @@ Source of the predicates: *Annotating Hallucinations in Data-to-Text NLG*, Appen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import yaml
 
 Connective = Literal["and", "or", "xor", "implies", "iff"]
 CONNECTIVES: tuple[Connective, ...] = get_args(Connective)
 """From the tightest to the loosest."""
 Quantifier = Literal["forall", "exists"]
 EQUAL = "="
+
+
+DATA: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("logic.yaml").read_text("utf-8"))
+"""All of logic.yaml."""
+NOTATION: Mapping[str, tuple[str, str, str]] = DATA["notation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +38,6 @@ class Variable:
     """Bound by a quantifier around it, or free."""
 
     name: str
-
-
-Term = Name | Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +73,8 @@ class Quantified:
     body: Formula
 
 
+Term = Name | Variable
 Formula = Atom | Not | Binary | Quantified
-
 BLOCKS = {
     **dict.fromkeys("Small Medium Large Cube Tet Dodec Green".split(), 1),
     **dict.fromkeys("SameSize SameShape SameCol SameRow Smaller Larger".split(), 2),
@@ -80,11 +87,8 @@ BLOCKS = {
 class Size(NamedTuple):
     """What the paper stratifies by (3.3.2).
 
-    Attributes:
-        length: symbols, without brackets and commas.
-        predicates: different predicates, equality included.
-        connectives: negations included.
-        quantifiers: of either kind.
+    ``length`` counts symbols without brackets and commas, ``predicates`` different ones, equality
+    included, and ``connectives`` negations too.
     """
 
     length: int
@@ -111,7 +115,7 @@ def with_children(formula: Formula, new: tuple[Formula, ...]) -> Formula:
             return formula
         case Binary(connective):
             return Binary(connective, *new)
-        case Not() | Quantified():
+        case _:
             return replace(formula, body=new[0])
 
 
@@ -171,14 +175,96 @@ def canonical(formula: Formula) -> Formula:
         match formula:
             case Quantified(quantifier, variable, body):
                 new = Variable(f"#{depth}")
-                inner = number(substitute(body, variable, new), depth + 1)
-                return Quantified(quantifier, new, inner)
-            case Binary("and" | "or" as connective, left, Binary(inner, middle, right)) if (
-                inner == connective
-            ):
-                lower = Binary(connective, left, middle)
-                return number(Binary(connective, lower, right), depth)
+                return Quantified(
+                    quantifier, new, number(substitute(body, variable, new), depth + 1)
+                )
+            case Binary("and" | "or" as one, left, Binary(other, middle, right)) if one == other:
+                return number(Binary(one, Binary(one, left, middle), right), depth)
             case _:
                 return with_children(formula, tuple(number(c, depth) for c in children(formula)))
 
     return number(formula, 0)
+
+
+# ---- forms ----
+
+HOLES = (Name("_"), Name("__"))
+SLOT = re.compile(r"[A-Z]\d")
+Found = dict[str, Any]
+"""What stands in the slots of a form: formulas and terms."""
+
+
+def match(form: Formula, formula: Formula, found: Found | None = None) -> Found | None:
+    """What stands in the slots of a form where a formula has it; else ``None``.
+
+    In a form ``A1`` is any formula and ``X1`` any term; ``N1(X1)`` is what a formula N1 says of X1,
+    which in N1 itself is ``_``, and a second such term ``__``.
+    """
+    found = {} if found is None else found
+    return found if _match(form, formula, found) else None
+
+
+def _match(form: Formula, formula: Formula, found: Found) -> bool:
+    match form, formula:
+        case Atom(slot, terms), _ if SLOT.fullmatch(slot):
+            for place, (term, hole) in enumerate(zip(terms, HOLES, strict=False)):
+                if term.name in found:
+                    formula = substitute(formula, found[term.name], hole)
+                elif term not in HOLES:
+                    literal = formula.body if isinstance(formula, Not) else formula
+                    if not isinstance(literal, Atom) or len(literal.terms) <= place:
+                        return False
+                    own = literal.terms
+                    found[term.name] = own[place]
+                    literal = Atom(literal.predicate, (*own[:place], hole, *own[place + 1 :]))
+                    formula = Not(literal) if isinstance(formula, Not) else literal
+            found[slot] = formula
+            return True
+        case Atom(one, terms), Atom(other, others):
+            same_form = one == other and len(terms) == len(others)
+            return same_form and all(map(_match_term, terms, others, [found] * len(terms)))
+        case Quantified(one, variable, _), Quantified(other, bound, _) if one == other:
+            if not _match_term(variable, bound, found):
+                return False
+        case Binary(one), Binary(other) if one == other:
+            pass
+        case Not(), Not():
+            pass
+        case _:
+            return False
+    return all(map(_match, children(form), children(formula), [found] * 2))
+
+
+def _match_term(form: Term, term: Term, found: Found) -> bool:
+    if not SLOT.fullmatch(form.name):
+        return form == term
+    return bool(found.setdefault(form.name, term) == term)
+
+
+def build(form: Formula, found: Found) -> Formula:
+    """A form with its slots filled, the inverse of :func:`match`."""
+    match form:
+        case Atom(slot, terms):
+            own = tuple(found.get(term.name, term) for term in terms)
+            if not SLOT.fullmatch(slot):
+                return Atom(slot, own)
+            formula: Formula = found[slot]
+            for term, hole in zip(own, HOLES, strict=False):
+                formula = substitute(formula, hole, term)
+            return formula
+        case Quantified(quantifier, variable, body):
+            found = {variable.name: None, **found}
+            bound = found[variable.name] = found[variable.name] or _unused(found)
+            return Quantified(quantifier, bound, build(body, found))
+        case _:
+            return with_children(form, tuple(build(one, found) for one in children(form)))
+
+
+def _unused(found: Found) -> Variable:
+    """A variable that occurs in none of these."""
+    used = {value for value in found.values() if isinstance(value, Variable)}
+    for value in found.values():
+        for part in walk(value) if isinstance(value, Formula) else ():
+            used |= {part.variable} if isinstance(part, Quantified) else free_variables(part)
+    names = (Variable(f"{letter}{n or ''}") for n in count() for letter in "xyzuvw")
+    return next(one for one in names if one not in used)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from random import Random
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from tablemend.datasets.logic.english import readings, say
 from tablemend.datasets.logic.formula import (
@@ -29,7 +29,6 @@ from tablemend.datasets.logic.formula import (
     Term,
     Variable,
     canonical,
-    children,
     free_variables,
     size,
 )
@@ -37,18 +36,9 @@ from tablemend.datasets.logic.pair import Pair
 from tablemend.datasets.logic.rewriting import places, put, rewrite, strengthen, weaken
 from tablemend.datasets.logic.show_formula import show_indented
 from tablemend.datasets.logic.world import NAMES, World, holds, random_world
+from tablemend.records import Relation
 
-Category = Literal[
-    "well_matched",
-    "too_weak",
-    "tautologous",
-    "too_strong",
-    "output_contradictory",
-    "independent",
-    "contradictory",
-]
-CATEGORIES: tuple[Category, ...] = get_args(Category)
-SHOWN: dict[Category, set[tuple[bool, bool]]] = {
+SHOWN: dict[Relation, set[tuple[bool, bool]]] = {
     "well_matched": {(True, True), (False, False)},
     "too_weak": {(True, True), (False, True), (False, False)},
     "tautologous": {(True, True), (False, True)},
@@ -58,6 +48,7 @@ SHOWN: dict[Category, set[tuple[bool, bool]]] = {
     "contradictory": {(True, False), (False, True)},
 }
 """Pairs of truth values of input and output that worlds must show; the edits see to the rest."""
+CATEGORIES = tuple(SHOWN)
 MOST_QUANTIFIERS, MOST_CONNECTIVES = 3, 5
 MOST_SYMBOLS = 40
 """Of an output, before another is tried."""
@@ -66,8 +57,6 @@ POOL = 10
 TRIES = 20
 WORLDS = 1000
 EVERY_PREDICATE = {**BLOCKS, EQUAL: 2}
-LAST = ("implies", "or", 1)
-"""What is implied makes the whole true."""
 SYSTEM = "program"
 _LIKELY: dict[Connective, int] = {"and": 4, "or": 3, "implies": 3, "iff": 1, "xor": 1}
 
@@ -77,12 +66,7 @@ class Made(NamedTuple):
 
     input: Formula
     output: Formula
-    category: Category
-
-
-def random_formula(rng: Random, quantifiers: int, connectives: int) -> Formula:
-    """A closed formula of so many quantifiers and connectives."""
-    return _formula(rng, (), quantifiers, connectives)
+    category: Relation
 
 
 def sample_formulas(n: int, seed: int) -> list[Formula]:
@@ -94,8 +78,8 @@ def sample_formulas(n: int, seed: int) -> list[Formula]:
     rng = Random(f"logic formulas:{seed}")
     pool = dict[Formula, Size]()
     for _ in range(POOL * n):
-        counts = rng.randint(0, MOST_QUANTIFIERS), rng.randint(1, MOST_CONNECTIVES)
-        formula = random_formula(rng, *counts)
+        sizes = rng.randint(0, MOST_QUANTIFIERS), rng.randint(1, MOST_CONNECTIVES)
+        formula = random_formula(rng, *sizes)
         if not is_settled(formula):
             pool[formula] = size(formula)
     strata = defaultdict[tuple[int, ...], list[Formula]](list)
@@ -113,40 +97,40 @@ def sample_formulas(n: int, seed: int) -> list[Formula]:
     return found[:n]
 
 
-def _formula(rng: Random, bound: tuple[Term, ...], quantifiers: int, connectives: int) -> Formula:
+def random_formula(
+    rng: Random, quantifiers: int, connectives: int, bound: tuple[Term, ...] = ()
+) -> Formula:
+    """A formula of so many quantifiers and connectives, closed but for what is bound around it."""
     if not quantifiers and not connectives:
         return random_atom(rng, bound)
     if quantifiers and (not connectives or rng.random() < 0.6):
-        return _quantified(rng, bound, quantifiers - 1, connectives)
+        return _quantified(rng, quantifiers - 1, connectives, bound)
     if rng.random() < 0.25:
-        denied = _formula(rng, bound, quantifiers, connectives - 1)
+        denied = random_formula(rng, quantifiers, connectives - 1, bound)
         if not isinstance(denied, Not):
             return Not(denied)
     split = rng.randint(0, quantifiers), rng.randint(0, connectives - 1)
-    left = _formula(rng, bound, *split)
-    right = _formula(rng, bound, quantifiers - split[0], connectives - 1 - split[1])
+    left = random_formula(rng, *split, bound)
+    right = random_formula(rng, quantifiers - split[0], connectives - 1 - split[1], bound)
     connective = rng.choices(list(_LIKELY), list(_LIKELY.values()))[0]
     return Binary(connective, left, right)
 
 
 def _quantified(
-    rng: Random, bound: tuple[Term, ...], quantifiers: int, connectives: int
+    rng: Random, quantifiers: int, connectives: int, bound: tuple[Term, ...]
 ) -> Formula:
     """Mostly of some kind of block, as people write: ``∀x (Cube(x) → ...)``."""
     variable = Variable("xyzuvw"[len(bound)])
-    inside = (*bound, variable)
     quantifier: Quantifier = rng.choice(("forall", "exists"))
     connective: Connective = "implies" if quantifier == "forall" else "and"
     for _ in range(TRIES):
+        kind = None
         if connectives and rng.random() < 0.8:
             kind = Atom(rng.choice("Cube Tet Dodec Small Medium Large Green".split()), (variable,))
-            body = _formula(rng, inside, quantifiers, connectives - 1)
-            made: Formula = Binary(connective, kind, body)
-        else:
-            made = body = _formula(rng, inside, quantifiers, connectives)
+        body = random_formula(rng, quantifiers, connectives - bool(kind), (*bound, variable))
         if variable in free_variables(body):
             break
-    return Quantified(quantifier, variable, made)
+    return Quantified(quantifier, variable, Binary(connective, kind, body) if kind else body)
 
 
 def random_atom(rng: Random, bound: Sequence[Term]) -> Formula:
@@ -172,7 +156,7 @@ def is_settled(formula: Formula) -> bool:
     return all(holds(formula, world) == holds(formula, first) for world in others[:50])
 
 
-def make_output(input: Formula, category: Category, rng: Random) -> Formula | None:
+def make_output(input: Formula, category: Relation, rng: Random) -> Formula | None:
     """An output of that relation to the input; ``None`` where no world shows it."""
     for _ in range(TRIES):
         output = rewrite(_edited(input, category, rng), rng, rng.randint(1, 3))
@@ -186,13 +170,9 @@ def make_output(input: Formula, category: Category, rng: Random) -> Formula | No
     return None
 
 
-def _edited(formula: Formula, category: Category, rng: Random) -> Formula:
-    def new(bound: tuple[Term, ...]) -> Formula:
-        return random_atom(rng, bound)
-
+def _edited(formula: Formula, category: Relation, rng: Random) -> Formula:
+    new = partial(random_atom, rng)
     match category:
-        case "well_matched":
-            return formula
         case "too_weak":
             return weaken(formula, rng, new)
         case "too_strong":
@@ -206,35 +186,19 @@ def _edited(formula: Formula, category: Category, rng: Random) -> Formula:
             return _settled(formula, rng, "and")
         case "tautologous":
             return _settled(formula, rng, "or")
+        case _:
+            return formula
 
 
 def _settled(formula: Formula, rng: Random, connective: Connective) -> Formula:
     """A part is joined to its denial, where that makes the whole false (``and``) or true."""
-    paths = [path for path, *_ in places(formula) if _decides(formula, path, connective)]
-    path = rng.choice(paths)
-    part = next(one for where, one, *_ in places(formula) if where == path)
+    path, part, *_ = rng.choice([one for one in places(formula) if connective in one[-1]])
     both = [part, rewrite(Not(part), rng, 2)]
     rng.shuffle(both)
     return put(formula, path, Binary(connective, *both))
 
 
-def _decides(formula: Formula, path: Sequence[int], connective: Connective) -> bool:
-    """Whether the whole is false where that part is (``and``), or true (``or``)."""
-    for step in path:
-        match formula:
-            case Binary(own) if own == connective or (own, connective, step) == LAST:
-                pass
-            case Quantified("exists") if connective == "and":
-                pass
-            case Quantified("forall") if connective == "or":
-                pass
-            case _:
-                return False
-        formula = children(formula)[step]
-    return True
-
-
-def make_pairs(n: int, categories: Sequence[Category], seed: int) -> Iterator[Made]:
+def make_pairs(n: int, categories: Sequence[Relation], seed: int) -> Iterator[Made]:
     """Outputs of every category for the same inputs, where there are some, until there are n.
 
     The categories share n evenly. One seed gives the same pairs on every machine.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -14,13 +14,8 @@ import yaml
 from tablemend.datasets.logic.pair import Span
 from tablemend.errors import TablemendError
 
-NAME, STARS, CITY, COUNTRY, TYPE = (
-    "Name",
-    "Star rating",
-    "City",
-    "Country",
-    "Accommodation type",
-)
+NAME, STARS, CITY, COUNTRY = "Name", "Star rating", "City", "Country"
+TYPE = "Accommodation type"
 SINGLE = (NAME, STARS, CITY, COUNTRY, TYPE)
 """Attributes with one value, in the order of the paper."""
 MOST_VALUES = 3
@@ -58,16 +53,14 @@ class Hotel(NamedTuple):
         """The input text: ``Attribute: value; value``, a line each."""
         return "\n".join(f"{name}: {'; '.join(values)}" for name, values in self.lines().items())
 
-    def spans(self, missing: frozenset[Fact]) -> tuple[Span, ...]:
+    def spans(self, missing: Collection[Fact]) -> tuple[Span, ...]:
         """Where facts are in :meth:`shown`: a value, or the line if all of its values are asked."""
         found: list[Span] = []
         start = 0
         for name, values in self.lines().items():
-            place = start + len(name) + 2
-            own: list[Span] = []
+            place, own = start + len(name) + 2, list[Span]()
             for value in values:
-                if Fact(name, value) in missing:
-                    own.append((place, place + len(value)))
+                own += [(place, place + len(value))] if (name, value) in missing else []
                 place += len(value) + 2
             whole = len(own) == len(values) and name not in SINGLE
             found += [(start, place - 2)] if whole else own
@@ -94,10 +87,8 @@ def read_hotel(text: str) -> Hotel:
 class Attribute(NamedTuple):
     """The words of an attribute with several values.
 
-    Attributes:
-        general: what can be said of any of its values.
-        frames: sentences with a list of values.
-        values: each with what a text may call it, article included.
+    ``general`` can be said of any of its values, ``frames`` are sentences with a list of values,
+    and ``values`` has for each what a text may call it, article included.
     """
 
     general: list[str]
@@ -146,6 +137,5 @@ def make_hotel(rng: Random) -> Hotel:
 def is_near(value: str, facts: Iterable[Fact]) -> bool:
     """Whether one of the facts may say it already, or follow from it: a minibar and a fridge."""
     had = {fact.value for fact in facts}
-    return value in had or any(
-        value in group and had & set(group) for group in lexicon().data["near"]
-    )
+    near = lexicon().data["near"]
+    return value in had or any(value in group and had & set(group) for group in near)

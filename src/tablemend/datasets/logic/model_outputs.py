@@ -36,13 +36,8 @@ def write_outputs(
 ) -> Iterator[Pair | Unwritten]:
     """What each model writes for each input, as a pair without labels (section 3.3).
 
-    Args:
-        domain: whose prompt is used (Figures 2 and 3, in other words).
-        inputs: as they are shown.
-        models: by the name that is recorded as the pair's system.
-        options: how they are asked.
-        sampling: of the answers.
-        seed: of their random streams.
+    The prompts are those of Figures 2 and 3, in other words; names of models are recorded as the
+    systems of pairs; ``seed`` is of their random streams.
 
     Raises:
         Stopped: a server is gone.
@@ -62,11 +57,9 @@ def write_outputs(
             answers = ask(backend, requests)
         for request, text in zip(requests, inputs, strict=True):
             completion = answers[request.id]
-            problem = why_no_answer(completion)
-            if problem is None:
-                try:
-                    yield Pair(domain, text, prose(completion.answer).strip(), name)
-                    continue
-                except Unreadable as error:
-                    problem = error.problem
-            yield Unwritten(name, text, problem)
+            try:
+                if problem := why_no_answer(completion):
+                    raise Unreadable(*problem)
+                yield Pair(domain, text, prose(completion.answer).strip(), name)
+            except Unreadable as error:
+                yield Unwritten(name, text, error.problem)

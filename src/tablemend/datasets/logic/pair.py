@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from tablemend.from_json import FromJson
 from tablemend.records import Relation
@@ -54,7 +54,3 @@ class Pair(FromJson):
     def source_hash(self) -> str:
         """Hash of the input: splits and Latin squares keep pairs of one input together."""
         return hash_text(self.input)
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return asdict(self)

@@ -10,65 +10,81 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from tablemend.datasets.logic.formula import (
-    EQUAL,
-    Atom,
+    DATA,
     Binary,
     Connective,
     Formula,
     Not,
     Quantified,
-    Quantifier,
     Term,
-    Variable,
+    build,
     children,
-    substitute,
+    match,
     with_children,
 )
-from tablemend.datasets.logic.world import NAMES
+from tablemend.datasets.logic.parse_formula import parse_formula
 
 Path = tuple[int, ...]
-Place = tuple[Path, Formula, int, tuple[Term, ...]]
-"""Way from the root, the part there, 1 or -1 for what it does to the whole (0: unknown), and the
-variables bound around it."""
+Place = tuple[Path, Formula, int, tuple[Term, ...], tuple[str, ...]]
+"""Way from the root, the part there, 1 or -1 for what it does to the whole (0: unknown), the
+variables bound around it, and ``and`` where the whole is false if it is, ``or`` where true."""
 Make = Callable[[tuple[Term, ...]], Formula]
 """A new formula about something bound there, or named."""
-
-ONE_OF_THREE = tuple(
-    tuple(three.split())
-    for three in (
-        "Small Medium Large",
-        "Cube Tet Dodec",
-        "Larger Smaller SameSize",
-        "LeftOf RightOf SameCol",
-        "FrontOf BackOf SameRow",
-    )
-)
-"""Of the same terms exactly one of the three is true."""
-OTHERS = {one: [two for two in three if two != one] for three in ONE_OF_THREE for one in three}
-CONVERSES = {"Larger": "Smaller", "LeftOf": "RightOf", "FrontOf": "BackOf"}
-CONVERSES |= {other: one for one, other in CONVERSES.items()} | {"Behind": "FrontOf"}
+Rules = list[tuple[Formula, list[Formula]]]
+"""Forms of a part, of which the first that fits counts, and what the part may give way to."""
 ADDING = 0.3
 """How often a part is widened or narrowed by something new, where it could be edited otherwise."""
-SYMMETRIC = {"SameSize", "SameShape", "SameCol", "SameRow", EQUAL}
+
+
+def _rules(name: str, pattern: str) -> Rules:
+    """Rules of logic.yaml, and what of its ``one_of_three`` the others may say in a pattern."""
+    found = [line.split(" | ") for line in DATA[name].splitlines()]
+    for terms, three in DATA["one_of_three"]:
+        atoms = [f"{one}({terms})" for one in three.split()]
+        for one in atoms:
+            first, second = (other for other in atoms if other != one)
+            found.append(pattern.format(one, first, second).split(" | "))
+    return [
+        (parse_formula(form), list(map(parse_formula, new.split(" ; ")))) for form, new in found
+    ]
+
+
+EQUIVALENT = _rules("equivalent", "{} | ¬{} ∧ ¬{}")
+WEAKER = _rules("weaker", "{} | ¬{} ; ¬{}")
+STRONGER = _rules("stronger", "¬{} | {} ; {}")
+
+
+def _edits(rules: Rules, part: Formula) -> list[Formula]:
+    for form, new in rules:
+        if (found := match(form, part)) is not None:
+            return [build(one, found) for one in new]
+    return []
 
 
 def places(
-    formula: Formula, path: Path = (), effect: int = 1, bound: tuple[Term, ...] = ()
+    formula: Formula,
+    path: Path = (),
+    effect: int = 1,
+    bound: tuple[Term, ...] = (),
+    settles: tuple[str, ...] = ("and", "or"),
 ) -> Iterator[Place]:
     """All parts of a formula."""
-    yield path, formula, effect, bound
+    yield path, formula, effect, bound, settles
     for number, child in enumerate(children(formula)):
-        below, around = effect, bound
+        below, around, kept = effect, bound, ""
         match formula:
             case Not():
                 below = -effect
             case Binary("implies"):
-                below = effect if number else -effect
-            case Binary("xor" | "iff"):
+                below, kept = (effect, "or") if number else (-effect, "")
+            case Binary("and" | "or" as own):
+                kept = own
+            case Binary():
                 below = 0
-            case Quantified(_, variable, _):
-                around = (*bound, variable)
-        yield from places(child, (*path, number), below, around)
+            case Quantified(quantifier, variable, _):
+                around, kept = (*bound, variable), "and" if quantifier == "exists" else "or"
+        both = tuple(one for one in settles if one == kept)
+        yield from places(child, (*path, number), below, around, both)
 
 
 def put(formula: Formula, path: Path, new: Formula) -> Formula:
@@ -81,19 +97,20 @@ def put(formula: Formula, path: Path, new: Formula) -> Formula:
 
 
 def rewrite(formula: Formula, rng: Random, times: int = 1) -> Formula:
-    """An equivalent formula, by so many edits."""
+    """An equivalent formula, by so many edits, that denies nothing twice."""
     for _ in range(times):
-        options = [(path, new) for path, part, _, _ in places(formula) for new in equivalents(part)]
-        if options:
-            formula = put(formula, *rng.choice(options))
-    return without_double_negation(formula)
+        found = [
+            (way, new) for way, part, *_ in places(formula) for new in _edits(EQUIVALENT, part)
+        ]
+        if found:
+            formula = put(formula, *rng.choice(found))
+    return _without_double_negation(formula)
 
 
-def without_double_negation(formula: Formula) -> Formula:
-    """An equivalent formula that denies nothing twice."""
+def _without_double_negation(formula: Formula) -> Formula:
     while isinstance(formula, Not) and isinstance(formula.body, Not):
         formula = formula.body.body
-    return with_children(formula, tuple(map(without_double_negation, children(formula))))
+    return with_children(formula, tuple(map(_without_double_negation, children(formula))))
 
 
 def weaken(formula: Formula, rng: Random, make: Make) -> Formula:
@@ -107,80 +124,9 @@ def strengthen(formula: Formula, rng: Random, make: Make) -> Formula:
 
 
 def _one_way(formula: Formula, rng: Random, make: Make, direction: int) -> Formula:
-    path, part, effect, bound = rng.choice([place for place in places(formula) if place[2]])
-    options = weaker(part) if effect == direction else stronger(part)
+    path, part, effect, bound, _ = rng.choice([one for one in places(formula) if one[2]])
+    options = _edits(WEAKER if effect == direction else STRONGER, part)
     more: Connective = "or" if effect == direction else "and"
     if not options or rng.random() < ADDING:
         options = [Binary(more, part, make(bound))]
     return put(formula, path, rng.choice(options))
-
-
-def weaker(part: Formula) -> list[Formula]:
-    """Formulas that follow from this one."""
-    match part:
-        case Binary("and", left, right):
-            return [left, right, Binary("or", left, right)]
-        case Binary("xor", left, right):
-            return [Binary("or", left, right)]
-        case Binary("iff", left, right):
-            return [Binary("implies", left, right), Binary("implies", right, left)]
-        case Quantified("forall", variable, body):
-            return [Quantified("exists", variable, body), *_instances(variable, body)]
-        case Atom(predicate, terms):
-            return [Not(Atom(other, terms)) for other in OTHERS.get(predicate, ())]
-        case _:
-            return []
-
-
-def stronger(part: Formula) -> list[Formula]:
-    """Formulas from which this one follows."""
-    match part:
-        case Binary("or", left, right):
-            return [left, right, Binary("and", left, right), Binary("xor", left, right)]
-        case Binary("implies", left, right):
-            return [right, Not(left), Binary("iff", left, right)]
-        case Quantified("exists", variable, body):
-            return [Quantified("forall", variable, body), *_instances(variable, body)]
-        case Not(Atom(predicate, terms)):
-            return [Atom(other, terms) for other in OTHERS.get(predicate, ())]
-        case _:
-            return []
-
-
-def _instances(variable: Variable, body: Formula) -> list[Formula]:
-    return [substitute(body, variable, name) for name in NAMES[:2]]
-
-
-def equivalents(part: Formula) -> list[Formula]:
-    """Formulas that are true in the same worlds of blocks as this one."""
-    match part:
-        case Not(Binary("and" | "or" as connective, left, right)):
-            return [Binary("or" if connective == "and" else "and", Not(left), Not(right))]
-        case Not(Binary("implies", left, right)):
-            return [Binary("and", left, Not(right))]
-        case Not(Quantified(quantifier, variable, body)):
-            other: Quantifier = "exists" if quantifier == "forall" else "forall"
-            return [Quantified(other, variable, Not(body))]
-        case Binary("implies", left, Binary("implies", middle, right)):
-            return [Binary("implies", Binary("and", left, middle), right)]
-        case Binary("implies", left, right):
-            contrary = Binary("implies", Not(right), Not(left))
-            return [contrary, Binary("or", Not(left), right), Not(Binary("and", left, Not(right)))]
-        case Binary("iff", left, right):
-            ways = Binary("implies", left, right), Binary("implies", right, left)
-            return [Binary("iff", right, left), Binary("and", *ways)]
-        case Binary("xor", left, right):
-            return [Binary("xor", right, left), Binary("iff", left, Not(right))]
-        case Binary(connective, left, right):
-            return [Binary(connective, right, left)]
-        case Quantified(quantifier, variable, body):
-            opposite: Quantifier = "exists" if quantifier == "forall" else "forall"
-            return [Not(Quantified(opposite, variable, Not(body)))]
-        case Atom(predicate, (left, right)) if predicate in SYMMETRIC:
-            return [Atom(predicate, (right, left))]
-        case Atom(predicate, (left, right)) if predicate in CONVERSES:
-            return [Atom(CONVERSES[predicate], (right, left))]
-        case Atom(predicate, terms) if predicate in OTHERS:
-            return [Binary("and", *(Not(Atom(name, terms)) for name in OTHERS[predicate]))]
-        case _:
-            return []

@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from tablemend.datasets.logic.formula import EQUAL, Atom, Binary, Formula, Not, Quantified
+from tablemend.datasets.logic.formula import EQUAL, NOTATION, Atom, Binary, Formula, Not, Quantified
 
-UNICODE = dict(
-    zip(
-        ("forall", "exists", "not", "and", "or", "xor", "implies", "iff", EQUAL, "unequal"),
-        "∀∃¬∧∨⊕→↔=≠",
-        strict=True,
-    )
-)
-LATEX = {
-    "forall": r"\forall ",
-    "exists": r"\exists ",
-    "not": r"\neg ",
-    "and": r"\land",
-    "or": r"\lor",
-    "xor": r"\oplus",
-    "implies": r"\rightarrow",
-    "iff": r"\leftrightarrow",
-    EQUAL: "=",
-    "unequal": r"\neq",
-}
+UNICODE, LATEX = ({name: both[n] for name, both in NOTATION.items()} for n in (0, 1))
 
 
 def show(formula: Formula, symbols: Mapping[str, str] = UNICODE) -> str:
     """A formula on one line; brackets stand wherever two connectives meet."""
-    match formula:
-        case Atom(predicate, (left, right)) if predicate == EQUAL:
-            return f"{left.name} {symbols[EQUAL]} {right.name}"
-        case Atom(predicate, terms):
-            inner = ", ".join(term.name for term in terms)
-            return f"{predicate}({inner})" if terms else predicate
-        case Not(Atom(predicate, (left, right))) if predicate == EQUAL:
-            return f"{left.name} {symbols['unequal']} {right.name}"
-        case Not(body) | Quantified(_, _, body):
-            text = show(body, symbols)
-            return _head(formula, symbols) + (f"({text})" if isinstance(body, Binary) else text)
-        case Binary(connective):
-            parts = (
-                f"({show(part, symbols)})" if bracketed else show(part, symbols)
-                for part, bracketed in _operands(formula)
-            )
-            return f" {symbols[connective]} ".join(parts)
+    return _joined(_lines(formula, symbols))
 
 
 def show_latex(formula: Formula) -> str:
@@ -55,44 +22,42 @@ def show_latex(formula: Formula) -> str:
 
 def show_indented(formula: Formula, width: int = 40) -> str:
     """A formula whose parts of more than ``width`` characters are broken into lines (Table 2)."""
-    return "\n".join(_lines(formula, width))
+    return "\n".join(_lines(formula, UNICODE, width))
 
 
-def _head(formula: Not | Quantified, symbols: Mapping[str, str]) -> str:
-    if isinstance(formula, Not):
-        return symbols["not"]
-    return f"{symbols[formula.quantifier]}{formula.variable.name} "
+def _joined(lines: list[str]) -> str:
+    return re.sub(r"(?<=\() | (?=\))", "", " ".join(line.strip() for line in lines))
 
 
-def _operands(formula: Binary) -> tuple[tuple[Formula, bool], tuple[Formula, bool]]:
-    """Both sides, and whether each needs brackets: not where the parser groups so by itself."""
-    to_the_right = formula.connective in ("implies", "iff")
-    left, right = (
-        isinstance(part, Binary) and (part.connective != formula.connective or against)
-        for part, against in ((formula.left, to_the_right), (formula.right, not to_the_right))
-    )
-    return (formula.left, left), (formula.right, right)
+def _lines(formula: Formula, symbols: Mapping[str, str], width: int = 0) -> list[str]:
+    """A formula, broken into lines where it is longer than ``width``."""
 
+    def opened(part: Formula, bracketed: bool) -> list[str]:
+        lines = _lines(part, symbols, width)
+        if bracketed and len(lines) > 1:
+            return ["(", *(f"  {line}" for line in lines), ")"]
+        return [f"({lines[0]})"] if bracketed else lines
 
-def _lines(formula: Formula, width: int) -> list[str]:
-    text = show(formula)
-    if len(text) <= width:
-        return [text]
     match formula:
-        case Atom() | Not(Atom()):
-            return [text]
+        case Atom(predicate, (left, right)) if predicate == EQUAL:
+            return [f"{left.name} {symbols[EQUAL]} {right.name}"]
+        case Atom(predicate, terms):
+            inner = ", ".join(term.name for term in terms)
+            return [f"{predicate}({inner})" if terms else predicate]
+        case Not(Atom(predicate, (left, right))) if predicate == EQUAL:
+            return [f"{left.name} {symbols['unequal']} {right.name}"]
         case Not(body) | Quantified(_, _, body):
-            first, *others = _open(body, isinstance(body, Binary), width)
-            return [_head(formula, UNICODE) + first, *others]
-        case Binary(connective):
-            left, right = (_open(part, inside, width) for part, inside in _operands(formula))
-            return [*left[:-1], f"{left[-1]} {UNICODE[connective]}", *right]
-
-
-def _open(formula: Formula, bracketed: bool, width: int) -> list[str]:
-    lines = _lines(formula, width)
-    if not bracketed:
-        return lines
-    if len(lines) == 1:
-        return [f"({lines[0]})"]
-    return ["(", *(f"  {line}" for line in lines), ")"]
+            head = symbols["not"]
+            if isinstance(formula, Quantified):
+                head = f"{symbols[formula.quantifier]}{formula.variable.name} "
+            lines = opened(body, isinstance(body, Binary))
+            lines[0] = head + lines[0]
+        case Binary(connective, left, right):  # no brackets where the parser groups so by itself
+            to_the_right = connective in ("implies", "iff")
+            first, second = (
+                opened(p, isinstance(p, Binary) and (p.connective != connective or against))
+                for p, against in ((left, to_the_right), (right, not to_the_right))
+            )
+            lines = [*first[:-1], f"{first[-1]} {symbols[connective]}", *second]
+    text = _joined(lines)
+    return [text] if len(text) <= width else lines

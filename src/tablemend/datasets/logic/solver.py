@@ -1,15 +1,8 @@
 """Whether a formula follows from others, by z3: in worlds of blocks, or in pure first-order logic.
 
-In a world of blocks every block is small, medium or large, and a cube, a tetrahedron or a
-dodecahedron, and never two of these; ``Larger``, ``Smaller``, ``SameSize`` and ``SameShape`` are
-what sizes and shapes make of them. Every block has a place in a line of columns and in one of rows:
-``LeftOf`` and ``RightOf``, ``FrontOf`` and ``Behind`` (``BackOf`` is the same) compare places,
-``SameCol`` and ``SameRow`` equate them. All these are defined, so that their axioms hold by
-themselves. What is between two different blocks is neither of them, and between them in the other
-order too; it lies in no column and no row beyond both, and neither of the two is between it and the
-other. Nothing adjoins itself; whether adjoining is symmetric is an option, since annotators of the
-paper were of two minds (section 6). ``Green`` and any other predicate are free. There can be
-infinitely many blocks, and several at one place; two names may be of one block.
+What is taken for granted of blocks is said in docs/logic.md: sizes, shapes and places are defined,
+so that their axioms hold by themselves, and logic.yaml has the others. There can be infinitely many
+blocks, and several at one place; two names may be of one block.
 
 What z3 answers is sound. Whatever follows can be proved, given time; what does not follow is found
 wherever a world of at most :data:`MOST_BLOCKS` shows it, given time, and often where none does.
@@ -18,12 +11,14 @@ What takes longer than the limit is undecided.
 
 from __future__ import annotations
 
+import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tablemend.datasets.logic.formula import (
+    DATA,
     EQUAL,
     Atom,
     Binary,
@@ -32,6 +27,7 @@ from tablemend.datasets.logic.formula import (
     Not,
     Quantified,
     Term,
+    Variable,
     free_variables,
     names,
     walk,
@@ -50,15 +46,10 @@ WAYS = (
 """What z3 tries in turn: blocks of a world (0: any number); whether quantifiers are instantiated by
 patterns, which is fast but can go on for ever; and the most steps, some millions a second (0: any
 number, as long as there is time)."""
-AXIOMS = {
-    "Adjoins": "∀x ¬Adjoins(x, x)",
-    "symmetry": "∀x ∀y (Adjoins(x, y) → Adjoins(y, x))",
-    "Between": "∀x ∀y ∀z (Between(x, y, z) → Between(x, z, y) ∧ ¬Between(y, x, z)"
-    " ∧ x ≠ y ∧ x ≠ z ∧ y ≠ z"
-    " ∧ (LeftOf(x, y) → ¬LeftOf(x, z)) ∧ (RightOf(x, y) → ¬RightOf(x, z))"
-    " ∧ (FrontOf(x, y) → ¬FrontOf(x, z)) ∧ (Behind(x, y) → ¬Behind(x, z))"
-    " ∧ (SameCol(y, z) → SameCol(x, y)) ∧ (SameRow(y, z) → SameRow(x, y)))",
-}
+AXIOMS: Mapping[str, str] = DATA["axioms"]
+DEFINITIONS = {parse_formula(k): parse_formula(text) for k, text in DATA["definitions"].items()}
+PLACES: Mapping[str, tuple[str, str]] = DATA["places"]
+_VARIABLES = (Variable("x"), Variable("y"))
 
 
 class Answer(NamedTuple):
@@ -73,6 +64,10 @@ class Judgement(NamedTuple):
 
     relation: Relation | None
     reason: str = ""
+
+
+class _Undecided(Exception):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +86,10 @@ class Theory:
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """Whether all can be true at once; free variables are of one thing in all of them."""
-        return _Questions(self).consistent(formulas)
+        try:
+            return Answer(_Questions(self).possible(*formulas))
+        except _Undecided as undecided:
+            return Answer(None, str(undecided))
 
     def axioms(self, predicates: set[str]) -> list[Formula]:
         """What is taken for granted of these predicates, definitions aside."""
@@ -101,19 +99,12 @@ class Theory:
 
     def follows(self, premises: Sequence[Formula], conclusion: Formula) -> Answer:
         """Whether the conclusion is true wherever all premises are."""
-        return _denied(self.consistent([*premises, Not(conclusion)]))
+        found = self.consistent([*premises, Not(conclusion)])
+        return found if found.holds is None else Answer(not found.holds)
 
     def judge(self, input: Formula, output: Formula) -> Judgement:
         """The case of Table 3; of an input that contradicts itself there is none."""
-        questions = _Questions(self)
-
-        def possible(*formulas: Formula) -> bool:
-            """Whether all can be true at once."""
-            answer = questions.consistent(formulas)
-            if answer.holds is None:
-                raise _Undecided(answer.reason)
-            return answer.holds
-
+        possible = _Questions(self).possible
         try:
             if not possible(output):
                 return Judgement("output_contradictory")
@@ -130,38 +121,33 @@ class Theory:
             return Judgement(None, str(undecided))
 
 
-class _Undecided(Exception):
-    pass
-
-
-def _denied(answer: Answer) -> Answer:
-    return answer if answer.holds is None else Answer(not answer.holds)
-
-
 class _Questions:
     """Questions to z3 in a context of their own, so that threads do not meet."""
 
     def __init__(self, theory: Theory) -> None:
         import z3
 
-        self._theory = theory
+        self._theory, self._z3 = theory, z3
         self._end = time.monotonic() + theory.seconds
-        self._z3 = z3
         self._context = z3.Context()
         self._thing = z3.DeclareSort("Thing", self._context)
         self._truth, self._place = z3.BoolSort(self._context), z3.RealSort(self._context)
         self._things = [z3.Const(f"thing {n}", self._thing) for n in range(MOST_BLOCKS)]
         self._read: dict[tuple[Formula, int], Any] = {}
 
-    def consistent(self, formulas: Sequence[Formula]) -> Answer:
-        """Whether all can be true at once, found in one of :data:`WAYS`."""
+    def possible(self, *formulas: Formula) -> bool:
+        """Whether all can be true at once, found in one of :data:`WAYS`.
+
+        Raises:
+            _Undecided: neither was found in time.
+        """
         used = {part.predicate for one in formulas for part in walk(one) if isinstance(part, Atom)}
         asked = [*formulas, *self._theory.axioms(used)]
         for way in WAYS:
             found, blocks = self._check(asked, *way), way[0]
             if found == self._z3.sat or (found == self._z3.unsat and not blocks):
-                return Answer(bool(found == self._z3.sat))
-        return Answer(None, f"undecided within {self._theory.seconds:g} s")
+                return bool(found == self._z3.sat)
+        raise _Undecided(f"undecided within {self._theory.seconds:g} s")
 
     def _check(self, formulas: Sequence[Formula], blocks: int, matching: bool, steps: int) -> Any:
         """Ask z3 in one of :data:`WAYS`."""
@@ -176,8 +162,8 @@ class _Questions:
             if (formula, blocks) not in self._read:
                 self._read[formula, blocks] = self._formula(formula, {}, blocks)
             solver.add(self._read[formula, blocks])
-            terms: frozenset[Term] = names(formula) | free_variables(formula)
-            for named in map(self._named, terms if blocks else ()):
+            terms: Iterable[Term] = names(formula) | free_variables(formula) if blocks else ()
+            for named in map(self._named, sorted(terms, key=str)):  # z3 minds the order
                 solver.add(self._z3.Or(*(named == one for one in self._things[:blocks])))
         return solver.check()
 
@@ -186,14 +172,12 @@ class _Questions:
         match formula:
             case Atom(predicate, terms):
                 things = [bound.get(one, self._named(one)) for one in terms]
-                return self._atom(predicate, things)
+                return self._atom(predicate, things, blocks)
             case Not(body):
                 return z3.Not(self._formula(body, bound, blocks))
             case Quantified(quantifier, variable, body) if blocks:
-                each = (
-                    self._formula(body, {**bound, variable: one}, blocks)
-                    for one in self._things[:blocks]
-                )
+                ways = ({**bound, variable: one} for one in self._things[:blocks])
+                each = (self._formula(body, way, blocks) for way in ways)
                 return (z3.And if quantifier == "forall" else z3.Or)(*each)
             case Quantified(quantifier, variable, body):
                 # a variable can be bound within its own scope: the depth tells them apart
@@ -215,58 +199,21 @@ class _Questions:
         kind = "name" if isinstance(term, Name) else "free"
         return self._z3.Const(f"{kind} {term.name}", self._thing)
 
-    def _free(self, name: str, things: Sequence[Any], sort: Any = None) -> Any:
+    def _free(self, name: str, things: Sequence[Any], sort: Any) -> Any:
         """A predicate, or a place, that nothing defines."""
-        sort = self._truth if sort is None else sort
         if not things:
             return self._z3.Const(name, sort)
         sorts = [self._thing] * len(things)
         return self._z3.Function(f"{name}/{len(things)}", *sorts, sort)(*things)
 
-    def _atom(self, predicate: str, things: Sequence[Any]) -> Any:
+    def _atom(self, predicate: str, things: Sequence[Any], blocks: int) -> Any:
         if predicate == EQUAL:
             return things[0] == things[1]
-        define = _DEFINITIONS.get((predicate, len(things))) if self._theory.blocks else None
-        return define(self, *things) if define else self._free(predicate, things)
-
-    def third(self, kind: str, which: int, x: Any) -> Any:
-        """Whether a thing is the first, second or third of three kinds that exclude each other."""
-        z3 = self._z3
-        is_other, is_last = self._free(f"{kind} other", [x]), self._free(f"{kind} last", [x])
-        if which == 0:
-            return z3.Not(is_other)
-        return z3.And(is_other, is_last if which == 2 else z3.Not(is_last))
-
-    def same(self, kind: str, x: Any, y: Any) -> Any:
-        """Whether two things are of one of three kinds."""
-        return self._z3.And(*(self.third(kind, n, x) == self.third(kind, n, y) for n in (0, 1)))
-
-    def larger(self, x: Any, y: Any) -> Any:
-        """Whether a size is above another."""
-        z3 = self._z3
-        above = z3.And(self.third("size", 0, y), z3.Not(self.third("size", 0, x)))
-        return z3.Or(above, z3.And(self.third("size", 1, y), self.third("size", 2, x)))
-
-    def place(self, line: str, x: Any) -> Any:
-        """In a line of columns or rows; every countable order is one of numbers."""
-        return self._free(line, [x], self._place)
-
-
-_DEFINITIONS: dict[tuple[str, int], Callable[..., Any]] = {
-    **{
-        (predicate, 1): lambda at, x, kind=kind, n=n: at.third(kind, n, x)
-        for kind, three in (("size", "Small Medium Large"), ("shape", "Cube Tet Dodec"))
-        for n, predicate in enumerate(three.split())
-    },
-    ("SameSize", 2): lambda at, x, y: at.same("size", x, y),
-    ("SameShape", 2): lambda at, x, y: at.same("shape", x, y),
-    ("Larger", 2): lambda at, x, y: at.larger(x, y),
-    ("Smaller", 2): lambda at, x, y: at.larger(y, x),
-    ("SameCol", 2): lambda at, x, y: at.place("column", x) == at.place("column", y),
-    ("LeftOf", 2): lambda at, x, y: at.place("column", x) < at.place("column", y),
-    ("RightOf", 2): lambda at, x, y: at.place("column", x) > at.place("column", y),
-    ("SameRow", 2): lambda at, x, y: at.place("row", x) == at.place("row", y),
-    ("FrontOf", 2): lambda at, x, y: at.place("row", x) < at.place("row", y),
-    ("BackOf", 2): lambda at, x, y: at.place("row", x) > at.place("row", y),
-    ("Behind", 2): lambda at, x, y: at.place("row", x) > at.place("row", y),
-}
+        if self._theory.blocks and predicate in PLACES and len(things) == 2:
+            line, compare = PLACES[predicate]
+            places = (self._free(line, [one], self._place) for one in things)
+            return getattr(operator, compare)(*places)
+        terms = _VARIABLES[: len(things)]
+        if self._theory.blocks and (known := DEFINITIONS.get(Atom(predicate, terms))):
+            return self._formula(known, dict(zip(terms, things, strict=True)), blocks)
+        return self._free(predicate, things, self._truth)

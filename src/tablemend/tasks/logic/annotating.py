@@ -12,7 +12,7 @@ from tablemend.backends.requests import Message, Sampling, stream_seed
 from tablemend.datasets.logic.annotation import Annotation
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.errors import Stopped
-from tablemend.runs import Run, Store, folder_of, sole_writer, write_jsonl
+from tablemend.runs import Run, Store, sole_writer, write_jsonl
 from tablemend.tasks.logic import protocol
 from tablemend.tasks.logic.command import MAKES, AnnotateCommand
 from tablemend.tasks.logic.conversation import Conversation, Script, hold
@@ -28,21 +28,17 @@ ANNOTATIONS, PAIRS = "annotations.jsonl", "pairs.jsonl"
 def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: None) -> Path:
     """Let every model annotate every pair; what is annotated already is not asked again.
 
-    Args:
-        command: the settings.
-        done: told how many pairs are done.
-
-    Returns:
-        The run folder, with ``annotations.jsonl``, ``pairs.jsonl`` and, by annotator, all
-        conversations.
+    ``done`` is told how many pairs are done. The run folder, which is returned, has
+    ``annotations.jsonl``, ``pairs.jsonl`` and, by annotator, all conversations.
 
     Raises:
         Stopped: a server is gone: the same command goes on.
         TablemendError: data or a model that cannot be used, or annotations of other settings.
     """
-    read = read_records(command.source, Pair.from_json, MAKES)
+    source = command.source.model_copy(update={"n": command.n})
+    read = read_records(source, Pair.from_json, MAKES)
     pairs = list({one.id: one for one in read}.values())
-    run = Run(folder_of(command.run))
+    run = Run(command.folder)
     with sole_writer(run.path):
         run.begin("annotate", command, parts=())
         write_jsonl(run.path / PAIRS, [one.to_json() for one in pairs])
@@ -59,26 +55,11 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
 
 
 class _Annotator:
-    """One model.
-
-    Args:
-        name: of the annotator.
-        backend: the model.
-        command: the settings.
-        path: file of its conversations.
-    """
-
     def __init__(self, name: str, backend: Backend, command: AnnotateCommand, path: Path) -> None:
         self._name, self._backend, self._command, self._path = name, backend, command, path
-        self._sampling = Sampling(command.max_new_tokens, command.temperature)
-        self.settings = {
-            "model": backend.identity,
-            "protocol": protocol.PROTOCOL_HASH,
-            "added": command.added,
-            "thinking": command.thinking,
-            "max_new_tokens": command.max_new_tokens,
-            "temperature": command.temperature,
-        }
+        asked = ("added", "thinking", "max_new_tokens", "temperature")
+        self.settings: dict[str, Any] = {one: getattr(command, one) for one in asked}
+        self.settings |= {"model": backend.identity, "protocol": protocol.PROTOCOL_HASH}
 
     def annotate(self, pairs: Sequence[Pair], done: Callable[[int], Any]) -> list[Annotation]:
         """Annotations of all pairs, in their order."""
@@ -107,7 +88,7 @@ class _Annotator:
                 why = f"request failed: {talk.failed}"
                 yield Annotation(self._name, id, unscored=why, passed_check=passed)
                 continue
-            annotation = replace(talk.result, **_spent(talk))
+            annotation = replace(talk.result, **talk.spent)
             own = talk.messages[len(begun["messages"]) :]
             store.put({"id": id, "annotation": annotation.to_json(), "messages": own})
             yield annotation
@@ -123,7 +104,7 @@ class _Annotator:
             "id": key,
             "right": right,
             "exercises": len(protocol.LESSONS[domain]),
-            "training": _spent(talk),
+            "training": talk.spent,
             "passed": None,
         }
         if domain == "hotel":
@@ -131,7 +112,7 @@ class _Annotator:
             script = protocol.annotate(self._name, protocol.CHECK, before, added=added)
             check, after = self._one("check", script, messages)
             record["passed"] = protocol.passes(check)
-            record["check"] = replace(check, **_spent(after)).to_json()
+            record["check"] = replace(check, **after.spent).to_json()
             before, messages = "", after.messages
         store.put(record | {"before": before, "messages": messages})
         return store[key]
@@ -147,11 +128,7 @@ class _Annotator:
     def _hold(
         self, scripts: dict[str, Script[T]], before: Sequence[Message]
     ) -> Iterator[tuple[str, Conversation[T]]]:
+        command = self._command
+        sampling = Sampling(command.max_new_tokens, command.temperature)
         seed = stream_seed(0, self._name)  # one model under two names is two annotators
-        thinking = self._command.thinking
-        return hold(self._backend, scripts, before, self._sampling, thinking, seed)
-
-
-def _spent(talk: Conversation[Any]) -> dict[str, Any]:
-    names = ("seconds", "prompt_tokens", "completion_tokens")
-    return {name: getattr(talk, name) for name in names}
+        return hold(self._backend, scripts, before, sampling, command.thinking, seed)

@@ -18,8 +18,8 @@ ANNOTATES = "python eval/annotate.py"
 AnnotatorName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
-class AnnotateCommand(Section):
-    """Which models annotate which pairs."""
+class PairsCommand(Section):
+    """Which pairs are annotated, and where."""
 
     data: str = "data/logic"
     """The pairs: a folder with one file a split, or a file."""
@@ -27,6 +27,25 @@ class AnnotateCommand(Section):
     """Split of a folder."""
     n: int | None = Field(default=None, ge=1)
     """Most pairs to take, from the front; null: all."""
+    added: bool = True
+    """Ask what the paper's tree lacks as well: well-formedness and tautology."""
+    run: RunFolder = "annotation"
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+
+    @property
+    def source(self) -> Source:
+        """Where all the pairs are."""
+        return Source(source=self.data, split=None if Path(self.data).suffix else self.split)
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return folder_of(self.run)
+
+
+class AnnotateCommand(PairsCommand):
+    """Which models annotate which pairs."""
+
     models: dict[AnnotatorName, ModelString] = Field(min_length=1)
     """Annotators by name: model strings such as openai:MODEL@URL or hf:Qwen/Qwen3-8B."""
     options: BackendOptions = BackendOptions()
@@ -37,16 +56,6 @@ class AnnotateCommand(Section):
     """Longest answer, thinking included."""
     temperature: float = Field(default=0, ge=0)
     """0 is greedy. Above, one model under two names is two annotators."""
-    added: bool = True
-    """Ask what the paper's tree lacks as well: well-formedness and tautology."""
-    run: RunFolder = "annotation"
-    """Run folder: a name below runs/, or a path where it contains a slash."""
-
-    @property
-    def source(self) -> Source:
-        """Where the pairs are."""
-        split = None if Path(self.data).suffix else self.split
-        return Source(source=self.data, split=split, n=self.n)
 
 
 class AnnotationReportCommand(Section):

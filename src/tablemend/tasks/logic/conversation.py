@@ -40,30 +40,26 @@ class Conversation(Generic[T]):
         messages: the turns so far, those before it included; thoughts are left out.
         result: what the script made of it; ``None`` before its end, or where it broke off.
         failed: why it broke off, as a request failed for good; empty otherwise.
-        prompt_tokens, completion_tokens, seconds: of all its turns.
+        spent: seconds and tokens of all its turns.
     """
 
     def __init__(self, script: Script[T], opening: Sequence[Message]) -> None:
         self.messages = list(opening)
         self.result: T | None = None
         self.failed = ""
-        self.prompt_tokens = self.completion_tokens = 0
-        self.seconds = 0.0
+        self.spent: dict[str, Any] = {"seconds": 0.0, "prompt_tokens": 0, "completion_tokens": 0}
         self._script = script
         self._say(next(script))
 
-    def _say(self, turn: Turn) -> None:
-        self._turn, self._retried = turn, False
-        self._tell(turn.text)
-
-    def _tell(self, text: str) -> None:
-        self.messages.append({"role": "user", "content": f"{text}\n{self._turn.form}"})
+    def _say(self, turn: Turn, text: str = "") -> None:
+        """A turn, or why its answer could not be read."""
+        self._turn, self._retried = turn, bool(text)
+        self.messages.append({"role": "user", "content": f"{text or turn.text}\n{turn.form}"})
 
     def hear(self, completion: Completion) -> bool:
         """Take an answer; whether the conversation is at its end."""
-        self.prompt_tokens += completion.prompt_tokens
-        self.completion_tokens += completion.completion_tokens
-        self.seconds += completion.seconds
+        for name in self.spent:
+            self.spent[name] += getattr(completion, name)
         if completion.finish_reason == "error":
             self.failed = completion.error
             return True
@@ -77,8 +73,7 @@ class Conversation(Generic[T]):
                 if self._retried:
                     self._say(self._script.throw(error))
                 else:
-                    self._retried = True
-                    self._tell(error.problem.text)
+                    self._say(self._turn, error.problem.text)
             else:
                 self._say(self._script.send(value))
         except StopIteration as end:
@@ -97,16 +92,8 @@ def hold(
 ) -> Iterator[tuple[str, Conversation[T]]]:
     """Hold conversations that begin alike, all of them a turn at a time.
 
-    Args:
-        backend: the model.
-        scripts: by a name for messages.
-        opening: the turns before each of them.
-        sampling: how tokens are chosen.
-        thinking: whether the model is to think first; ``None`` asks for nothing.
-        seed: of what is drawn, with a temperature above 0.
-
-    Yields:
-        Each with its name, as soon as it is at its end.
+    ``opening`` are the turns before each of ``scripts``, whose names are for messages; yields each
+    with its name as soon as it is at its end.
 
     Raises:
         Stopped: the server is gone.

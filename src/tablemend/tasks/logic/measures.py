@@ -1,7 +1,4 @@
-"""How annotators agree with references and with each other (section 3.4 and appendix C).
-
-Where the paper leaves a choice, it is said at the function that makes it.
-"""
+"""How annotators agree with references and with each other (section 3.4 and appendix C)."""
 
 from __future__ import annotations
 
@@ -23,6 +20,8 @@ DIMENSIONS: dict[Domain, tuple[Dimension, ...]] = {
     "hotel": ("CAT", "I|=O", "O|=I", "FWI"),
     "logic": ("CAT", "I|=O", "O|=I", "AMB"),
 }
+STEPS = {"I|=O": "follows", "O|=I": "implies", "FWI": "wrong", "AMB": AMBIGUOUS}
+"""Questions of the tree."""
 Kind = Literal["divergent_input", "divergent_output", "wrong"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -42,6 +41,16 @@ def units(pairs: Iterable[Pair], annotations: Iterable[Annotation]) -> list[Unit
         if one.relation is not None:
             by_pair[one.pair].append(one)
     return [Unit(pair, by_pair[pair.id]) for pair in pairs if pair.id in by_pair]
+
+
+def of_annotator(found: Sequence[Unit], name: str) -> list[Unit]:
+    """The pairs that one annotator annotated, with these annotations alone."""
+    own = [one for _, every in found for one in every if one.annotator == name]
+    return units([pair for pair, _ in found], own)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
 
 
 # ---- answers ----
@@ -66,27 +75,17 @@ def references(pair: Pair, dimension: Dimension) -> set[Relation] | set[bool | N
 
 
 def _step(path: Answers, dimension: Dimension) -> bool | None:
-    match dimension:
-        case "I|=O":
-            return path.get("follows")
-        case "O|=I":
-            return path.get("implies")
-        case "FWI":
-            return path.get("wrong", False if path.get("follows") else None)
-        case _:
-            return path.get(AMBIGUOUS)
+    otherwise = False if dimension == "FWI" and path.get("follows") else None
+    return path.get(STEPS[dimension], otherwise)
 
 
 # ---- accuracy and agreement ----
 
 
 class Accuracy(NamedTuple):
-    """Accuracy per annotator (APA).
+    """Accuracy per annotator (APA): mean and the sample's standard deviation over annotators.
 
-    Attributes:
-        mean, sd: over annotators; the sample's standard deviation, ``None`` for fewer than two.
-        n: answers that could be compared.
-        annotators: each one's own.
+    ``n`` answers could be compared; ``annotators`` has each one's own accuracy.
     """
 
     mean: float | None
@@ -108,20 +107,14 @@ def accuracy(found: Sequence[Unit], dimension: Dimension) -> Accuracy:
                 if (said := answer(one, dimension)) is not None:
                     right[one.annotator].append(said in wanted)
     shares = {name: fmean(one) for name, one in right.items()}
-    values = list(shares.values())
-    return Accuracy(
-        fmean(values) if values else None,
-        stdev(values) if len(values) > 1 else None,
-        sum(map(len, right.values())),
-        shares,
-    )
+    sd = stdev(shares.values()) if len(shares) > 1 else None
+    return Accuracy(_mean([*shares.values()]), sd, sum(map(len, right.values())), shares)
 
 
 def agreement(found: Sequence[Unit], dimension: Dimension) -> Agreement:
     """Krippendorff's alpha (IAA), nominal, over pairs with two answers or more."""
     counts = [Counter(answer(one, dimension) for one in own) for _, own in found]
-    values = {value for one in counts for value in one if value is not None}
-    columns = sorted(values, key=str)
+    columns = sorted({value for one in counts for value in one if value is not None}, key=str)
     return krippendorffs_alpha([[one[value] for value in columns] for one in counts])
 
 
@@ -129,12 +122,9 @@ def agreement(found: Sequence[Unit], dimension: Dimension) -> Agreement:
 
 
 class Category(NamedTuple):
-    """One row of Table 5.
+    """One row of Table 5; a share is 0 where nothing could be counted.
 
-    Attributes:
-        precision, recall, f1: 0 where nothing could be counted.
-        support: pairs with this label among the references'.
-        annotated: pairs that annotators give this label.
+    Of ``support`` pairs this is a label of the references, of ``annotated`` one of annotators.
     """
 
     precision: float
@@ -162,32 +152,25 @@ def by_category(found: Sequence[Unit]) -> dict[Relation, Category]:
             both.update(most & set(pair.labels))
     rows = {}
     for label in RELATIONS:
-        if said[label] or wanted[label]:
-            precision, recall = _ratio(both[label], said[label]), _ratio(both[label], wanted[label])
-            f1 = _ratio(2 * both[label], said[label] + wanted[label])
-            rows[label] = Category(precision, recall, f1, wanted[label], said[label])
+        counts = said[label], wanted[label], (said[label] + wanted[label]) / 2
+        if any(counts):
+            p, r, f1 = (both[label] / count if count else 0.0 for count in counts)
+            rows[label] = Category(p, r, f1, wanted[label], said[label])
     return rows
 
 
 def macro(rows: Mapping[Relation, Category]) -> tuple[float, float, float] | None:
     """The mean precision, recall and F1 of the categories; ``None`` where there are none."""
-    if not rows:
-        return None
-    p, r, f = (fmean(row[place] for row in rows.values()) for place in range(3))
-    return p, r, f
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+    p, r, f = ([row[place] for row in rows.values()] for place in range(3))
+    return (fmean(p), fmean(r), fmean(f)) if rows else None
 
 
 # ---- highlights ----
 
 
-def tokens(text: str, spans: Iterable[Span]) -> tuple[frozenset[int], int]:
+def tokens(text: str, spans: Sequence[Span]) -> tuple[frozenset[int], int]:
     """The tokens that spans touch, by number, and how many tokens there are: words and marks."""
     places = [match.span() for match in _TOKEN.finditer(text)]
-    spans = list(spans)
     touched = (i for i, (a, b) in enumerate(places) if any(x < b and a < y for x, y in spans))
     return frozenset(touched), len(places)
 
@@ -200,12 +183,9 @@ def highlighted(unit: Unit, kind: Kind) -> tuple[list[frozenset[int]], int]:
 
 
 class Jaccard(NamedTuple):
-    """Agreement on highlights (Table 13).
+    """Agreement on highlights (Table 13), the mean over ``pairs`` of two annotators or more.
 
-    Attributes:
-        mean: over pairs, of each over pairs of annotators; ``None`` without any.
-        pairs: with two annotators or more.
-        empty: share of pairs of annotators that both highlight nothing; each counts as 1.
+    ``empty`` is the share of pairs of annotators that both highlight nothing; each counts as 1.
     """
 
     mean: float | None
@@ -224,7 +204,7 @@ def jaccard(found: Sequence[Unit], kind: Kind) -> Jaccard:
         if pairs:
             means.append(fmean(len(a & b) / len(a | b) if a | b else 1.0 for a, b in pairs))
             empty += [not (a | b) for a, b in pairs]
-    return Jaccard(fmean(means) if means else None, len(means), fmean(empty) if empty else None)
+    return Jaccard(_mean(means), len(means), _mean(empty))
 
 
 def ratio(unit: Unit, kind: Kind) -> float | None:
@@ -235,8 +215,7 @@ def ratio(unit: Unit, kind: Kind) -> float | None:
 
 def mean_ratio(found: Sequence[Unit], kind: Kind) -> float | None:
     """:func:`ratio`, the mean over pairs (Table 11)."""
-    values = [value for one in found if (value := ratio(one, kind)) is not None]
-    return fmean(values) if values else None
+    return _mean([value for one in found if (value := ratio(one, kind)) is not None])
 
 
 class Correlation(NamedTuple):
@@ -256,12 +235,11 @@ def correlation(found: Sequence[Unit], kind: Kind) -> Correlation:
         sliders = [a.slider for a in one.annotations if a.slider is not None]
         if sliders and (value := ratio(one, kind)) is not None:
             points.append((value, fmean(sliders)))
-    n = len(points)
-    x, y = ([point[side] for point in points] for side in (0, 1))
-    if n < 3 or len(set(x)) == 1 or len(set(y)) == 1:
-        return Correlation(None, None, n)
+    x, y = zip(*points, strict=True) if points else ((), ())
+    if len(points) < 3 or len(set(x)) == 1 or len(set(y)) == 1:
+        return Correlation(None, None, len(points))
     r, p = pearsonr(x, y)
-    return Correlation(float(r), float(p), n)
+    return Correlation(float(r), float(p), len(points))
 
 
 def ambiguities(found: Sequence[Unit]) -> Counter[str]:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -58,7 +58,6 @@ class Lesson(FromJson):
     """One exercise of the training.
 
     Attributes:
-        input, output: what it is about.
         ask: a question of the tree, or what is to be marked.
         answer: the right one; what has to be marked at least.
         feedback: by what was answered; of marking by whether all of it was marked.
@@ -70,18 +69,21 @@ class Lesson(FromJson):
     answer: bool | tuple[str, ...]
     feedback: Mapping[bool, str]
 
+    @property
+    def text(self) -> str:
+        """The side that is marked."""
+        return self.input if self.ask == "divergent_input" else self.output
 
-def _read() -> tuple[dict[Domain, list[Lesson]], dict[str, str], str]:
-    text = Path(__file__).with_name("training.yaml").read_text("utf-8")
-    data: dict[Any, Any] = yaml.safe_load(text)
-    lessons = {domain: [Lesson.from_json(one) for one in data[domain]] for domain in DOMAINS}
-    return lessons, data["check"], hash_text(text)
+    @property
+    def wanted(self) -> list[Span]:
+        """Where what has to be marked stands; nothing of a question."""
+        quotes = () if isinstance(self.answer, bool) else self.answer
+        return [_find(self.text, quote) for quote in quotes]
 
 
-LESSONS, _CHECK, _HASH = _read()
-_TREE = hash_text(repr((TREES, AMBIGUITY_WORDS, MARKS, KINDS, MARK, SLIDER, YES_OR_NO, FAITHFUL)))
-PROTOCOL_HASH = hash_text(f"{PROMPTS.hash} {_HASH} {_TREE}")
-"""Of all that an annotator is told and asked."""
+def side(pair: Pair, mark: str) -> str:
+    """The text in which something is marked."""
+    return pair.input if mark == "divergent_input" else pair.output
 
 
 def _find(text: str, quote: str) -> Span:
@@ -89,14 +91,26 @@ def _find(text: str, quote: str) -> Span:
     return start, start + len(quote)
 
 
+_TRAINING = Path(__file__).with_name("training.yaml").read_text("utf-8")
+_DATA: dict[str, Any] = yaml.safe_load(_TRAINING)
+LESSONS: dict[Domain, list[Lesson]] = {
+    domain: [Lesson.from_json(one) for one in _DATA[domain]] for domain in DOMAINS
+}
+_TREE = hash_text(repr((TREES, AMBIGUITY_WORDS, MARKS, KINDS, MARK, SLIDER, YES_OR_NO, FAITHFUL)))
+PROTOCOL_HASH = hash_text(f"{PROMPTS.hash} {hash_text(_TRAINING)} {_TREE}")
+"""Of all that an annotator is told and asked."""
+
+
+_CHECK: dict[str, str] = _DATA["check"]
+_HARMLESS, _WRONG = (_find(_CHECK["output"], _CHECK[kind]) for kind in ("harmless", "wrong"))
 CHECK = Pair(
     "hotel",
     _CHECK["input"],
     _CHECK["output"],
     "rule-based",
     ("too_strong",),
-    divergent_output=tuple(_find(_CHECK["output"], _CHECK[k]) for k in ("harmless", "wrong")),
-    wrong=(_find(_CHECK["output"], _CHECK["wrong"]),),
+    divergent_output=(_HARMLESS, _WRONG),
+    wrong=(_WRONG,),
 )
 """The comprehension check of the hotel domain, in the form of Table 10."""
 
@@ -106,14 +120,18 @@ def passes(found: Annotation) -> bool:
 
     The harmless addition and the wrong one are marked as divergent, the wrong one alone as wrong.
     """
-    harmless, wrong = CHECK.divergent_output
-    divergent = found.divergent_output or ()
+    divergent, wrong = found.divergent_output or (), found.wrong or ()
     return (
         found.relation in CHECK.labels
-        and all(any(a <= one[0] and one[1] <= b for a, b in divergent) for one in (harmless, wrong))
-        and any(a <= wrong[0] and wrong[1] <= b for a, b in found.wrong or ())
-        and not any(a < harmless[1] and harmless[0] < b for a, b in found.wrong or ())
+        and _covers(divergent, _HARMLESS)
+        and _covers(divergent, _WRONG)
+        and _covers(wrong, _WRONG)
+        and not any(a < _HARMLESS[1] and _HARMLESS[0] < b for a, b in wrong)
     )
+
+
+def _covers(spans: Sequence[Span], wanted: Span) -> bool:
+    return any(start <= wanted[0] and wanted[1] <= end for start, end in spans)
 
 
 def opening(domain: Domain) -> tuple[Message, ...]:
@@ -140,10 +158,9 @@ def train(domain: Domain) -> Script[tuple[str, int]]:
                 said = yield _turn(shown, QUESTIONS[domain][one.ask])
                 found = said == one.answer
             else:
-                text = one.input if one.ask == "divergent_input" else one.output
-                spans = yield Turn(shown + MARKS[one.ask], MARK, partial(read_quotes, text))
-                wanted = [_find(text, quote) for quote in one.answer]
-                said = found = all(any(a < y and x < b for a, b in spans) for x, y in wanted)
+                read = partial(read_quotes, one.text)
+                spans = yield Turn(shown + MARKS[one.ask], MARK, read)
+                said = found = all(any(a < y and x < b for a, b in spans) for x, y in one.wanted)
         except Unreadable:
             feedback = f"{NOT_READ}\n\n"
         else:
@@ -157,49 +174,50 @@ def annotate(
 ) -> Script[Annotation]:
     """One pair, step by step: highlights and slider in the hotel domain, kinds in the logic domain.
 
-    Args:
-        annotator: whose annotation it will be.
-        pair: its labels and spans are not shown.
-        before: what is said first.
-        passed: the comprehension check.
-        added: whether questions that the paper's tree lacks are asked as well.
+    ``before`` is said first; labels and spans of the pair are not shown; ``added`` asks questions
+    that the paper's tree lacks as well.
     """
-    is_hotel = pair.domain == "hotel"
-    divergent_input: tuple[Span, ...] | None = None
-    divergent_output: tuple[Span, ...] | None = None
-    wrong: tuple[Span, ...] | None = None
+    marks: dict[str, Any] = {}
     comments: list[str] = []
     path: dict[str, bool] = {}
     kinds: tuple[Ambiguity, ...] = ()
-    slider = None
     shown = f"{before}{show(pair.input, pair.output)}\n"
-    relation, unscored = None, ""
+    relation, unscored, slider = None, "", None
+
+    def mark(what: str, shown: str = "") -> Generator[Turn, Any, None]:
+        """What is highlighted; nothing but a comment why where that cannot be read."""
+        marks[what] = None
+        try:
+            read = partial(read_quotes, side(pair, what))
+            marks[what] = yield Turn(shown + MARKS[what], MARK, read)
+        except Unreadable as error:
+            comments.append(f"{what}: {error}")
+
     try:
-        if is_hotel:
-            divergent_input = yield from _mark("divergent_input", shown, pair, comments)
-            divergent_output = yield from _mark("divergent_output", "", pair, comments)
-            shown, wrong = "", ()
-        asked = walk(pair.domain, path, added)
-        while isinstance(asked, Question):
+        if pair.domain == "hotel":
+            yield from mark("divergent_input", shown)
+            yield from mark("divergent_output")
+            shown, marks["wrong"] = "", ()
+        while isinstance(asked := walk(pair.domain, path, added), Question):
             path[asked.id] = yield _turn(shown, asked)
             shown = ""
             if asked.id == AMBIGUOUS and path[AMBIGUOUS]:
                 words = "\n".join(f"{name}: {what}" for name, what in AMBIGUITY_WORDS.items())
                 kinds = yield Turn(f"What makes it ambiguous?\n{words}", KINDS, read_kinds)
             if asked.id == "wrong" and path["wrong"]:
-                wrong = yield from _mark("wrong", "", pair, comments)
-            asked = walk(pair.domain, path, added)
+                yield from mark("wrong")
         relation = asked
     except Unreadable as error:
         unscored = f"after {len(path)} answers: {error}"
-    if is_hotel and relation:
+    if pair.domain == "hotel" and relation:
         try:
             slider = yield Turn(FAITHFUL, SLIDER, read_slider)
         except Unreadable as error:
             comments.append(f"slider: {error}")
+    comment = "; ".join(comments)
     return Annotation(
-        annotator, pair.id, path, relation, unscored, kinds, divergent_input, divergent_output,
-        wrong, slider, "; ".join(comments), passed,
+        annotator, pair.id, path, relation, unscored, kinds, **marks, slider=slider,
+        comment=comment, passed_check=passed,
     )  # fmt: skip
 
 
@@ -207,52 +225,32 @@ def _turn(shown: str, question: Question) -> Turn:
     return Turn(f"{shown}{question.means}\n{question.ask}", YES_OR_NO, read_yes_no)
 
 
-def _mark(
-    what: str, shown: str, pair: Pair, comments: list[str]
-) -> Generator[Turn, Any, tuple[Span, ...] | None]:
-    """What is highlighted; ``None``, and a comment why, where that cannot be read."""
-    text = pair.input if what == "divergent_input" else pair.output
-    try:
-        found: tuple[Span, ...] = yield Turn(shown + MARKS[what], MARK, partial(read_quotes, text))
-    except Unreadable as error:
-        comments.append(f"{what}: {error}")
-        return None
-    return found
+def _refuse(kind: str, why: str, said: str) -> NoReturn:
+    line = " ".join(said.split())
+    raise Unreadable(kind, f"{why}: {line if len(line) <= 80 else f'{line[:80]}...'}")
 
 
 def read_yes_no(said: str) -> bool:
-    """Yes or no, marks around it aside.
-
-    Raises:
-        Unreadable: anything else, prose too.
-    """
-    match = _YES_OR_NO.fullmatch(said)
-    if match is None:
-        raise Unreadable("neither yes nor no", f"That is neither yes nor no: {_clip(said)}")
+    """Yes or no, marks around it aside; anything else, prose too, is :class:`Unreadable`."""
+    match = _YES_OR_NO.fullmatch(said) or _refuse(
+        "neither yes nor no", "That is neither yes nor no", said
+    )
     return match[1].casefold() == "yes"
 
 
 def read_kinds(said: str) -> tuple[Ambiguity, ...]:
-    """Kinds of ambiguity, in the order of :data:`AMBIGUITIES`.
-
-    Raises:
-        Unreadable: none, or anything else beside them.
-    """
+    """Kinds of ambiguity in the order of all; none, or more than them, is :class:`Unreadable`."""
     named = {part.strip(" .*\"'`").replace(" ", "_") for part in said.casefold().split(",")}
     if not named <= set(AMBIGUITIES):
-        raise Unreadable("no kind of ambiguity", f"That names no such kind: {_clip(said)}")
+        _refuse("no kind of ambiguity", "That names no such kind", said)
     return tuple(kind for kind in AMBIGUITIES if kind in named)
 
 
 def read_slider(said: str) -> int:
-    """A number from 1 to 7.
-
-    Raises:
-        Unreadable: anything else.
-    """
-    match = _SLIDER.fullmatch(said)
-    if match is None:
-        raise Unreadable("no number from 1 to 7", f"That is no number from 1 to 7: {_clip(said)}")
+    """A number from 1 to 7; anything else is :class:`Unreadable`."""
+    match = _SLIDER.fullmatch(said) or _refuse(
+        "no number from 1 to 7", "That is no number from 1 to 7", said
+    )
     return int(match[1])
 
 
@@ -262,8 +260,8 @@ def read_quotes(text: str, said: str) -> tuple[Span, ...]:
     Raises:
         Unreadable: a line that is not in the text.
     """
-    lines = [match[1] for line in said.splitlines() if (match := _QUOTED.fullmatch(line))]
-    quotes: Sequence[str] = [line for line in lines if line]
+    lines = map(_QUOTED.fullmatch, said.splitlines())
+    quotes: Sequence[str] = [match[1] for match in lines if match and match[1]]
     if not quotes:
         raise Unreadable("nothing quoted", "Nothing is quoted.")
     if [quote.upper() for quote in quotes] == [NOTHING]:
@@ -271,12 +269,6 @@ def read_quotes(text: str, said: str) -> tuple[Span, ...]:
     found: set[Span] = set()
     for quote in quotes:
         places = [m.span() for m in re.finditer(re.escape(quote), text, re.IGNORECASE)]
-        if not places:
-            raise Unreadable("not a quote", f"This is not in the text: {_clip(quote)}")
+        places = places or _refuse("not a quote", "This is not in the text", quote)
         found.add(next((place for place in places if place not in found), places[-1]))
     return tuple(sorted(found))
-
-
-def _clip(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else f"{line[:80]}..."

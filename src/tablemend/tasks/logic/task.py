@@ -79,12 +79,9 @@ class Logic(Task[Pair]):
 
     def messages(self, sample: Pair, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
         """The guidelines, the pair, and the relations of its domain."""
-        return PROMPTS.render(
-            sample.domain,
-            input=sample.input,
-            output=sample.output,
-            categories=_categories(sample.domain),
-        )
+        categories = _categories(sample.domain)
+        slots = {"input": sample.input, "output": sample.output, "categories": categories}
+        return PROMPTS.render(sample.domain, **slots)
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
         """The chat of the logic domain with its slots open."""
@@ -146,13 +143,8 @@ def read_relation(text: str) -> Relation | None:
 
     Marks around the name and the case do not matter; "x" and "x (harmless)" are two names.
     """
-    answer = text.rpartition(END_OF_THINKING)[2]
-    named = [one for one in RELATIONS if _plain(RELATION_WORDS[one][0]) == _plain(answer)]
-    return named[0] if named else None
-
-
-def _plain(text: str) -> str:
-    return text.casefold().strip(" \t\n.,:*_`\"'")
+    answer = text.rpartition(END_OF_THINKING)[2].casefold().strip(" \t\n.,:*_`\"'")
+    return {RELATION_WORDS[one][0].casefold(): one for one in RELATIONS}.get(answer)
 
 
 def judge(sample: Pair, text: str) -> Judgement:
@@ -168,11 +160,12 @@ def judge(sample: Pair, text: str) -> Judgement:
         wanted = {path_to(sample.domain, label).get(step) for label in sample.labels} - {None}
         if wanted and step in own:
             shares[step] = Share(int(own[step] in wanted), 1)
-    findings: tuple[Finding, ...] = ()
-    if said not in sample.labels:
-        right, got = (RELATION_WORDS[one][0] for one in (sample.labels[0], said))
-        findings = (Finding("wrong", None, None, right, got, f"right: {right}"),)
-    return Judgement(findings, shares, scorer=SCORER)
+    if said in sample.labels:
+        return Judgement((), shares, scorer=SCORER)
+    right, got = (RELATION_WORDS[one][0] for one in (sample.labels[0], said))
+    return Judgement(
+        (Finding("wrong", None, None, right, got, f"right: {right}"),), shares, scorer=SCORER
+    )
 
 
 def _earn(sample: Pair, text: str) -> Score:

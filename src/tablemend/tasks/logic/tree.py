@@ -20,14 +20,9 @@ Answers = Mapping[str, bool]
 
 
 class Question(NamedTuple):
-    """One step.
+    """A question by its key in a path, answered with yes or no, and its definition.
 
-    Attributes:
-        id: its key in a path.
-        ask: the question, answered with yes or no.
-        means: its definition.
-        unless: the answer that goes without asking in the paper's tree, which lacks the question;
-            ``None`` for its own questions.
+    ``unless`` is the answer that goes without asking in the paper's tree, where that lacks it.
     """
 
     id: str
@@ -45,7 +40,14 @@ class Step(NamedTuple):
 
 
 def walk(domain: Domain, answers: Answers, added: bool = True) -> Question | Relation:
-    """The next question, or the relation that the answers lead to.
+    """The next question, or the relation that the answers lead to; see :func:`follow`."""
+    return follow(domain, answers, added)[1]
+
+
+def follow(
+    domain: Domain, answers: Answers, added: bool = True
+) -> tuple[dict[str, bool], Question | Relation]:
+    """The answers on the way that they lead, and the next question or the relation at its end.
 
     Args:
         domain: whose tree it is.
@@ -53,13 +55,16 @@ def walk(domain: Domain, answers: Answers, added: bool = True) -> Question | Rel
         added: whether questions that the paper's tree lacks are asked as well.
     """
     node: Step | Relation = TREES[domain]
+    told = {}
     while isinstance(node, Step):
         question = node.question
-        given = answers.get(question.id, None if added else question.unless)
+        given = None if added else question.unless
+        if given is None and question.id in answers:
+            given = told[question.id] = answers[question.id]
         if given is None:
-            return question
+            return told, question
         node = node.yes if given else node.no
-    return node
+    return told, node
 
 
 def path_to(domain: Domain, relation: Relation) -> Answers:
@@ -79,12 +84,11 @@ def paths(
     node: Step | Relation, behind: Answers | None = None
 ) -> Iterator[tuple[Answers, Relation]]:
     """Every way through a tree, with its leaf."""
-    behind = behind or {}
     if not isinstance(node, Step):
-        yield behind, node
+        yield behind or {}, node
         return
     for answer, branch in ((True, node.yes), (False, node.no)):
-        yield from paths(branch, {**behind, node.question.id: answer})
+        yield from paths(branch, {**(behind or {}), node.question.id: answer})
 
 
 def _questions(node: Step | Relation) -> dict[str, Question]:
@@ -104,40 +108,33 @@ def read_tree(
     """
     if tuple(data["relations"]) != RELATIONS or tuple(data["ambiguities"]) != AMBIGUITIES:
         raise ValueError("relations and ambiguities: all of the records', in their order")
-    trees: dict[Domain, Step] = {}
-    used = set()
-    for domain in DOMAINS:
-        tree = _node(data[domain], data["questions"], domain, ())
-        if not isinstance(tree, Step):
-            raise ValueError(f"{domain}: no question")
-        trees[domain] = tree
+    trees = {domain: _step(data[domain], data["questions"], domain) for domain in DOMAINS}
+    for domain, tree in trees.items():
         ways = list(paths(tree))
-        used |= {name for way, _ in ways for name in way}
         apart = {(*_told(way).items(), relation) for way, relation in ways}
         if len(apart) > len({relation for _, relation in ways}):
             raise ValueError(f"{domain}: two ways lead to one relation")
-    if unused := data["questions"].keys() - used:
+    if unused := data["questions"].keys() - set().union(*map(_questions, trees.values())):
         raise ValueError(f"questions that no tree asks: {', '.join(sorted(unused))}")
     return trees, {k: tuple(v) for k, v in data["relations"].items()}, data["ambiguities"]
 
 
-def _node(
-    data: Any, questions: Mapping[str, Any], domain: Domain, above: tuple[str, ...]
-) -> Step | Relation:
-    if isinstance(data, str):
-        for relation in RELATIONS:
-            if relation == data:
-                return relation
-        raise ValueError(f"{domain}: no relation {data}")
-    if data.keys() != {"ask", True, False}:
+def _step(
+    data: Any, questions: Mapping[str, Any], domain: Domain, above: tuple[str, ...] = ()
+) -> Step:
+    if not isinstance(data, dict) or data.keys() != {"ask", True, False}:
         raise ValueError(f"{domain}: a step needs ask, yes and no, has {sorted(map(str, data))}")
     name = data["ask"]
     if name not in questions or name in above:
         raise ValueError(f"{domain}: {name} is no question, or is asked twice on one way")
     fields = {**questions[name], **questions[name].get(domain, {})}
-    question = Question(name, fields["ask"], fields["means"], fields.get("unless"))
-    yes, no = (_node(data[way], questions, domain, (*above, name)) for way in (True, False))
-    return Step(question, yes, no)
+    ways: list[Step | Relation] = []
+    for way in (data[True], data[False]):
+        leaf = [relation for relation in RELATIONS if relation == way]
+        if isinstance(way, str) and not leaf:
+            raise ValueError(f"{domain}: no relation {way}")
+        ways += leaf or [_step(way, questions, domain, (*above, name))]
+    return Step(Question(name, fields["ask"], fields["means"], fields.get("unless")), *ways)
 
 
 def _told(way: Answers) -> Answers:
