@@ -47,7 +47,7 @@ def write_pair_page(
         "marks": protocol.MARKS,
         "faithful": protocol.FAITHFUL,
         "kinds": AMBIGUITY_WORDS,
-        "lessons": [_lesson(domain, one) for one in protocol.LESSONS[domain]],
+        "lessons": [_lesson(domain, one) for one in protocol.lessons(domain, added)],
         "check": _check() if domain == "hotel" else None,
         "pairs": [
             {"id": pair.id, "input": _shown(domain, pair.input), "output": pair.output}

@@ -374,7 +374,7 @@ def test_a_person_goes_through_the_whole_page(browser: Browser, run: Path) -> No
     assert _text(browser, "h1") == "All pairs are done"
     record = _download(browser, run, name)
     assert record["right"] == record["exercises"] == len(LESSONS["hotel"])
-    assert _import(run)[0] == f"{name}: 3 of 3 pairs, 10 of 10 exercises, check passed"
+    assert _import(run)[0] == f"{name}: 3 of 3 pairs, 11 of 11 exercises, check passed"
     found: dict[str, Annotation] = {
         one.pair: one for one in read_annotations(run / "run" / "annotations.jsonl")
     }
@@ -403,7 +403,7 @@ def test_who_does_not_pass_the_check_goes_no_further(browser: Browser, run: Path
     browser.open(run / "run/pages/a2.html")
     assert _text(browser, "h1") == "The check was not passed"
     _download(browser, run, "a2")
-    assert _import(run)[0] == "a2: 0 of 3 pairs, 10 of 10 exercises, check not passed"
+    assert _import(run)[0] == "a2: 0 of 3 pairs, 11 of 11 exercises, check not passed"
     assert browser.problems == []
 
 

@@ -98,17 +98,18 @@ class _Annotator:
         key = f"training {domain}"
         if key in store:
             return store[key]
-        (before, right), talk = self._one(key, protocol.train(domain), protocol.opening(domain))
+        added = self._command.added
+        lessons = protocol.train(domain, added)
+        (before, right), talk = self._one(key, lessons, protocol.opening(domain))
         messages = talk.messages
         record = {
             "id": key,
             "right": right,
-            "exercises": len(protocol.LESSONS[domain]),
+            "exercises": len(protocol.lessons(domain, added)),
             "training": talk.spent,
             "passed": None,
         }
         if domain == "hotel":
-            added = self._command.added
             script = protocol.annotate(self._name, protocol.CHECK, before, added=added)
             check, after = self._one("check", script, messages)
             record["passed"] = protocol.passes(check)

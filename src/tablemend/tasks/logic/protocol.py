@@ -144,14 +144,21 @@ def show(input: str, output: str) -> str:
     return f"Input:\n{input}\n\nOutput:\n{output}\n"
 
 
-def train(domain: Domain) -> Script[tuple[str, int]]:
+def lessons(domain: Domain, added: bool = True) -> list[Lesson]:
+    """The exercises; without ``added`` none on questions that the paper's tree lacks."""
+    asked = QUESTIONS[domain]
+    own = [name for name, one in asked.items() if added or one.unless is None]
+    return [one for one in LESSONS[domain] if one.ask in (*own, *MARKS)]
+
+
+def train(domain: Domain, added: bool = True) -> Script[tuple[str, int]]:
     """Exercises, each with the feedback that its answer deserves.
 
     Returns:
         The feedback on the last, for the turn that follows, and how many answers were right.
     """
     feedback, right = "", 0
-    for number, one in enumerate(LESSONS[domain], 1):
+    for number, one in enumerate(lessons(domain, added), 1):
         shown = f"{feedback}Exercise {number}.\n\n{show(one.input, one.output)}\n"
         try:
             if isinstance(one.answer, bool):
