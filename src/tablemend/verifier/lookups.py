@@ -28,6 +28,7 @@ from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.indexing import sort_of_period
 from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
+from tablemend.verifier.limits import PLURAL
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
 from tablemend.verifier.mentions import ColumnMention, Phrase, StatedNumber
@@ -45,7 +46,6 @@ _SCOPE = re.compile(
 )
 _SHARES = re.compile(r"%|\b(?:per ?cent|pct|perc|share|rate|ratio|proportion|fraction|margin)")
 _CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
-_PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
 NAMED = ("the table has the name", "the table has the period")
 """Reasons of readings that look nothing up."""
 _ENTITIES = 4
@@ -443,7 +443,7 @@ class Lookups:
                 return False
             if place in named:
                 return False
-            if _PLURAL.search(words[place]):
+            if PLURAL.search(words[place]):
                 return True
         return False
 

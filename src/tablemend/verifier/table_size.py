@@ -70,5 +70,5 @@ def sizes(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     view = frame.view
     columns = {view.key, *(h.column for h in frame.headings if h.first == stated.last)}
     names = (len(view.columns[column].groups) for column in columns)
-    parts = _PARTS.get(frame.words[stated.last], frozenset())  # "all four quarters"
+    parts = _PARTS.get("".join(frame.words[stated.last : stated.last + 1]), frozenset())  # "all four quarters"
     return frozenset({len(view.rows), len(view.rows) + len(view.totals), *names} | parts)

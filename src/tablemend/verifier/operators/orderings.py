@@ -8,14 +8,11 @@ from tablemend.claims.cues import Cue
 from tablemend.verifier.amounts import states
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
+from tablemend.verifier.limits import PHRASE_ENDS
 from tablemend.verifier.row_filter import range_set
 from tablemend.verifier.views import ColumnIndex, Ordered
 from tablemend.verifier.vocabulary import LOWER_IS_BETTER, QUALITIES, THINGS, Quality
 
-_PHRASE_ENDS = frozenset(
-    "in of for by during from at with to against on among between be is are was were have has had "
-    "who which that when where and but than as while over under after before do did does".split()
-)
 _MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
 _IN_TIME = frozenset("first last early late recent new old young before after".split())
 _PHYSICAL = frozenset(
@@ -127,7 +124,7 @@ def phrase_end(frame: Frame, first: int) -> int:
             break
         word = frame.words[place]
         measure = word == "of" and place > first and frame.words[place - 1] in _MEASURES_OF
-        if word in _PHRASE_ENDS and not measure:
+        if word in PHRASE_ENDS and not measure:
             break
         place += 1
     return place
