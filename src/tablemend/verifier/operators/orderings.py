@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tablemend.claims.cues import Cue
 from tablemend.verifier.amounts import states
 from tablemend.verifier.frame import Frame
+from tablemend.values.units import MEASURES
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.limits import PHRASE_ENDS
 from tablemend.verifier.row_filter import range_set
@@ -20,6 +21,7 @@ _PHYSICAL = frozenset(
 )
 """What no column can be without saying so: a salary is no "longest"."""
 _MOST = 4
+TIMES = frozenset(unit for unit, (measure, *_) in MEASURES.items() if measure == "time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
     turned = not quality.inverse.isdisjoint(column.terms) or (
         sense in ("high", "low", "good", "bad") and column.ranking
     )
-    if sense in ("fast", "slow") and column.kind == "time":
+    if sense in ("fast", "slow") and (column.kind == "time" or not TIMES.isdisjoint(column.units)):
         turned = True
     lower = column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)
     if sense in ("good", "bad") and lower:
