@@ -340,6 +340,14 @@ def spelled(column: ColumnIndex, value: float, stated: StatedNumber) -> str:
     return digits(rounded if abs(rounded - exact) <= _NEAR * abs(exact) else exact)
 
 
+def shown(column: ColumnIndex, value: float) -> str:
+    """A column's value for a person: a number in digits, a date or time as the table has it."""
+    if column.kind == "number":
+        return digits(value)
+    rows = (row for row, own in column.ordered.of.items() if own == value)
+    return next((column.cell(row) for row in rows), digits(value))
+
+
 def digits(value: float) -> str:
     """A computed value in plain digits, without an exponent."""
     return plain_digits(Decimal(repr(round(value, 6))))

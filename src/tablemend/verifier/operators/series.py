@@ -17,6 +17,7 @@ from tablemend.verifier.amounts import (
     holds,
     preposition,
     ratio_hedge,
+    shown,
     spelled,
     states,
 )
@@ -140,7 +141,8 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
             used.union(*(f.used for f in among)),
             ("range", *slots.describe("among", among, words)),
             slots.cells(rows, column.index),
-            f"{column.header}: from {digits(values[0])} to {digits(values[-1])}",
+            f"{column.header}: from {shown(column, values[0])} "
+            f"to {shown(column, values[-1])}",
             (wrong.first, wrong.last),
             (spelled(column, right, wrong),),
             "NUM",
@@ -258,11 +260,11 @@ def _changed(
         truth = reaches_ratio((values[-1] / values[0] / ratio - 1) * way, hedge)
     names = [slots.view.cell(row, slots.view.key) for row in (path[0], path[-1])]
     turned = "" if steady else opposite(frame.text(*words))
-    shown, last = (path if steady else (path[0], path[-1])), values[-1]
+    told, last = (path if steady else (path[0], path[-1])), values[-1]
     broken = next((i for i, (a, b) in enumerate(steps) if (b - a) * way <= 0), 0)
     if steady and not truth and cue.sense != "stable":  # the step that breaks the rule
-        shown = path[broken : broken + 2]
-        names = [slots.view.cell(row, slots.view.key) for row in shown]
+        told = path[broken : broken + 2]
+        names = [slots.view.cell(row, slots.view.key) for row in told]
         values, last = steps[broken], steps[broken][1]
     return Computed(
         "change",
@@ -276,8 +278,9 @@ def _changed(
             *slots.describe("when", periods, words),
             *(["numbers stand by"] if frame.amounts else []),
         ),
-        slots.cells(shown, column.index),
-        f"{column.header}: {digits(values[0])} ({names[0]}), {digits(last)} ({names[1]})",
+        slots.cells(told, column.index),
+        f"{column.header}: {shown(column, values[0])} ({names[0]}), "
+        f"{shown(column, last)} ({names[1]})",
         words,
         (turned,) if turned else (),
     )
@@ -305,7 +308,8 @@ def _change_amounts(
         ends = dict(zip(_ENDS, ([first], [last], [last], [first, last]), strict=True))
         possible = ends.get(word, [gap, first, last])
         truth = any(fits(column, value, stated) for value in possible)
-        right = spelled(column, possible[0], stated)
+        most = 3 if word == "and" else 1  # "from 5 in 2020 and 7 in 2021" can be anything
+        right = [spelled(column, value, stated) for value in possible[:most]]
         if percent and not points and not column.percent and word not in ends:
             if share is None:
                 continue
@@ -313,7 +317,7 @@ def _change_amounts(
             truth = holds(share, stated, hedge) or (
                 hedge in ("", "about") and abs(share - stated.value) <= room
             )
-            right = f"{digits(round(share, 1))}%"
+            right = [f"{digits(round(share, 1))}%"]
         yield replace(
             change,
             truth=truth,
@@ -324,7 +328,7 @@ def _change_amounts(
                 f"number {word if word in ends else 'by'}",
             ),
             fault=(stated.first, stated.last),
-            expected=(right,),
+            expected=tuple(dict.fromkeys(right)),
             error="NUM",
         )
 
