@@ -131,6 +131,11 @@ def _agreed(one: Correction | None, other: Correction | None) -> Correction | No
     return one if one.doubt else other
 
 
+def _unsigned(words: str) -> str:
+    """A number without its sign: a sign says the same in other words too ("a loss of")."""
+    return re.sub(r"[-\u2212\u2013()]", "", fold(words)).strip()
+
+
 def _touch(one: Span | Amount, other: Span | Amount) -> bool:
     return one.start < other.end and other.start < one.end
 
@@ -235,7 +240,7 @@ class _Reader:
             expected = f"{plain_digits(number.value * 100)}%"  # 0.25 in a cell
         decline, scales = amount.decline, (ONE, scale)
         new = spell_alike(old, expected, decline=decline, grouped=self.grouped, scales=scales)
-        if new is None or fold(new) == fold(old) or not _is_of_size(amount, new):
+        if new is None or _unsigned(new) == _unsigned(old) or not _is_of_size(amount, new):
             return None
         edit = self._edit(claim, new)
         if cell is None:

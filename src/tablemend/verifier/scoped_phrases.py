@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tablemend.values.sentences import Span
 
 _AMOUNT = (
-    r"(?:(?:the|just|only|about|around|nearly|some)\s+)*[$€£]?\d[\d,.]*\s*"
+    r"(?:(?:the|just|only|about|around|nearly|some|an? \w+ of)\s+)*-?[$€£]?-?\d[\d,.]*\s*"
     r"(?:%|(?!(?:to|until|till|through)\b)[a-z]+)?"
 )
 _TOWARDS = (
