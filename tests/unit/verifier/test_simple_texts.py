@@ -106,3 +106,129 @@ def test_a_total_of_all_rows_is_mended(table: str, text: str, right: str) -> Non
 )
 def test_a_count_of_a_group_that_was_not_read_is_not_wrong(table: str, text: str) -> None:
     assert is_left_alone(text, table)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Operating expenses were -300.1 in 2023.",
+        "Cost of sales was -810.2 in 2023.",
+        "Operating expenses were 300.1 in 2023.",
+        "Operating expenses were -$300.1 million in 2023.",
+    ],
+)
+def test_both_signs_of_a_cost_in_brackets_agree(text: str) -> None:
+    assert verify(text, ACCOUNTS).score == 1
+    assert is_left_alone(text, ACCOUNTS)
+
+
+def test_a_sign_alone_is_never_mended() -> None:
+    text = "Gross profit was -440.2 in 2023."
+    assert verify(text, ACCOUNTS).errors
+    assert mend(text, ACCOUNTS).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("T5-small is the fastest model at 9 ms.", True),
+        ("BERT-base (12 ms) is faster than BERT-large (31 ms).", True),
+        ("GPT-2 is the fastest model.", False),
+        ("BERT-large is faster than BERT-base.", False),
+    ],
+)
+def test_the_fastest_has_the_shortest_latency(text: str, holds: bool) -> None:
+    assert (not verify(text, MODELS).errors) is holds
+    assert verify(text, MODELS).score is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BERT-base, with 110M parameters, is smaller than GPT-2.",
+        "T5-small, with only 60M parameters, beats GPT-2 on accuracy.",
+    ],
+)
+def test_a_capital_m_behind_digits_is_a_million(text: str) -> None:
+    assert is_left_alone(text, MODELS)
+
+
+def test_a_reason_has_dates_as_the_table_writes_them() -> None:
+    (found,) = verify("Eva joined after Bob.", STAFF).errors
+    assert "2010-05-20" in found.reason
+    assert "2015-07-15" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (STAFF, "Bob Miller works in Engineering and Carla Rossi works in Sales."),
+        (STAFF, "Anna Schmidt lives in Munich; Carla Rossi lives in Berlin."),
+        (STAFF, "Anna Schmidt lives in Munich, and Carla Rossi lives in Berlin."),
+        (STAFF, "Anna Schmidt lives in Munich while Carla Rossi lives in Berlin."),
+        (CITIES, "Paris is in Germany and Berlin is in France."),
+        (CITIES, "Berlin is in Germany, Paris in Italy."),
+        (CITIES, "Lyon's mayor is Anne Hidalgo and Paris's mayor is Grégory Doucet."),
+    ],
+)
+def test_each_clause_speaks_of_its_own_row(table: str, text: str) -> None:
+    assert verify(text, table).errors
+    assert mend(text, table).text == text
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (STAFF, "Bob Miller works in Sales and Carla Rossi works in Engineering."),
+        (STAFF, "Anna Schmidt lives in Berlin; Carla Rossi lives in Munich."),
+        (STAFF, "Anna and David both live in Berlin."),
+        (CITIES, "Paris is in France, Berlin in Germany and Rome in Italy."),
+        (STAFF, "Bob Miller and Anna Schmidt live in Hamburg and Berlin respectively."),
+        (ACCOUNTS, "Revenue for 2022 and 2021 was $1,180.2 million and $1,045.9 million, respectively."),
+        (REGIONS, "East (2,310 units) outsold West (1,780 units)."),
+        (LEAGUE, "Alba (12 wins) beat Sella (11 wins)."),
+        (MODELS, "BERT-large achieves the best accuracy (86.5) and F1 (84.9)."),
+    ],
+)
+def test_what_is_paired_rightly_is_not_wrong(table: str, text: str) -> None:
+    assert is_left_alone(text, table)
+
+
+def test_respectively_pairs_in_order() -> None:
+    text = "Anna Schmidt and Bob Miller live in Hamburg and Berlin respectively."
+    assert verify(text, STAFF).score != 1
+    text = "Revenue for 2022 and 2021 was $1,045.9 million and $1,180.2 million, respectively."
+    assert verify(text, ACCOUNTS).errors
+    assert mend(text, ACCOUNTS).text == text
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (REGIONS, "East (1,780 units) outsold West (2,310 units)."),
+        (LEAGUE, "Alba (11 wins) beat Sella (12 wins)."),
+        (LEAGUE, "Alba (37 points) finished ahead of Sella (41)."),
+        (MODELS, "BERT-large achieves the best accuracy (84.9) and F1 (86.5)."),
+    ],
+)
+def test_a_number_in_brackets_is_of_the_name_before_it(table: str, text: str) -> None:
+    assert verify(text, table).errors
+    assert mend(text, table).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Revenue was $1,250.4 million, compared with $1,180.2 million in 2022.",
+        "Revenue was $1,250.4 million, compared to $1,180.2 million in 2022.",
+        "Gross profit was $440.2 million, against $389.7 million in 2022.",
+        "Gross profit was $440.2 million versus $389.7 million in 2022.",
+        "Operating income was $140.1 million, compared with a loss of $20.3 million in 2022.",
+        "Operating income was $140.1 million in 2023, compared with a loss of $20.3 million in 2022.",
+    ],
+)
+def test_a_comparison_keeps_its_period(text: str) -> None:
+    assert verify(text, ACCOUNTS).score == 1
+    assert is_left_alone(text, ACCOUNTS)
+    wrong = text.replace("$389.7", "$379.7").replace("$1,180.2", "$1,190.2").replace("20.3", "30.3")
+    assert verify(wrong, ACCOUNTS).errors
