@@ -277,6 +277,12 @@ def is_difference(frame: Frame, stated: StatedNumber) -> bool:
         return True
     if not _GAPS.isdisjoint(words[max(0, stated.first - 3) : stated.first]):
         return True  # "a drop of 2.4"
+    if any(
+        word in _GAPS and words[place + 1 : place + 2] == ("between",)
+        for place, word in enumerate(words[: stated.first])
+        if place >= frame.clause(stated.first)[0]
+    ):
+        return True  # "the gap between A and B was 4"
     by = words[stated.first - 1 : stated.first] == ("by",)
     if by and not _BEYOND.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
         return True

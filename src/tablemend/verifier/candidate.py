@@ -21,7 +21,7 @@ class Candidate:
         error: the type of the error if it is false.
         expected: what would be right in place of the words.
         reason: one line for a person.
-        doubtful: whether it is false only if nothing was passed over, so that it contradicts nothing.
+        doubtful: whether words were passed over without which it is false: it contradicts nothing.
     """
 
     kind: Literal["number", "period", "name", "computed"]

@@ -655,7 +655,7 @@ class Lookups:
         """Columns that can hold a number, with what speaks for each."""
         named = {h.column for h in self._headings_beside(place)} & set(among)
         own = self._own_column(place)
-        if own in among:
+        if own is not None and own in among:
             features = self._heading_features(own, place)
             return [(own, [*features, "col only" if len(among) == 1 else "col nearest"])]
         if len(among) == 1:
@@ -681,10 +681,7 @@ class Lookups:
             h
             for h in headings
             if (other := self.frame.comparison(h.first)) == own
-            or (
-                other is None
-                and not (dated and moment(self.view.headers[h.column]) is not None)
-            )
+            or (other is None and not (dated and moment(self.view.headers[h.column]) is not None))
         ]
 
     def _nearest(self, column: int, place: tuple[int, int]) -> tuple[int, ColumnMention | None]:
@@ -794,7 +791,8 @@ class Lookups:
         beside = [f for f in free if in_brackets(self.frame, f.span, place)]
         if beside:
             return beside
-        if self._own_clauses and place[0] >= self._own_clauses[0][0]:
+        named = all(a.first != place[0] for a in self._plain_amounts)
+        if named and self._own_clauses and place[0] >= self._own_clauses[0][0]:
             first, last = next(c for c in self._own_clauses if c[0] <= place[0] < c[1])
             opening = self._own_clauses[0][0]
             free = [f for f in free if first <= f.first < last or f.last <= opening]
@@ -951,7 +949,9 @@ class _Entity:
 _RELATIVE = ("change", "share")
 
 
-def _listed(frame: Frame, items: Sequence[StatedNumber | Phrase | ColumnMention]) -> list[list[int]]:
+def _listed(
+    frame: Frame, items: Sequence[StatedNumber | Phrase | ColumnMention]
+) -> list[list[int]]:
     """Where the items of each list begin: with nothing but commas and "and" between them."""
     found: list[list[int]] = []
     last = -1

@@ -18,8 +18,8 @@ def own_clauses(frame: Frame) -> tuple[tuple[int, int], ...]:
     ends = [*(p.first for p in names[1:]), len(frame.words)]
     cuts: list[int] = []
     for (one, other), end in zip(pairwise(names), ends[1:], strict=True):
-        said = _columns(cells, one.last, other.first)
-        if said & _columns(cells, other.last, end) and _leads(frame, other.first):
+        said = _columns(frame, cells, one.last, other.first)
+        if said & _columns(frame, cells, other.last, end) and _leads(frame, other.first):
             cuts += [other.first] if cuts else [one.first, other.first]
     return tuple(pairwise([*cuts, len(frame.words)])) if cuts else ()
 
@@ -28,8 +28,11 @@ def _names_one_row(frame: Frame, phrase: Phrase) -> bool:
     return phrase.mentions[0].column == frame.view.key and len(phrase.mentions[0].rows) == 1
 
 
-def _columns(cells: list[Phrase], first: int, last: int) -> set[int]:
-    return {m.column for p in cells if first <= p.first and p.last <= last for m in p.mentions}
+def _columns(frame: Frame, cells: list[Phrase], first: int, last: int) -> set[int]:
+    """The columns of what is said behind a name; a mere list of names says nothing."""
+    inside = [p for p in cells if first <= p.first and p.last <= last]
+    said = [p for p in inside if not _LEADS.issuperset(frame.words[first : p.first])]
+    return {m.column for p in said for m in p.mentions}
 
 
 def _leads(frame: Frame, place: int) -> bool:

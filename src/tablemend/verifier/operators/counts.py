@@ -150,8 +150,7 @@ def _scopes(
     free = [
         f
         for f in slots.conditions
-        if not range_set(*f.span) & tokens
-        and not f.used & range_set(stated.first, stated.last)
+        if (not f.used & tokens or _is_adjective(f, stated, tokens))
         and (f.rows or f.bound or f.column not in amounts)
     ]
     inside = [f for f in free if first <= f.first and f.last <= last]
@@ -163,6 +162,11 @@ def _scopes(
         scopes += [behind, behind[:1]]
         scopes.append([f for f in inside if f.last <= stated.first])
     return {tuple(map(id, scope)): scope for scope in scopes}.values()
+
+
+def _is_adjective(f: RowFilter, stated: StatedNumber, tokens: frozenset[int]) -> bool:
+    """Whether a name stands between a number and what it counts: "two BERT models"."""
+    return f.first == stated.last and f.last in tokens and not range_set(*f.span) & tokens
 
 
 def quantifiers(slots: Slots) -> Iterator[Computed]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
+from tablemend.values.units import MEASURES
 from tablemend.verifier.amounts import states
 from tablemend.verifier.frame import Frame
-from tablemend.values.units import MEASURES
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.limits import PHRASE_ENDS
 from tablemend.verifier.row_filter import range_set
@@ -84,6 +84,13 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
             found.append((column, used, ("column by its adjective",)))
     if sense in _PHYSICAL and any("by its adjective" in one[2][0] for one in found):
         found = [one for one in found if "by its adjective" in one[2][0]]
+    if sense in ("old", "young") and any("age" in column.terms for column, _, _ in found):
+        found = [one for one in found if not one[0].temporal]  # no one is old by a date of entry
+    if any(
+        f[0].startswith("column in the phrase") and "column whole" in f and column.adds_up
+        for column, _, f in found
+    ):  # in "the most goals, and more points" no other column is meant
+        found = [one for one in found if not _is_apart(frame, one[1])]
     plain = [column for column in frame.view.columns if column.adds_up]
     key = frame.view.columns[frame.view.key].terms
     nouns = {word for word in frame.words[last:end] if not set(terms(word)) & set(key)}
@@ -116,6 +123,12 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
             ordered = column.order_of(sense)
             kept.setdefault(column.index, Ordering(column, direction, tokens, features, ordered))
     return list(kept.values())[:_MOST]
+
+
+def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
+    """Whether a comma stands between some tokens."""
+    low, high = min(tokens), max(tokens)
+    return any("," in frame.between(p - 1, p) for p in range(low + 1, high + 1))
 
 
 def phrase_end(frame: Frame, first: int) -> int:

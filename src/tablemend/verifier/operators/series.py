@@ -41,6 +41,7 @@ _RATIOS = {"multiply": 2.0, "divide": 0.5}
 _ENDS = ("from", "to", "reaching", "at")
 _EARLIER = frozenset("previous prior before old initial baseline".split())
 """Terms of headers of what something was, beside what it is."""
+_MOST_PERCENT = 100
 _ALIKE = 0.02
 """Values this close are stable."""
 
@@ -141,8 +142,7 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
             used.union(*(f.used for f in among)),
             ("range", *slots.describe("among", among, words)),
             slots.cells(rows, column.index),
-            f"{column.header}: from {shown(column, values[0])} "
-            f"to {shown(column, values[-1])}",
+            f"{column.header}: from {shown(column, values[0])} to {shown(column, values[-1])}",
             (wrong.first, wrong.last),
             (spelled(column, right, wrong),),
             "NUM",
@@ -184,7 +184,7 @@ def changes(slots: Slots) -> Iterator[Computed]:
                 and not any(s.first in f.used for s in ends)
             ]
             among = [f for f in free if f.column != when]
-            periods = [f for f in free if f.column == when]
+            periods = _first_turn(frame, [f for f in free if f.column == when], last)
             rows = sorted(
                 (r for r in within(among, frame.rows) if r in places and r in column.ordered.of),
                 key=places.__getitem__,
@@ -305,6 +305,9 @@ def _change_amounts(
         percent = stated.amount.number.percent
         points = "point" in slots.frame.text(stated.first, stated.last)
         word = preposition(slots.frame, stated)
+        large = column.money or column.scale != 1 or max(abs(first), abs(last)) > _MOST_PERCENT
+        if percent and not points and not column.percent and word in _ENDS and large:
+            continue  # "the margin rose to 35.2%" beside an amount
         ends = dict(zip(_ENDS, ([first], [last], [last], [first, last]), strict=True))
         possible = ends.get(word, [gap, first, last])
         truth = any(fits(column, value, stated) for value in possible)
@@ -368,6 +371,14 @@ def _paths(
         yield "to a period", rows[low - 1 : low + 1]
 
 
+def _first_turn(frame: Frame, periods: list[RowFilter], start: int) -> list[RowFilter]:
+    """The periods of the first of two changes: "fell from Q1 to Q3 before it rose in Q4"."""
+    turn = next((p for p in range(start, len(frame.words)) if frame.words[p] in _TURNS), None)
+    first = [f for f in periods if turn is None or f.first < turn]
+    return first if len(first) > 1 else periods
+
+
+_TURNS = frozenset("before then until".split())
 _TIMES = frozenset("year date month quarter season period week day fiscal".split())
 
 

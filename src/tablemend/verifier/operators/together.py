@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import fold
+from tablemend.verifier.amounts import fits
+from tablemend.verifier.mentions import StatedNumber
 from tablemend.verifier.operators.slots import Computed, Slots, name_rows
 from tablemend.verifier.row_filter import within
 from tablemend.verifier.subjects import own_clauses
+from tablemend.verifier.views import ColumnIndex
 from tablemend.verifier.vocabulary import (
     RESULTS,
 )
@@ -17,6 +20,11 @@ _WHOLE = frozenset({"quantifier", "superlative", "comparative"})
 _LOCAL = frozenset("equal different beat several some any one_of compare lead record".split())
 _MOST = 8
 """Names of a clause; of one with more no single row is meant."""
+
+
+def _is_sum(column: ColumnIndex, rows: frozenset[int], amounts: Sequence[StatedNumber]) -> bool:
+    total = sum(column.ordered.of.get(row, 0.0) for row in rows)
+    return any(fits(column, total, stated) for stated in amounts)
 
 
 def together(slots: Slots) -> Iterator[Computed]:
@@ -65,8 +73,12 @@ def together(slots: Slots) -> Iterator[Computed]:
             row = min(others)
             column = slots.view.columns[wrong.column]
             said, right = frame.text(wrong.first, wrong.last), column.cell(row)
+            sums = [s for s in frame.amounts if wrong.first <= s.first < wrong.last]
+            if column.adds_up and len(others) > 1 and _is_sum(column, others, sums):
+                continue  # "the two with 4,090 units"
             denied = min(wrong.used) < wrong.first
             same = fold(right) == fold(said)
+            rather = "" if same else f", not {said}"
             if is_blank(right) or (same and not denied):
                 continue
             sort = "time" if column.temporal else "amount" if column.adds_up else "name"
@@ -76,7 +88,7 @@ def together(slots: Slots) -> Iterator[Computed]:
                 used,
                 (*features, f"wrong {sort}", f"{len(others)} left"),
                 tuple((row, c) for c in columns),
-                f"{column.header} of {name_rows(frame, others)}: {right}{'' if same else f', not {said}'}",
+                f"{column.header} of {name_rows(frame, others)}: {right}{rather}",
                 (wrong.first, wrong.last),
                 () if same or len(others) > 1 else (right,),
                 "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
