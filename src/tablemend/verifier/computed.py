@@ -86,7 +86,7 @@ def _overreaches(slots: Slots, reading: Computed) -> bool:
         return False
     frame, used, fault = slots.frame, reading.used, reading.fault
     if reading.operator == "total":
-        return is_part(frame, used, fault)
+        return "range" not in reading.features and is_part(frame, used, fault)
     if reading.operator not in ("count", "quantifier"):
         return False
     if reading.operator == "count" and all(not f.used & used for f in slots.filters):

@@ -120,8 +120,7 @@ class Frame:
     def comparison(self, place: int) -> ScopedPhrase | None:
         """The comparison that a token is of: "compared with 120 in 2021"."""
         start = self.tokens[place].start
-        found = (p for p in self.links.scoped_phrases if p.holds(start) and not p.exception)
-        return next(found, None)
+        return next((p for p in self.links.scoped_phrases if p.beside and p.holds(start)), None)
 
     def exception(self, place: int) -> frozenset[int] | None:
         """The words of the exception that a token is of: "except", "all but"; else ``None``."""
