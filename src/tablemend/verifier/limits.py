@@ -17,7 +17,6 @@ _DETERMINERS = frozenset("the a an of all its their his her these those".split()
 _LINKING = frozenset(
     "over across throughout per about just only together both size paid sold spent earned".split()
 )
-_EACH = frozenset("each every all any".split())
 PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
 PHRASE_ENDS = frozenset(
     "in of for by during from at with to against on among between be is was are were have has had "
@@ -60,14 +59,9 @@ def is_part(frame: Frame, used: frozenset[int], fault: tuple[int, int]) -> bool:
 def _may_limit(frame: Frame, place: int) -> bool:
     """Whether a word can leave rows out: no word of change, no number unless it counts a part."""
     start = frame.tokens[place].start
-    before = frame.words[place - 1] if place else ""
-    if (
-        frame.words[place] in _LINKING
-        or before in _EACH
-        or any(
-            cue.kind in ("change", "hedge", "aggregate") and cue.start <= start < cue.end
-            for cue in frame.cues
-        )
+    if frame.words[place] in _LINKING or any(
+        cue.kind in ("change", "hedge", "aggregate") and cue.start <= start < cue.end
+        for cue in frame.cues
     ):
         return False
     stated = next((s for s in frame.amounts if s.amount.start <= start < s.amount.end), None)

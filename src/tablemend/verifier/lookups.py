@@ -468,7 +468,7 @@ class Lookups:
                 if amount.number.percent and self._is_count(number, place, column):
                     continue  # "71.4% of their games" beside 30 wins
                 outcome = compare(amount, number, self.grid.unit(*place))
-                if fold(self.view.cell(row, column)) == self._said(amount):
+                if not amount.spelled and fold(self.view.cell(row, column)) == self._said(amount):
                     outcome = "same"
             else:
                 values = said.get(row, ())

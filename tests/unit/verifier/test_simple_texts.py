@@ -99,6 +99,7 @@ def test_a_total_of_all_rows_is_mended(table: str, text: str, right: str) -> Non
     ("table", "text"),
     [
         (STAFF, "Both engineers earn more than 80,000."),
+        (STAFF, "All engineers earn more than 80,000."),
         (MODELS, "There are two BERT models."),
         (MODELS, "There are two encoder models."),
         (CITIES, "Three cities are capitals."),

@@ -24,7 +24,7 @@ _MOST = 8
 
 def _is_sum(column: ColumnIndex, rows: frozenset[int], amounts: Sequence[StatedNumber]) -> bool:
     total = sum(column.ordered.of.get(row, 0.0) for row in rows)
-    return any(fits(column, total, stated) for stated in amounts)
+    return any(not s.amount.hedge and fits(column, total, s) for s in amounts)
 
 
 def together(slots: Slots) -> Iterator[Computed]:
