@@ -22,7 +22,7 @@ from tablemend.values.places import Places
 from tablemend.values.sentences import Span
 from tablemend.values.text import align
 
-VERSION = "program/3"
+VERSION = "program/4"
 
 _TIMES = frozenset(
     "weekday month season clock quarter half period fiscal decade century before after first last "

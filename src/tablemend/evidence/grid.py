@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 
@@ -31,6 +32,7 @@ from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import MONTHS, parse_date
+from tablemend.values.numbers import parse_number
 from tablemend.values.units import PLAIN, Unit
 from tablemend.values.words import names_attributes, names_values
 
@@ -271,8 +273,13 @@ class Grid:
         """Plain cells; a mark that a spacer column holds apart stands with its number."""
         cells = [list(map(plain_cell, row)) for row in self.table.rows]
         _join_split_cells(cells, len(self.table.columns))
-        _unsign_costs(list(map(plain_header, self.table.columns)), cells)
+        headers = list(map(plain_header, self.table.columns))
+        self._unsigned = frozenset(_unsign_costs(headers, cells))
         return cells
+
+    def deducts(self, value: Decimal) -> bool:
+        """Whether a cost of this size stood in parentheses, so that it can be called negative."""
+        return bool(self._cells) and value in self._unsigned
 
     @cached_property
     def _layout(self) -> Layout:
@@ -405,7 +412,7 @@ class Grid:
         return "date" if values and 2 * dates >= len(values) else "text"
 
 
-def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> None:
+def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> Iterator[Decimal]:
     """Write the costs of a statement without the parentheses that say that they are deducted.
 
     So read where a line or column of costs has no other amounts: a text says "costs of $451.7
@@ -421,6 +428,8 @@ def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> None:
             for (n, i), match in zip(stated, found, strict=True):
                 if all(found) and match:
                     cells[n][i] = match[1] + match[2]
+                    if number := parse_number(cells[n][i]):
+                        yield number.value
 
 
 def _is_period(label: str) -> bool:

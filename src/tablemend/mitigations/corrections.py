@@ -31,7 +31,7 @@ from tablemend.verifier.reading import Amount, Reading
 
 Link = ColumnLink | RowLink | CellLink | MomentLink
 
-VERSION = "repair/2"
+VERSION = "repair/3"
 FARTHEST = 10
 """A number is not mended to one that is more than this many times as large, or as small."""
 TELLING = 3
@@ -129,6 +129,11 @@ def _agreed(one: Correction | None, other: Correction | None) -> Correction | No
     if one is None or other is None or not same_value(one.edit.new, other.edit.new):
         return None
     return one if one.doubt else other
+
+
+def _unsigned(words: str) -> str:
+    """A number without its sign: a sign says the same in other words too ("a loss of")."""
+    return re.sub(r"[-\u2212\u2013()]", "", fold(words)).strip()
 
 
 def _touch(one: Span | Amount, other: Span | Amount) -> bool:
@@ -235,7 +240,7 @@ class _Reader:
             expected = f"{plain_digits(number.value * 100)}%"  # 0.25 in a cell
         decline, scales = amount.decline, (ONE, scale)
         new = spell_alike(old, expected, decline=decline, grouped=self.grouped, scales=scales)
-        if new is None or fold(new) == fold(old) or not _is_of_size(amount, new):
+        if new is None or _unsigned(new) == _unsigned(old) or not _is_of_size(amount, new):
             return None
         edit = self._edit(claim, new)
         if cell is None:

@@ -17,6 +17,7 @@ from tablemend.values.text import align, placed_tokens, tokens_of
 from tablemend.values.units import MEASURES, MILLION, ONE, PLAIN, Unit
 
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
+_MILLIONS = re.compile(r"(?<=\d)M\b")
 _ORDINALS = {word: Decimal(value) for value, word in enumerate(ORDINALS, 1)}
 _ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINALS)})(?![\w-])")
 _ZERO = re.compile(r"(?<![\w-])(?:no|none|nil|zero|without)(?![\w-])")
@@ -81,6 +82,8 @@ class Places:
         plain = list(self._plain)
         for date in self.dates:
             plain[date.start : date.end] = "\0" * (date.end - date.start)
+        for capital in _MILLIONS.finditer(self.text):
+            plain[capital.start()] = "M"  # "110M" is no length
         text = "".join(plain)
         found = {stated.start: stated for stated in find_spelled(text)}
         # "2 million": the digits' own unit wins over a word that follows.

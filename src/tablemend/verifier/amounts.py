@@ -277,6 +277,12 @@ def is_difference(frame: Frame, stated: StatedNumber) -> bool:
         return True
     if not _GAPS.isdisjoint(words[max(0, stated.first - 3) : stated.first]):
         return True  # "a drop of 2.4"
+    if any(
+        word in _GAPS and words[place + 1 : place + 2] == ("between",)
+        for place, word in enumerate(words[: stated.first])
+        if place >= frame.clause(stated.first)[0]
+    ):
+        return True  # "the gap between A and B was 4"
     by = words[stated.first - 1 : stated.first] == ("by",)
     if by and not _BEYOND.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
         return True
@@ -338,6 +344,14 @@ def spelled(column: ColumnIndex, value: float, stated: StatedNumber) -> str:
     exact = value * own / scale
     rounded = round(exact, stated.amount.number.decimals)
     return digits(rounded if abs(rounded - exact) <= _NEAR * abs(exact) else exact)
+
+
+def shown(column: ColumnIndex, value: float) -> str:
+    """A column's value for a person: a number in digits, a date or time as the table has it."""
+    if column.kind == "number":
+        return digits(value)
+    rows = (row for row, own in column.ordered.of.items() if own == value)
+    return next((column.cell(row) for row in rows), digits(value))
 
 
 def digits(value: float) -> str:

@@ -21,6 +21,7 @@ class Candidate:
         error: the type of the error if it is false.
         expected: what would be right in place of the words.
         reason: one line for a person.
+        doubtful: whether words were passed over without which it is false: it contradicts nothing.
     """
 
     kind: Literal["number", "period", "name", "computed"]
@@ -32,3 +33,4 @@ class Candidate:
     error: ClaimError = "NUM"
     expected: tuple[str, ...] = ()
     reason: str = ""
+    doubtful: bool = False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import log
 
+from tablemend.verifier.limits import is_part, is_part_of_group, unread
 from tablemend.verifier.operators.comparisons import comparisons, equalities, references
 from tablemend.verifier.operators.counts import counts, only, quantifiers
 from tablemend.verifier.operators.extremes import extremes, ranks
@@ -23,7 +24,6 @@ _AUXILIARIES = frozenset("be is are was were do does did have has had".split())
 _OPERATIONS = frozenset(
     "superlative rank comparative quantifier aggregate change negation count".split()
 )
-
 _OPERATORS: tuple[Callable[[Slots], Iterator[Computed]], ...] = (
     extremes,
     ranks,
@@ -56,7 +56,7 @@ def computed_readings(slots: Slots) -> list[Computed]:
                     fault=(negated, negated + 1),
                     expected=(),
                 )
-            found.append(reading)
+            found.append(replace(reading, doubtful=_overreaches(slots, reading)))
     return found
 
 
@@ -78,6 +78,21 @@ def _denies(slots: Slots, negated: int, reading: Computed) -> bool:
     place = reading.fault[0] if reading.fault else min(reading.used, default=negated)
     apart = slots.frame.clause(place) != slots.frame.clause(negated)
     return negated not in reading.used and not apart
+
+
+def _overreaches(slots: Slots, reading: Computed) -> bool:
+    """Whether it fails over rows that words which nobody read may leave out."""
+    if reading.truth or reading.fault is None:
+        return False
+    frame, used, fault = slots.frame, reading.used, reading.fault
+    if reading.operator == "total":
+        return "range" not in reading.features and is_part(frame, used, fault)
+    if reading.operator not in ("count", "quantifier"):
+        return False
+    if reading.operator == "count" and all(not f.used & used for f in slots.filters):
+        behind = (fault[1], frame.clause(fault[0])[1])
+        return bool(unread(frame, used, behind))  # "three cities are capitals"
+    return is_part_of_group(frame, used, fault[1])
 
 
 def _is_torn(slots: Slots, reading: Computed) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -14,7 +15,8 @@ from tablemend.verifier.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verifier.linking import Linking
 from tablemend.verifier.links import Links
 from tablemend.verifier.mentions import CellMention, ColumnMention, Phrase, StatedNumber
-from tablemend.verifier.reading import Reading, Token
+from tablemend.verifier.reading import Amount, Reading, Token
+from tablemend.verifier.scoped_phrases import ScopedPhrase
 from tablemend.verifier.views import ColumnIndex, View
 
 _VERBS = frozenset(
@@ -114,6 +116,11 @@ class Frame:
     def is_aside(self, place: int) -> bool:
         """Whether a token is of a comparison or an exception: "above its 2021 level"."""
         return any(phrase.holds(self.tokens[place].start) for phrase in self.links.scoped_phrases)
+
+    def comparison(self, place: int) -> ScopedPhrase | None:
+        """The comparison that a token is of: "compared with 120 in 2021"."""
+        start = self.tokens[place].start
+        return next((p for p in self.links.scoped_phrases if p.beside and p.holds(start)), None)
 
     def exception(self, place: int) -> frozenset[int] | None:
         """The words of the exception that a token is of: "except", "all but"; else ``None``."""
@@ -344,8 +351,15 @@ class Frame:
                 end = amount.digits_end if timed else amount.end
                 first, last = self.token_range(amount.start, end)
                 if first < last:
+                    amount = self._unsigned(amount)
                     found.append(StatedNumber(first, last, amount, float(amount.value)))
         return tuple(found)
+
+    def _unsigned(self, amount: Amount) -> Amount:
+        """Costs of -300.1 as 300.1 where the table has them in parentheses."""
+        size, number = abs(amount.value), amount.number
+        deducted = self.view.grid.deducts(size) or self.view.grid.deducts(size / number.unit.scale)
+        return replace(amount, number=replace(number, value=size)) if deducted else amount
 
     def ordinal(self, place: int) -> int:
         """The number of an ordinal at a token, 0 where there is none."""

@@ -21,6 +21,7 @@ from tablemend.records import ClaimError
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
+from tablemend.values.text import fold
 from tablemend.verifier.agreement import Agreement, compare
 from tablemend.verifier.amounts import counts_names, fits, holds, is_difference
 from tablemend.verifier.candidate import Candidate
@@ -28,11 +29,13 @@ from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.indexing import sort_of_period
 from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
+from tablemend.verifier.limits import PLURAL
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
 from tablemend.verifier.mentions import ColumnMention, Phrase, StatedNumber
 from tablemend.verifier.reading import Amount, clock_of
 from tablemend.verifier.row_filter import RowFilter, range_set
+from tablemend.verifier.subjects import in_brackets, own_clauses
 from tablemend.verifier.table_size import size_of, sizes
 from tablemend.verifier.views import ColumnIndex
 
@@ -45,7 +48,6 @@ _SCOPE = re.compile(
 )
 _SHARES = re.compile(r"%|\b(?:per ?cent|pct|perc|share|rate|ratio|proportion|fraction|margin)")
 _CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
-_PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
 NAMED = ("the table has the name", "the table has the period")
 """Reasons of readings that look nothing up."""
 _ENTITIES = 4
@@ -443,7 +445,7 @@ class Lookups:
                 return False
             if place in named:
                 return False
-            if _PLURAL.search(words[place]):
+            if PLURAL.search(words[place]):
                 return True
         return False
 
@@ -466,6 +468,8 @@ class Lookups:
                 if amount.number.percent and self._is_count(number, place, column):
                     continue  # "71.4% of their games" beside 30 wins
                 outcome = compare(amount, number, self.grid.unit(*place))
+                if not amount.spelled and fold(self.view.cell(row, column)) == self._said(amount):
+                    outcome = "same"
             else:
                 values = said.get(row, ())
                 if not values or amount.number.percent:
@@ -476,6 +480,10 @@ class Lookups:
             if outcome in found:
                 return outcome, found[outcome]
         return "apart", []
+
+    def _said(self, amount: Amount) -> str:
+        """The words of an amount."""
+        return fold(self.frame.reading.text[amount.start : amount.end])
 
     def _is_count(self, number: Number, place: tuple[int, int], column: int) -> bool:
         """Whether a cell counts things, so that it is no percentage."""
@@ -645,7 +653,11 @@ class Lookups:
         self, place: tuple[int, int], among: Sequence[int]
     ) -> list[tuple[int | None, list[str]]]:
         """Columns that can hold a number, with what speaks for each."""
-        named = {h.column for h in self.frame.headings} & set(among)
+        named = {h.column for h in self._headings_beside(place)} & set(among)
+        own = self._own_column(place)
+        if own is not None and own in among:
+            features = self._heading_features(own, place)
+            return [(own, [*features, "col only" if len(among) == 1 else "col nearest"])]
         if len(among) == 1:
             column = among[0]
             return [(column, ["col only", *self._heading_features(column, place)])]
@@ -659,6 +671,18 @@ class Lookups:
         apart = min((breaks + numbers for _, breaks, numbers, _ in gaps), default=3)
         found.append((None, [f"col none, a column apart {min(apart, 3)}"]))
         return found
+
+    def _headings_beside(self, place: tuple[int, int]) -> list[ColumnMention]:
+        """What names columns, but for those that other comparisons keep to themselves."""
+        own, headings = self.frame.comparison(place[0]), self.frame.headings
+        inside = [h for h in headings if own and self.frame.comparison(h.first) == own]
+        dated = any(moment(self.view.headers[h.column]) is not None for h in inside)
+        return [
+            h
+            for h in headings
+            if (other := self.frame.comparison(h.first)) == own
+            or (other is None and not (dated and moment(self.view.headers[h.column]) is not None))
+        ]
 
     def _nearest(self, column: int, place: tuple[int, int]) -> tuple[int, ColumnMention | None]:
         best: tuple[int, ColumnMention | None] = (1000, None)
@@ -704,6 +728,7 @@ class Lookups:
             and "than" not in self.frame.words[place[1] : f.first]  # "at $999 it costs more than B"
             and not any(a.first < f.last and f.first < a.last for a in self._plain_amounts)
         ]
+        free = self._of_own_part(free, place)
         gaps = {id(f): self._gap((f.first, f.last), place) for f in free}
         cost = {
             id(f): g[0] + 2 * g[1] + 2 * g[2] + 3 * (g[3] == "after")
@@ -761,25 +786,60 @@ class Lookups:
             found.append(_Entity(every, (), ["row none", near]))
         return found
 
+    def _of_own_part(self, free: list[RowFilter], place: tuple[int, int]) -> list[RowFilter]:
+        """Without what other clauses and comparisons keep to themselves."""
+        beside = [f for f in free if in_brackets(self.frame, f.span, place)]
+        if beside:
+            return beside
+        named = all(a.first != place[0] for a in self._plain_amounts)
+        if named and self._own_clauses and place[0] >= self._own_clauses[0][0]:
+            first, last = next(c for c in self._own_clauses if c[0] <= place[0] < c[1])
+            opening = self._own_clauses[0][0]
+            free = [f for f in free if first <= f.first < last or f.last <= opening]
+        own = self.frame.comparison(place[0])
+        part = {f.column for f in free if own and self.frame.comparison(f.first) == own}
+        return [
+            f
+            for f in free
+            if (other := self.frame.comparison(f.first)) == own
+            or (other is None and f.column not in part)
+        ]
+
+    @cached_property
+    def _own_clauses(self) -> tuple[tuple[int, int], ...]:
+        return own_clauses(self.frame)
+
     def _own_member(self, names: RowFilter, place: tuple[int, int]) -> frozenset[int]:
         """The rows of the 2nd name for the 2nd number: "A and B scored 5 and 7"."""
-        for numbers in self._lists:
-            places = [stated.first for stated in numbers]
+        for places in self._lists:
             if place[0] in places and len(places) == len(names.members):
                 return names.members[places.index(place[0])]
         return names.rows
 
     @cached_property
-    def _lists(self) -> list[list[StatedNumber]]:
-        """Numbers with nothing but commas and "and" between them."""
-        found: list[list[StatedNumber]] = []
-        for stated in self._plain_amounts:
-            gap = self.frame.words[found[-1][-1].last : stated.first] if found else ("",)
-            if gap in ((), ("and",)):
-                found[-1].append(stated)
-            else:
-                found.append([stated])
-        return found
+    def _lists(self) -> list[list[int]]:
+        """Where numbers begin with nothing but commas and "and" between them; so names."""
+        stated: Sequence[StatedNumber | Phrase] = self._plain_amounts
+        found = _listed(self.frame, stated)
+        return [*found, *_listed(self.frame, self.frame.phrases)] if self._in_turn else found
+
+    @property
+    def _in_turn(self) -> bool:
+        """Whether two lists of the sentence belong together one by one."""
+        return "respectively" in self.frame.words
+
+    def _own_column(self, place: tuple[int, int]) -> int | None:
+        """The column that alone can hold a number: "F1 (86.5)", "for A and B 5 and 7"."""
+        headings = [h for h in self.frame.headings if h.share > 0.99]
+        for heading in headings:
+            if in_brackets(self.frame, (heading.first, heading.last), place):
+                return heading.column
+        for firsts in _listed(self.frame, headings) if self._in_turn else ():
+            for places in self._lists:
+                if place[0] in places and len(places) == len(firsts) > 1:
+                    first = firsts[places.index(place[0])]
+                    return next(h.column for h in headings if h.first == first)
+        return None
 
     @cached_property
     def _names_an_unknown(self) -> bool:
@@ -887,6 +947,21 @@ class _Entity:
 
 
 _RELATIVE = ("change", "share")
+
+
+def _listed(
+    frame: Frame, items: Sequence[StatedNumber | Phrase | ColumnMention]
+) -> list[list[int]]:
+    """Where the items of each list begin: with nothing but commas and "and" between them."""
+    found: list[list[int]] = []
+    last = -1
+    for item in items:
+        if last < 0 or frame.words[last : item.first] not in ((), ("and",)):
+            found.append([])
+        if item.first >= last:
+            found[-1].append(item.first)
+        last = item.last
+    return found
 
 
 def _pairwise(one: float, other: float) -> Iterator[tuple[str, float]]:

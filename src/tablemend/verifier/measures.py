@@ -18,6 +18,7 @@ MeasureKind = Literal["number", "date", "time", "rank", "score", "span", "text"]
 _CACHED_LENGTH = 256
 _LONGEST = 120
 _SIGN = re.compile(r"^([+-]) (?=[\d.])")
+_CAPITAL, _MILLION = re.compile(r"\dM\b"), re.compile(r"(?<=\d)m\b")  # "5M" is no length
 _SLASHES = re.compile(r"(?<=\d) ?/ ?(?=\d)")
 _RANK = re.compile(r"(?:t|tied)?[ -]?(\d{1,3})(?:st|nd|rd|th)?(?: ?\((?:t|tie|tied)\)| ?=)?\Z")
 _ORDINAL = re.compile(r"(?:t|tied)[ -]?\d|\d(?:st|nd|rd|th)\b|\d ?=")
@@ -73,6 +74,8 @@ def read_measure(cell: str) -> Measure | None:
 @lru_cache(maxsize=1 << 16)
 def _read_cached(cell: str) -> Measure | None:
     text = clean(cell).casefold()
+    if _CAPITAL.search(cell):
+        text = _MILLION.sub("M", text)
     if not text or not any(map(str.isdigit, text)):
         value = read_value(cell)
         if value.number is not None:

@@ -20,7 +20,7 @@ from tablemend.verifier.reading import Reading
 from tablemend.verifier.scripts import Scripts
 from tablemend.verifier.views import views_of
 
-VERSION = "program/5"
+VERSION = "program/6"
 SUPPORTED = 0.7
 """From this belief on a claim is supported."""
 CONTRADICTED = 0.35
@@ -79,10 +79,11 @@ class TextVerifier:
         if not units:
             return Verdict(claim, "unscored", reason="nothing in it can be looked up or computed")
         beliefs = [weigh(candidates, fitted()) for candidates in units]
-        worst = min(beliefs, key=lambda belief: belief.likely)
+        worst = min(beliefs, key=lambda belief: belief.at_most)
         best = max(beliefs, key=lambda belief: belief.likely)
-        if worst.likely <= CONTRADICTED:
-            false = [(share, one) for share, one in worst.shares if one.truth is False]
+        least = min(belief.likely for belief in beliefs)
+        if worst.at_most <= CONTRADICTED:
+            false = [(s, one) for s, one in worst.shares if one.truth is False and not one.doubtful]
             most, fault = false[0]
             rivals = [one for share, one in false if share >= _RIVAL * most]
             span = Span(fault.start, fault.end)
@@ -95,7 +96,7 @@ class TextVerifier:
                 (span,),
                 _corrections(fault, rivals),
             )
-        if best.likely < SUPPORTED or worst.likely < 0.5:
+        if best.likely < SUPPORTED or least < 0.5:
             return Verdict(claim, "unscored", reason="no reading is clear enough")
         chosen = next(one for _, one in best.shares if one.truth)
         return Verdict(claim, "supported", evidence=chosen.evidence, reason=chosen.reason)
@@ -191,6 +192,7 @@ def _computed(
                     reading.error,
                     reading.expected if fault else (),
                     reading.reason,
+                    reading.doubtful,
                 ),
                 used,
             )

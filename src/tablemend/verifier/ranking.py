@@ -43,9 +43,16 @@ def fitted() -> Weights:
 
 
 class Belief(NamedTuple):
-    """How likely a claim holds, and the readings with their shares, the likeliest first."""
+    """How likely a claim holds, and the readings with their shares, the likeliest first.
+
+    Attributes:
+        likely: how likely it holds.
+        at_most: the same if what is doubtful proves nothing.
+        shares: each reading with its share.
+    """
 
     likely: float
+    at_most: float
     shares: tuple[tuple[float, Candidate], ...]
 
 
@@ -56,7 +63,9 @@ def weigh(candidates: Sequence[Candidate], weights: Weights) -> Belief:
     shares = sorted(zip(masses, candidates, strict=True), key=lambda one: -one[0])
     true = sum(mass for mass, one in shares if one.truth)
     false = sum(mass for mass, one in shares if one.truth is False)
+    doubtful = sum(mass for mass, one in shares if one.truth is False and one.doubtful)
     return Belief(
         0.5 + 0.5 * (true - false) / total,
+        0.5 + 0.5 * (true - false + doubtful) / total,
         tuple((mass / total, one) for mass, one in shares),
     )

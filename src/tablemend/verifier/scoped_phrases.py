@@ -24,11 +24,12 @@ _TOWARDS = (
 _COMPARED = re.compile(
     rf"\b(?:than|above|below|compared (?:with|to)|versus|vs\.?|against|up on|down on)"
     rf"(?:\s+the \d[\d,.]*\s*(?:%|[a-z]+)?)?{_TOWARDS}$"
-    rf"|\b(?:compared (?:with|to)|versus|vs\.?|against)\s+{_AMOUNT}{_TOWARDS}$"
+    rf"|\b(?:compared (?:with|to)|versus|vs\.?|against)\s+(?:an? \w+ of )?-?{_AMOUNT}{_TOWARDS}$"
     rf"|\bfrom\s+{_AMOUNT}{_TOWARDS}$"
     rf"|(?:%|\bpercent|\bup|\bdown)\s+from{_TOWARDS}$"
 )
 """What leads to the period of a comparison; a mere "above 120 in 2021" is a bound."""
+_BESIDE = re.compile(r"compared|versus|vs|against")
 _EXCEPT = re.compile(
     r"\b(?:except(?:ing)?(?: for)?|excluding|apart from|aside from|other than|save for|bar"
     r"|outside(?: of)?|with the exception of)(?:\s+(?:in|for|during|on|the))*\s*$"
@@ -49,11 +50,13 @@ class ScopedPhrase(NamedTuple):
     Attributes:
         start, end: its place.
         exception: whether it takes out what it names.
+        beside: whether it sets a value beside another: "compared with", "against".
     """
 
     start: int
     end: int
     exception: bool
+    beside: bool = False
 
     def holds(self, place: int) -> bool:
         """Whether something at a place is a part of it."""
@@ -93,9 +96,8 @@ def find_scoped_phrases(
         compared = _COMPARED.search(before) if Span(start, end) in dated else None
         if compared and not _UNTIL.match(plain, end):
             later = [place for place in later if place in dated]
-            found.append(
-                ScopedPhrase(offset + compared.start(), _through(plain, end, later), False)
-            )
+            first, beside = offset + compared.start(), bool(_BESIDE.match(compared[0]))
+            found.append(ScopedPhrase(first, _through(plain, end, later), False, beside))
     return tuple(found)
 
 

@@ -39,6 +39,8 @@ def size_of(frame: Frame, stated: StatedNumber) -> bool:
         return False
     while place >= 0 and words[place] in _DEFINITE:
         place -= 1
+    if place == stated.first - 1 and words[place] == "across" and stated.last in named:
+        return True  # "5 employees across 4 departments"
     counted = any(other.last == place for other in frame.amounts)
     if place > 0 and words[place] == "of" and counted and _has_subject(frame, place):
         return False  # "A won 3 of the 8 games": of its own
@@ -70,5 +72,7 @@ def sizes(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     view = frame.view
     columns = {view.key, *(h.column for h in frame.headings if h.first == stated.last)}
     names = (len(view.columns[column].groups) for column in columns)
-    parts = _PARTS.get(frame.words[stated.last], frozenset())  # "all four quarters"
+    parts = _PARTS.get(
+        "".join(frame.words[stated.last : stated.last + 1]), frozenset()
+    )  # "all four quarters"
     return frozenset({len(view.rows), len(view.rows) + len(view.totals), *names} | parts)

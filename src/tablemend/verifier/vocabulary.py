@@ -41,6 +41,7 @@ def _headers(names: str) -> frozenset[str]:
 THINGS = frozenset(_FILE["things"].split())
 EMPTY = frozenset(_FILE["empty"].split())
 DISTINCT = frozenset(_FILE["distinct"].split())
+LIMITING = frozenset(_FILE["limiting"].split())
 RESULTS: dict[str, str] = {
     word: result for result, words in _FILE["results"].items() for word in words.split()
 }

@@ -15,6 +15,7 @@ from tablemend.verifier.amounts import (
     fits,
     hedge_of,
     ratio_hedge,
+    shown,
     spelled,
 )
 from tablemend.verifier.mentions import StatedNumber
@@ -165,7 +166,7 @@ def _compared(
         truth = bool(smaller) and reaches_ratio(larger / smaller / factor - 1, hedge)
         amount = None
     names = [frame.text(side.first, side.last) for side in sides]
-    reason = f"{column.header}: {names[0]} {digits(one)}, {names[1]} {digits(other)}"
+    reason = f"{column.header}: {names[0]} {shown(column, one)}, {names[1]} {shown(column, other)}"
     cells = (
         *slots.cells(sides[0].rows, column.index)[:3],
         *slots.cells(sides[1].rows, column.index)[:3],
@@ -220,7 +221,8 @@ def _above_all(
         ordering.used | range_set(*words) | who.used | range_set(than, than + 4),
         (*ordering.features, "with all others", *slots.describe("who", [who], words)),
         slots.cells(who.rows, ordering.column.index),
-        f"{ordering.column.header}: {digits(own[0])}, best other {digits(best)}",
+        f"{ordering.column.header}: {shown(ordering.column, own[0])}, "
+        f"best other {shown(ordering.column, best)}",
         words,
     )
 

@@ -10,6 +10,7 @@ from tablemend.verifier.amounts import (
     holds,
 )
 from tablemend.verifier.frame import TIME_UNITS, Frame
+from tablemend.verifier.limits import unread
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.operators.orderings import phrase_end
 from tablemend.verifier.operators.slots import (
@@ -23,11 +24,7 @@ from tablemend.verifier.operators.slots import (
 )
 from tablemend.verifier.row_filter import RowFilter, range_set, within
 from tablemend.verifier.views import ColumnIndex
-from tablemend.verifier.vocabulary import (
-    DISTINCT,
-    EMPTY,
-    THINGS,
-)
+from tablemend.verifier.vocabulary import DISTINCT, THINGS
 
 _NO_COUNT_AFTER = frozenset(
     "more less fewer higher lower greater better worse longer shorter later earlier ahead behind "
@@ -97,7 +94,7 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
     tokens |= {thing} if thing is not None else frozenset()
     for scope in _scopes(slots, stated, tokens):
         used = tokens.union(*(f.used for f in scope))
-        unread = _unread(frame, used, frame.clause(stated.first))
+        left = len(unread(frame, used, frame.clause(stated.first)))
         rows = within(scope, frame.rows)
         kinds: list[tuple[str, int]] = [("rows", len(rows))]
         column = slots.view.columns[noun.column] if noun else None
@@ -116,7 +113,7 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
                 (
                     *features,
                     f"count of {kind}{' asked' if distinct else ''}",
-                    f"count unread {min(unread, 2)}",
+                    f"count unread {min(left, 2)}",
                     *(["count in one row"] if single else []),
                     *slots.describe("of", scope, (stated.first, stated.last)),
                 ),
@@ -153,7 +150,8 @@ def _scopes(
     free = [
         f
         for f in slots.conditions
-        if not f.used & tokens and (f.rows or f.bound or f.column not in amounts)
+        if (not f.used & tokens or _is_adjective(f, stated, tokens))
+        and (f.rows or f.bound or f.column not in amounts)
     ]
     inside = [f for f in free if first <= f.first and f.last <= last]
     scopes = [inside]
@@ -164,6 +162,11 @@ def _scopes(
         scopes += [behind, behind[:1]]
         scopes.append([f for f in inside if f.last <= stated.first])
     return {tuple(map(id, scope)): scope for scope in scopes}.values()
+
+
+def _is_adjective(f: RowFilter, stated: StatedNumber, tokens: frozenset[int]) -> bool:
+    """Whether a name stands between a number and what it counts: "two BERT models"."""
+    return f.first == stated.last and f.last in tokens and not range_set(*f.span) & tokens
 
 
 def quantifiers(slots: Slots) -> Iterator[Computed]:
@@ -211,7 +214,7 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
             }[sense]
             exceptions = (rows - hits) if sense == "all" else hits
             used = range_set(first - not_all, last).union(*(f.used for f in free))
-            unread = _unread(frame, used, frame.clause(first))
+            left = len(unread(frame, used, frame.clause(first)))
             before = frame.words[first - 1] if first else ""
             after = before if before in PREPOSITIONS else "no preposition"
             reason = f"{number} of {number_of(size)}"
@@ -226,7 +229,7 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
                     f"cut {cut}",
                     f"quantifier {sense}",
                     f"quantifier after {after}",
-                    f"quantifier unread {min(unread, 2)}",
+                    f"quantifier unread {min(left, 2)}",
                     "of one row" if size == 1 else "of rows",
                     *slots.describe("among", scope, words),
                     *slots.describe("said", said, words),
@@ -265,10 +268,3 @@ def only(slots: Slots) -> Iterator[Computed]:
                     else f"{number_of(len(rows))}",
                     words,
                 )
-
-
-def _unread(frame: Frame, used: frozenset[int], clause: tuple[int, int]) -> int:
-    """How many words of a clause say something that a reading passes over."""
-    left = (frame.content & range_set(*clause)) - used - frame.headed
-    empty = EMPTY | THINGS | DISTINCT
-    return sum(frame.words[p] not in empty and p not in frame.verbs for p in left)

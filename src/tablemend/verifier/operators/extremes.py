@@ -10,6 +10,7 @@ from tablemend.verifier.frame import Frame
 from tablemend.verifier.operators.orderings import Ordering, nth_rows, orderings
 from tablemend.verifier.operators.slots import Computed, Slots, name_rows
 from tablemend.verifier.row_filter import RowFilter, range_set, within
+from tablemend.verifier.subjects import in_brackets
 from tablemend.verifier.vocabulary import (
     QUALITIES,
     opposite,
@@ -142,6 +143,12 @@ def _extreme_values(
             continue  # "peaked at 5 and then slipped to 3"
         if not counts_in_its_unit(frame, column, amount):
             continue
+        place = (amount.first, amount.last)
+        if any(
+            h.column != column.index and in_brackets(frame, (h.first, h.last), place)
+            for h in frame.headings
+        ):
+            continue  # "the best accuracy (84.9) and F1 (86.5)"
         tokens = range_set(amount.first, amount.last)
         among = [f for f in free if not f.used & tokens]
         for scope in ([], among) if among else ([],):

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
+from tablemend.values.units import MEASURES
 from tablemend.verifier.amounts import states
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
+from tablemend.verifier.limits import PHRASE_ENDS
 from tablemend.verifier.row_filter import range_set
 from tablemend.verifier.views import ColumnIndex, Ordered
 from tablemend.verifier.vocabulary import LOWER_IS_BETTER, QUALITIES, THINGS, Quality
 
-_PHRASE_ENDS = frozenset(
-    "in of for by during from at with to against on among between be is are was were have has had "
-    "who which that when where and but than as while over under after before do did does".split()
-)
 _MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
 _IN_TIME = frozenset("first last early late recent new old young before after".split())
 _PHYSICAL = frozenset(
@@ -23,6 +21,7 @@ _PHYSICAL = frozenset(
 )
 """What no column can be without saying so: a salary is no "longest"."""
 _MOST = 4
+TIMES = frozenset(unit for unit, (measure, *_) in MEASURES.items() if measure == "time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,13 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
             found.append((column, used, ("column by its adjective",)))
     if sense in _PHYSICAL and any("by its adjective" in one[2][0] for one in found):
         found = [one for one in found if "by its adjective" in one[2][0]]
+    if sense in ("old", "young") and any("age" in column.terms for column, _, _ in found):
+        found = [one for one in found if not one[0].temporal]  # no one is old by a date of entry
+    if any(
+        f[0].startswith("column in the phrase") and "column whole" in f and column.adds_up
+        for column, _, f in found
+    ):  # in "the most goals, and more points" no other column is meant
+        found = [one for one in found if not _is_apart(frame, one[1])]
     plain = [column for column in frame.view.columns if column.adds_up]
     key = frame.view.columns[frame.view.key].terms
     nouns = {word for word in frame.words[last:end] if not set(terms(word)) & set(key)}
@@ -119,6 +125,12 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     return list(kept.values())[:_MOST]
 
 
+def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
+    """Whether a comma stands between some tokens."""
+    low, high = min(tokens), max(tokens)
+    return any("," in frame.between(p - 1, p) for p in range(low + 1, high + 1))
+
+
 def phrase_end(frame: Frame, first: int) -> int:
     """Where the nouns end that begin at a token; "number of goals" is one phrase."""
     place = first
@@ -127,7 +139,7 @@ def phrase_end(frame: Frame, first: int) -> int:
             break
         word = frame.words[place]
         measure = word == "of" and place > first and frame.words[place - 1] in _MEASURES_OF
-        if word in _PHRASE_ENDS and not measure:
+        if word in PHRASE_ENDS and not measure:
             break
         place += 1
     return place
@@ -137,7 +149,7 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
     turned = not quality.inverse.isdisjoint(column.terms) or (
         sense in ("high", "low", "good", "bad") and column.ranking
     )
-    if sense in ("fast", "slow") and column.kind == "time":
+    if sense in ("fast", "slow") and (column.kind == "time" or not TIMES.isdisjoint(column.units)):
         turned = True
     lower = column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)
     if sense in ("good", "bad") and lower:

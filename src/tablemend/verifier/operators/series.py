@@ -17,6 +17,7 @@ from tablemend.verifier.amounts import (
     holds,
     preposition,
     ratio_hedge,
+    shown,
     spelled,
     states,
 )
@@ -40,6 +41,7 @@ _RATIOS = {"multiply": 2.0, "divide": 0.5}
 _ENDS = ("from", "to", "reaching", "at")
 _EARLIER = frozenset("previous prior before old initial baseline".split())
 """Terms of headers of what something was, beside what it is."""
+_MOST_PERCENT = 100
 _ALIKE = 0.02
 """Values this close are stable."""
 
@@ -140,7 +142,7 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
             used.union(*(f.used for f in among)),
             ("range", *slots.describe("among", among, words)),
             slots.cells(rows, column.index),
-            f"{column.header}: from {digits(values[0])} to {digits(values[-1])}",
+            f"{column.header}: from {shown(column, values[0])} to {shown(column, values[-1])}",
             (wrong.first, wrong.last),
             (spelled(column, right, wrong),),
             "NUM",
@@ -182,7 +184,7 @@ def changes(slots: Slots) -> Iterator[Computed]:
                 and not any(s.first in f.used for s in ends)
             ]
             among = [f for f in free if f.column != when]
-            periods = [f for f in free if f.column == when]
+            periods = _first_turn(frame, [f for f in free if f.column == when], last)
             rows = sorted(
                 (r for r in within(among, frame.rows) if r in places and r in column.ordered.of),
                 key=places.__getitem__,
@@ -258,11 +260,11 @@ def _changed(
         truth = reaches_ratio((values[-1] / values[0] / ratio - 1) * way, hedge)
     names = [slots.view.cell(row, slots.view.key) for row in (path[0], path[-1])]
     turned = "" if steady else opposite(frame.text(*words))
-    shown, last = (path if steady else (path[0], path[-1])), values[-1]
+    told, last = (path if steady else (path[0], path[-1])), values[-1]
     broken = next((i for i, (a, b) in enumerate(steps) if (b - a) * way <= 0), 0)
     if steady and not truth and cue.sense != "stable":  # the step that breaks the rule
-        shown = path[broken : broken + 2]
-        names = [slots.view.cell(row, slots.view.key) for row in shown]
+        told = path[broken : broken + 2]
+        names = [slots.view.cell(row, slots.view.key) for row in told]
         values, last = steps[broken], steps[broken][1]
     return Computed(
         "change",
@@ -276,8 +278,9 @@ def _changed(
             *slots.describe("when", periods, words),
             *(["numbers stand by"] if frame.amounts else []),
         ),
-        slots.cells(shown, column.index),
-        f"{column.header}: {digits(values[0])} ({names[0]}), {digits(last)} ({names[1]})",
+        slots.cells(told, column.index),
+        f"{column.header}: {shown(column, values[0])} ({names[0]}), "
+        f"{shown(column, last)} ({names[1]})",
         words,
         (turned,) if turned else (),
     )
@@ -302,10 +305,14 @@ def _change_amounts(
         percent = stated.amount.number.percent
         points = "point" in slots.frame.text(stated.first, stated.last)
         word = preposition(slots.frame, stated)
+        large = column.money or column.scale != 1 or max(abs(first), abs(last)) > _MOST_PERCENT
+        if percent and not points and not column.percent and word in _ENDS and large:
+            continue  # "the margin rose to 35.2%" beside an amount
         ends = dict(zip(_ENDS, ([first], [last], [last], [first, last]), strict=True))
         possible = ends.get(word, [gap, first, last])
         truth = any(fits(column, value, stated) for value in possible)
-        right = spelled(column, possible[0], stated)
+        most = 3 if word == "and" else 1  # "from 5 in 2020 and 7 in 2021" can be anything
+        right = [spelled(column, value, stated) for value in possible[:most]]
         if percent and not points and not column.percent and word not in ends:
             if share is None:
                 continue
@@ -313,7 +320,7 @@ def _change_amounts(
             truth = holds(share, stated, hedge) or (
                 hedge in ("", "about") and abs(share - stated.value) <= room
             )
-            right = f"{digits(round(share, 1))}%"
+            right = [f"{digits(round(share, 1))}%"]
         yield replace(
             change,
             truth=truth,
@@ -324,7 +331,7 @@ def _change_amounts(
                 f"number {word if word in ends else 'by'}",
             ),
             fault=(stated.first, stated.last),
-            expected=(right,),
+            expected=tuple(dict.fromkeys(right)),
             error="NUM",
         )
 
@@ -364,6 +371,14 @@ def _paths(
         yield "to a period", rows[low - 1 : low + 1]
 
 
+def _first_turn(frame: Frame, periods: list[RowFilter], start: int) -> list[RowFilter]:
+    """The periods of the first of two changes: "fell from Q1 to Q3 before it rose in Q4"."""
+    turn = next((p for p in range(start, len(frame.words)) if frame.words[p] in _TURNS), None)
+    first = [f for f in periods if turn is None or f.first < turn]
+    return first if len(first) > 1 else periods
+
+
+_TURNS = frozenset("before then until".split())
 _TIMES = frozenset("year date month quarter season period week day fiscal".split())
 
 

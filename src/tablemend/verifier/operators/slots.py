@@ -52,6 +52,7 @@ class Computed:
         fault: the tokens at fault if it does not hold, half open.
         expected: what would be right in their place.
         error: the type of the error if it does not hold.
+        doubtful: whether words that nobody read may leave out some of its rows.
     """
 
     operator: Operator
@@ -63,6 +64,7 @@ class Computed:
     fault: tuple[int, int] | None = None
     expected: tuple[str, ...] = ()
     error: ClaimError = "CMP"
+    doubtful: bool = False
 
 
 class Slots:

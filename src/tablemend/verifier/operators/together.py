@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import fold
+from tablemend.verifier.amounts import fits
+from tablemend.verifier.mentions import StatedNumber
 from tablemend.verifier.operators.slots import Computed, Slots, name_rows
 from tablemend.verifier.row_filter import within
+from tablemend.verifier.subjects import own_clauses
+from tablemend.verifier.views import ColumnIndex
 from tablemend.verifier.vocabulary import (
     RESULTS,
 )
@@ -18,10 +22,17 @@ _MOST = 8
 """Names of a clause; of one with more no single row is meant."""
 
 
+def _is_sum(column: ColumnIndex, rows: frozenset[int], amounts: Sequence[StatedNumber]) -> bool:
+    total = sum(column.ordered.of.get(row, 0.0) for row in rows)
+    return any(not s.amount.hedge and fits(column, total, s) for s in amounts)
+
+
 def together(slots: Slots) -> Iterator[Computed]:
     """As in "A of B scored 5 on Monday", "A has more than 5 points": one row has all of it."""
     frame = slots.frame
-    for first, last in {(0, len(frame.words)), *frame.clauses}:
+    if "respectively" in frame.words:
+        return
+    for first, last in own_clauses(frame) or {(0, len(frame.words)), *frame.clauses}:
         named = [f for f in slots.filters if first <= f.first and f.last <= last]
         named = [f for f in named if "than" not in frame.words[named[0].last : f.first]]
         if len({f.column for f in named}) < 2 or len(named) > _MOST:
@@ -62,7 +73,13 @@ def together(slots: Slots) -> Iterator[Computed]:
             row = min(others)
             column = slots.view.columns[wrong.column]
             said, right = frame.text(wrong.first, wrong.last), column.cell(row)
-            if is_blank(right):
+            sums = [s for s in frame.amounts if wrong.first <= s.first < wrong.last]
+            if column.adds_up and len(others) > 1 and _is_sum(column, others, sums):
+                continue  # "the two with 4,090 units"
+            denied = min(wrong.used) < wrong.first
+            same = fold(right) == fold(said)
+            rather = "" if same else f", not {said}"
+            if is_blank(right) or (same and not denied):
                 continue
             sort = "time" if column.temporal else "amount" if column.adds_up else "name"
             yield Computed(
@@ -71,8 +88,8 @@ def together(slots: Slots) -> Iterator[Computed]:
                 used,
                 (*features, f"wrong {sort}", f"{len(others)} left"),
                 tuple((row, c) for c in columns),
-                f"{column.header} of {name_rows(frame, others)}: {right}, not {said}",
+                f"{column.header} of {name_rows(frame, others)}: {right}{rather}",
                 (wrong.first, wrong.last),
-                () if fold(right) == fold(said) or len(others) > 1 else (right,),
+                () if same or len(others) > 1 else (right,),
                 "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
             )
