@@ -127,8 +127,8 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
 
 def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
     """Whether a comma stands between some tokens."""
-    low, high = min(tokens), max(tokens)
-    return any("," in frame.between(p - 1, p) for p in range(low + 1, high + 1))
+    inside = range(min(tokens, default=0) + 1, max(tokens, default=0) + 1)
+    return any("," in frame.between(place - 1, place) for place in inside)
 
 
 def phrase_end(frame: Frame, first: int) -> int:
