@@ -339,7 +339,7 @@ class SummaryScorer:
 def _no_summary(text: str) -> str:
     """Why an answer is no summary; empty where it may be one."""
     said = behind_thinking(text)
-    if "<think>" in text and END_OF_THINKING not in text:
+    if not said and "<think>" in text and not text.endswith(END_OF_THINKING):
         return "its thinking never ends"
     if said.strip() and all(line.lstrip().startswith("|") for line in said.strip().splitlines()):
         return "a table, no text"

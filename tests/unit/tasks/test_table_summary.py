@@ -98,15 +98,19 @@ def test_a_thought_without_an_end_and_a_table_are_no_summaries(
 ) -> None:
     one = samples[0]
     table = write_table(one.table, "markdown")
-    texts = (f"<think>\n{one.summary}", table, f"<think>\nHm.\n</think>\n\n{table}")
+    thought = "<think>\nHm.\n</think>\n\n"
+    texts = (f"<think>\n{one.summary}", table, thought + table, f"{thought}<think>{one.summary}")
     found = scored([(one, text) for text in texts])
     why = [judgement.unscored.removeprefix("no answer: ") for judgement in found]
-    assert why == ["its thinking never ends", "a table, no text", "a table, no text"]
+    endless, only_table = "its thinking never ends", "a table, no text"
+    assert why == [endless, only_table, only_table, endless]
+    (silent,) = scored([(one, thought.rstrip())])
+    assert silent.abstained and not silent.unscored
     assert not any(judgement.shares or judgement.abstained for judgement in found)
     (whole,) = scored([(one, f"{one.summary}\n\n{table}")])
     assert not whole.unscored
     reward = TASK.reward({}, "off", "base")
-    assert [reward.score(one, "table", text).reward for text in texts] == [0, 0, 0]
+    assert [reward.score(one, "table", text).reward for text in texts] == [0] * 4
 
 
 def test_only_faithful_summaries_are_taught(samples: list[TabFaithExample]) -> None:

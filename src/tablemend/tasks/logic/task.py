@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tablemend.backends.requests import END_OF_THINKING
+from tablemend.backends.requests import END_OF_THINKING, behind_thinking
 from tablemend.config import Source
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.errors import NoTarget
@@ -143,7 +143,7 @@ def read_relation(text: str) -> Relation | None:
 
     Marks around the name and the case do not matter; "x" and "x (harmless)" are two names.
     """
-    answer = text.rpartition(END_OF_THINKING)[2].casefold().strip(" \t\n.,:*_`\"'")
+    answer = behind_thinking(text).casefold().strip(" \t\n.,:*_`\"'")
     return {RELATION_WORDS[one][0].casefold(): one for one in RELATIONS}.get(answer)
 
 
