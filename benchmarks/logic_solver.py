@@ -2,11 +2,13 @@
 
     python benchmarks/logic_solver.py --n 2100
     python benchmarks/logic_solver.py --n 0 --folio FILE --malls FILE
+    python benchmarks/logic_solver.py --n 70 --formaliser openai:MODEL@URL
 
 Pairs are read back from what annotators are shown, a formula and English, and none is left out. Of
 FOLIO the gold premises and conclusions are parsed and decided against its labels; of MALLS formulas
 are parsed, shown and parsed again. What the parser refuses counts as not
-parsed; it has no lenience for these sets.
+parsed; it has no lenience for these sets. With a formaliser its formulas take the place of the
+output's own: what it turns into a formula is decided against the relation of the pair.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tablemend.backends.backend import open_backend
+from tablemend.config.backend import BackendOptions
 from tablemend.datasets.logic.english import read
+from tablemend.datasets.logic.formalise import formalise
 from tablemend.datasets.logic.formula import BLOCKS, Formula, Not, free_variables
 from tablemend.datasets.logic.generate import CATEGORIES, make_pairs, to_pair
 from tablemend.datasets.logic.parse_formula import FormulaError, parse_formula
@@ -58,6 +63,23 @@ def measure_pairs(n: int, seed: int, theory: Theory) -> Iterator[str]:
         seconds.sort()
         late = sum(one > 1 for one in seconds)
         yield f"{what}: median {statistics.median(seconds):.4f}, most {seconds[-1]:.3f}, {late} > 1"
+
+
+def measure_formaliser(n: int, seed: int, theory: Theory, model: str) -> Iterator[str]:
+    """How many outputs a model puts into formulas, and how many of these have the relation."""
+    made = list(make_pairs(n, CATEGORIES, seed))
+    pairs = [to_pair(one, Random(f"benchmark:{seed}:{number}")) for number, one in enumerate(made)]
+    with open_backend(model, BackendOptions()) as backend:
+        found = formalise([pair.output for pair in pairs], backend)
+    reasons = Counter(one.reason.partition(":")[0] for one in found if one.formula is None)
+    right = sum(
+        theory.judge(own.input, one.formula).relation == own.category
+        for own, one in zip(made, found, strict=True)
+        if one.formula is not None
+    )
+    yield f"put into a formula {_share(n - reasons.total(), n)}"
+    yield f"relation as constructed {_share(right, n - reasons.total())}"
+    yield from (f"  {count} {reason}" for reason, count in reasons.most_common())
 
 
 def measure_folio(records: Sequence[Record], theory: Theory) -> Iterator[str]:
@@ -138,11 +160,16 @@ def main() -> None:
     parser.add_argument("--folio", type=Path, help="JSONL of FOLIO")
     parser.add_argument("--malls", type=Path, help="JSONL of MALLS")
     parser.add_argument("--seconds", type=float, default=5, help="most time for one answer")
+    parser.add_argument("--formaliser", help="model that puts the outputs into formulas")
     options = parser.parse_args()
     parts: list[tuple[str, Iterator[str]]] = []
     if options.n:
         theory = Theory(symmetric=options.symmetric, seconds=options.seconds)
-        parts.append(("pairs", measure_pairs(options.n, options.seed, theory)))
+        given = options.n, options.seed, theory
+        if options.formaliser:
+            parts.append((options.formaliser, measure_formaliser(*given, options.formaliser)))
+        else:
+            parts.append(("pairs", measure_pairs(*given)))
     if options.folio:
         logic = Theory(blocks=False, seconds=options.seconds)
         parts.append(("FOLIO", measure_folio(_records(options.folio), logic)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,20 @@ def test_pairs_are_counted_and_disagreements_shown() -> None:
     assert agreement.startswith("agreement 7 of 7, 100.0%")
     first, *_, agreement, _, _ = logic.measure_pairs(7, 0, Theory(seconds=0))
     assert "undecided within 0 s" in first and agreement.startswith("agreement 0 of 7")
+
+
+def test_a_formaliser_is_counted_by_what_it_puts_into_formulas(tmp_path: Path) -> None:
+    script = [
+        {"contains": "Second statement", "text": "VERDICT: same"},
+        {"contains": " is ", "text": '{"formula": "Cube(a)"}'},
+        {"contains": "", "text": "I cannot tell."},
+    ]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("\n".join(map(json.dumps, script)), encoding="utf-8")
+    lines = list(logic.measure_formaliser(14, 0, Theory(), f"scripted:{answers}"))
+    counts = [int(line.partition(" of ")[0].split()[-1]) for line in lines[:2]]
+    assert 0 < counts[0] <= 14 and counts[1] < counts[0]
+    assert sum(int(line.split()[0]) for line in lines[2:]) == 14 - counts[0]
 
 
 def test_labels_of_folio_are_decided_and_what_is_refused_is_counted() -> None:

@@ -34,7 +34,7 @@ GRAMMAR: str = DATA["grammar"]
 NATURAL = 0.9
 """How often the line with the fewest clauses is taken: *every cube*, not *every block x*."""
 MOST_READINGS = 64
-"""Of one phrase; no more are looked for."""
+"""Of one phrase, and too many to go on."""
 _TERM = re.compile(r"[a-z]\d*")
 
 
@@ -89,7 +89,11 @@ def say(formula: Formula, rng: Random, *, ambiguous: bool = False) -> str:
 
 
 def readings(text: str) -> tuple[Formula, ...]:
-    """All readings of a text that differ by more than names of variables and flat brackets."""
+    """All readings of a text that differ by more than names of variables and flat brackets.
+
+    Raises:
+        EnglishError: they are too many to find them all.
+    """
     words = re.findall(r"\w+|[^\w\s]", text.lower())
 
     @cache
@@ -124,6 +128,8 @@ def readings(text: str) -> tuple[Formula, ...]:
                 yield from ({word: value, **more} for more in fill(others, middle, end))
 
     found: tuple[Formula, ...] = phrases("D", 0, len(words)) if words else ()
+    if len(found) == MOST_READINGS:
+        raise EnglishError(f"{shown(text)[:60]!r} has {MOST_READINGS} readings or more")
     fewest = min((len(free_variables(one)) for one in found), default=0)
     different = {canonical(one): one for one in found if len(free_variables(one)) == fewest}
     return tuple(different.values())

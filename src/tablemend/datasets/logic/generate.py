@@ -14,7 +14,7 @@ from itertools import count
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.logic.english import readings, say
+from tablemend.datasets.logic.english import EnglishError, readings, say
 from tablemend.datasets.logic.formula import (
     BLOCKS,
     EQUAL,
@@ -219,6 +219,9 @@ def make_pairs(n: int, categories: Sequence[Relation], seed: int) -> Iterator[Ma
 def to_pair(made: Made, rng: Random, ambiguous: bool = False) -> Pair:
     """The pair as annotators are shown it; what is said ambiguously is labelled as it was meant."""
     output = say(made.output, rng, ambiguous=ambiguous)
-    is_open = ambiguous and len(readings(output)) > 1
+    try:
+        is_open = ambiguous and len(readings(output)) > 1
+    except EnglishError:  # too many readings
+        is_open = True
     input = show_indented(made.input)
     return Pair("logic", input, output, SYSTEM, (made.category,), ambiguous=is_open)

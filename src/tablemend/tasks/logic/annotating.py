@@ -1,8 +1,12 @@
-"""Models as annotators: each is trained and checked once a domain, then led through every pair."""
+"""Models as annotators: each is trained and checked once a domain, then led through every pair.
+
+The program can annotate the same pairs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,11 +15,13 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Message, Sampling, stream_seed
 from tablemend.datasets.logic.annotation import Annotation
 from tablemend.datasets.logic.pair import Domain, Pair
+from tablemend.datasets.logic.solver import Theory
 from tablemend.errors import Stopped
 from tablemend.runs import Run, Store, sole_writer, write_jsonl
 from tablemend.tasks.logic import protocol
-from tablemend.tasks.logic.command import MAKES, AnnotateCommand
+from tablemend.tasks.logic.command import MAKES, PROGRAM, AnnotateCommand
 from tablemend.tasks.logic.conversation import Conversation, Script, hold
+from tablemend.tasks.logic.program import annotate_by_program
 from tablemend.tasks.logic.tree import DOMAINS
 from tablemend.tasks.sources import read_records
 
@@ -26,7 +32,7 @@ ANNOTATIONS, PAIRS = "annotations.jsonl", "pairs.jsonl"
 
 
 def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: None) -> Path:
-    """Let every model annotate every pair; what is annotated already is not asked again.
+    """Let every model, and the program, annotate every pair; models are not asked anything twice.
 
     ``done`` is told how many pairs are done. The run folder, which is returned, has
     ``annotations.jsonl``, ``pairs.jsonl`` and, by annotator, all conversations.
@@ -43,7 +49,16 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
         run.begin("annotate", command, parts=())
         write_jsonl(run.path / PAIRS, [one.to_json() for one in pairs])
         found: list[Annotation] = []
-        facts = {}
+        facts: dict[str, Any] = {}
+        if command.program:  # first: it takes seconds, and needs z3
+            with _formaliser(command) as formaliser:
+                for one in annotate_by_program(
+                    pairs, formaliser, command.added, Theory(symmetric=command.symmetric)
+                ):
+                    found.append(one)
+                    done(1)
+                facts[PROGRAM] = {"formaliser": formaliser and formaliser.identity}
+            write_jsonl(run.path / ANNOTATIONS, [one.to_json() for one in found])
         for name, model in command.models.items():
             with open_backend(model, command.options) as backend:
                 own = _Annotator(name, backend, command, run.path / "annotators" / f"{name}.jsonl")
@@ -52,6 +67,12 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
             write_jsonl(run.path / ANNOTATIONS, [one.to_json() for one in found])
         run.record("annotate", {"annotators": facts, "pairs": len(pairs)})
     return run.path
+
+
+def _formaliser(command: AnnotateCommand) -> AbstractContextManager[Backend | None]:
+    if command.formaliser is None:
+        return nullcontext()
+    return open_backend(command.formaliser, command.options)
 
 
 class _Annotator:

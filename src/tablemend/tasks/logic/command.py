@@ -15,6 +15,8 @@ from tablemend.runs import folder_of
 
 MAKES = "python data_gen/logic.py"
 ANNOTATES = "python eval/annotate.py"
+PROGRAM = "program"
+"""Name of the program as an annotator."""
 AnnotatorName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
@@ -44,10 +46,16 @@ class PairsCommand(Section):
 
 
 class AnnotateCommand(PairsCommand):
-    """Which models annotate which pairs."""
+    """Which models annotate which pairs, and whether the program does."""
 
-    models: dict[AnnotatorName, ModelString] = Field(min_length=1)
+    models: dict[AnnotatorName, ModelString] = Field(default_factory=dict)
     """Annotators by name: model strings such as openai:MODEL@URL or hf:Qwen/Qwen3-8B."""
+    program: bool = False
+    """One more annotator, `program`: a solver decides formulas, evidence decides descriptions."""
+    formaliser: ModelString | None = None
+    """Model that puts English which the program does not read into formulas, for the solver."""
+    symmetric: bool = False
+    """What adjoins a block is adjoined by it, to the solver."""
     options: BackendOptions = BackendOptions()
     """How they are asked."""
     thinking: bool | None = False
@@ -56,6 +64,16 @@ class AnnotateCommand(PairsCommand):
     """Longest answer, thinking included."""
     temperature: float = Field(default=0, ge=0)
     """0 is greedy. Above, one model under two names is two annotators."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Nobody who annotates, two of one name, and settings that nobody would read."""
+        if not self.models and not self.program:
+            yield "models", "name one, or set program=true"
+        if self.program and PROGRAM in self.models:
+            yield "models", f"{PROGRAM} is the program's own name"
+        for name in ("formaliser", "symmetric"):
+            if getattr(self, name) and not self.program:
+                yield name, "only read with program=true"
 
 
 class AnnotationReportCommand(Section):
