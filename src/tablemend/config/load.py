@@ -306,7 +306,8 @@ def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:
     if problem["type"] == "extra_forbidden":
         return f"unknown key{_nearest_key(path, keys)}"
     if problem["type"] == "missing":
-        return "missing"
+        own = next((key for key in keys if key.path == path and key.description), None)
+        return f"missing: {' '.join(own.description.split())}" if own else "missing"
     if problem["type"] == "too_short":
         return f"needs at least {problem['ctx']['min_length']}, and has {len(problem['input'])}"
     if problem["type"] == "tuple_type":
