@@ -256,16 +256,19 @@ def verification(
 def mended(found: mitigation.Mended, draft: mitigation.Draft, name: str = "") -> Mended:
     """What a mitigation did, as a result."""
     after = found.after or found.before or records.Verification((), "")
-    table = None
+    table = before = None
     if draft.format is not None:
         columns = columns_from_query(draft.evidence.query) or ()
-        table = extract_table(found.text, draft.format, columns).table
+        before, table = (
+            extract_table(text, draft.format, columns).table for text in (draft.text, found.text)
+        )
     scores = _scores(after, found.text, draft.evidence, table, name)
     scores["notes"] = (*found.notes, *(found.before.notes if found.before else ()))
     scores["usage"] = _usage(found.usage)
     return Mended(
         **scores,
         original=draft.text,
+        original_table=_content(before),
         score_before=None if found.before is None else found.before.staf,
         edits=tuple(map(_of_edit, found.edits)),
         undone=tuple(map(_of_edit, found.undone)),

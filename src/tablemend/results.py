@@ -6,7 +6,7 @@ schema of all three is ``schema.json`` beside this file (:func:`schema`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -239,16 +239,7 @@ class Result(Record):
 
     def cells(self) -> list[list[Piece]]:
         """The rows of the answer table, each cell with what is wrong with it or with its row."""
-        if self.table is None:
-            return []
-        marks = {(one.row, one.column): one for one in reversed(self.errors)}
-        return [
-            [
-                Piece(cell or "", marks.get((number, column)) or marks.get((number, None)))
-                for column, cell in zip(self.table.columns, row, strict=True)
-            ]
-            for number, row in enumerate(self.table.rows)
-        ]
+        return _cells(self.table, self.errors)
 
     def summary(self) -> str:
         """One line: the score beside how much it is of."""
@@ -301,6 +292,8 @@ class Mended(Result):
     score_name: Literal["STAF"] = "STAF"
     original: str
     """The text or answer before."""
+    original_table: TableContent | None = None
+    """The table of an answer before."""
     score_before: float | None = None
     """The score before."""
     edits: tuple[Edit, ...] = ()
@@ -312,6 +305,10 @@ class Mended(Result):
         """The original, cut at the words that were changed; all of it in order."""
         return _cut(self.original, [(one.span, one) for one in self.edits if one.span is not None])
 
+    def cells(self) -> list[list[Piece]]:
+        """The rows of the original answer table, each cell with its change or that of its row."""
+        return _cells(self.original_table, self.edits)
+
     def summary(self) -> str:
         """One line: the score after and before, and how much it is of."""
         before = "none" if self.score_before is None else f"{self.score_before:.2f}"
@@ -321,6 +318,20 @@ class Mended(Result):
 
 def _quoted(text: str) -> str:
     return repr(text) if text else "nothing"
+
+
+def _cells(table: TableContent | None, marked: Sequence[Error | Edit]) -> list[list[Piece]]:
+    """The cells of a table, each with the first mark of its own or of its row."""
+    if table is None:
+        return []
+    marks = {(one.row, one.column): one for one in reversed(marked)}
+    return [
+        [
+            Piece(cell or "", marks.get((number, column)) or marks.get((number, None)))
+            for column, cell in zip(table.columns, row, strict=True)
+        ]
+        for number, row in enumerate(table.rows)
+    ]
 
 
 def _cut(text: str, marks: list[tuple[Span, Any]]) -> list[Piece]:
