@@ -154,9 +154,7 @@ def test_what_a_notebook_shows_is_escaped() -> None:
 def test_the_page_of_a_mended_table_marks_what_changed() -> None:
     answer = "| City | Pop |\n|---|---|\n| Berlin | 3 |\n| Hamburg | 18 |\n| Atlantis | 7 |\n"
     context = "Berlin has a pop of 3. Hamburg has a pop of 2. Munich has a pop of 1."
-    page = tablemend.mend(
-        answer, context=context, query="List the cities with their pop."
-    ).to_html()
+    page = tablemend.mend(answer, context, "List the cities with their pop.").to_html()
     assert ">18</del><ins" in page and ">2</ins>" in page
     assert ">Atlantis</del></td>" in page and ">7</del></td>" in page
     assert "<td>Berlin</td><td>3</td>" in page
