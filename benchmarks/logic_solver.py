@@ -29,8 +29,13 @@ from tablemend.datasets.logic.english import read
 from tablemend.datasets.logic.formalise import formalise
 from tablemend.datasets.logic.formula import BLOCKS, Formula, Not, free_variables
 from tablemend.datasets.logic.generate import CATEGORIES, make_pairs, to_pair
-from tablemend.datasets.logic.parse_formula import FormulaError, parse_formula
-from tablemend.datasets.logic.show_formula import show, show_indented, show_latex
+from tablemend.datasets.logic.notation import (
+    FormulaError,
+    parse_formula,
+    show,
+    show_indented,
+    show_latex,
+)
 from tablemend.datasets.logic.solver import Theory
 from tablemend.script import run_script
 from tablemend.statistics import wilson

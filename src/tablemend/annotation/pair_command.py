@@ -12,8 +12,7 @@ from tablemend.annotation.answers import read_page_file
 from tablemend.annotation.latin_square import assign
 from tablemend.annotation.pair_pages import ANSWERS, sample_hash, write_pair_page
 from tablemend.config.section import RunFolder
-from tablemend.datasets.logic.annotation import Ambiguity, Annotation
-from tablemend.datasets.logic.pair import Domain, Pair
+from tablemend.datasets.logic.pair import Ambiguity, Annotation, Domain, Pair
 from tablemend.errors import TablemendError
 from tablemend.runs import MOVE_AWAY, read_jsonl, read_object, write_json, write_jsonl, write_text
 from tablemend.tasks.logic import protocol

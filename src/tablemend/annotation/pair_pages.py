@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tablemend.annotation.page import one_file
+from tablemend.datasets.logic.notation import FormulaError, parse_formula, show_indented
 from tablemend.datasets.logic.pair import Domain, Pair
-from tablemend.datasets.logic.parse_formula import FormulaError, parse_formula
-from tablemend.datasets.logic.show_formula import show_indented
 from tablemend.records import Relation
 from tablemend.runs import hash_text
 from tablemend.tasks.logic import protocol

@@ -16,10 +16,9 @@ import pytest
 
 from tablemend.annotation.pair_command import PagesCommand, import_answers, make_pages
 from tablemend.annotation.pair_pages import write_pair_page
-from tablemend.datasets.logic.annotation import Annotation, read_annotations
 from tablemend.datasets.logic.describe import describe
 from tablemend.datasets.logic.hotel import make_hotel
-from tablemend.datasets.logic.pair import Pair, Span
+from tablemend.datasets.logic.pair import Annotation, Pair, Span, read_annotations
 from tablemend.errors import TablemendError
 from tablemend.records import Relation
 from tablemend.runs import read_jsonl, write_jsonl

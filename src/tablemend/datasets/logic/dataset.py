@@ -1,24 +1,77 @@
-"""Writing a set of pairs: the splits, by input, and the counts."""
+"""Making a set of pairs, by the program or by models, and writing it: splits and counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
-from tablemend.backends.requests import Sampling
+from tablemend.backends.asking import ask
+from tablemend.backends.backend import open_backend
+from tablemend.backends.requests import Request, Sampling, stream_seed
+from tablemend.config.backend import BackendOptions
 from tablemend.datasets.build import build
 from tablemend.datasets.logic.describe import hotel_pairs
 from tablemend.datasets.logic.generate import make_pairs, to_pair
-from tablemend.datasets.logic.model_outputs import write_outputs
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.splits import SPLITS, Split, split_of
+from tablemend.prompting.files import PromptFolder
+from tablemend.prompting.replies import Problem, Unreadable, prose, why_no_answer
 from tablemend.runs import Store, write_jsonl
 
 ENGINE = "logic-2"
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
+STAGES: dict[Domain, str] = {"hotel": "describe", "logic": "translate"}
+
+
+class Unwritten(NamedTuple):
+    """An input for which a model wrote nothing that can be used, and why."""
+
+    system: str
+    input: str
+    problem: Problem
+
+
+def write_outputs(
+    domain: Domain,
+    inputs: Sequence[str],
+    models: Mapping[str, str],
+    options: BackendOptions,
+    sampling: Sampling,
+    seed: int = 0,
+) -> Iterator[Pair | Unwritten]:
+    """What each model writes for each input, as a pair without labels (section 3.3).
+
+    The prompts are those of Figures 2 and 3, in other words; names of models are recorded as the
+    systems of pairs; ``seed`` is of their random streams.
+
+    Raises:
+        Stopped: a server is gone.
+        TablemendError: a model that cannot be used.
+    """
+    for name, model in models.items():
+        requests = [
+            Request(
+                id=f"{domain}.{number}",
+                messages=PROMPTS.render(STAGES[domain], input=text),
+                sampling=sampling,
+                seed=stream_seed(seed, f"{name} {number}"),
+            )
+            for number, text in enumerate(inputs)
+        ]
+        with open_backend(model, options) as backend:
+            answers = ask(backend, requests)
+        for request, text in zip(requests, inputs, strict=True):
+            completion = answers[request.id]
+            try:
+                if problem := why_no_answer(completion):
+                    raise Unreadable(*problem)
+                yield Pair(domain, text, prose(completion.answer).strip(), name)
+            except Unreadable as error:
+                yield Unwritten(name, text, error.problem)
 
 
 def make_logic_pairs(settings: LogicSet) -> Iterator[Pair]:

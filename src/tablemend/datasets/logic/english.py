@@ -26,7 +26,7 @@ from tablemend.datasets.logic.formula import (
     match,
     walk,
 )
-from tablemend.datasets.logic.parse_formula import parse_formula
+from tablemend.datasets.logic.notation import parse_formula
 from tablemend.errors import TablemendError
 from tablemend.foreign import shown
 

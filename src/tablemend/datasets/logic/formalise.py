@@ -12,7 +12,7 @@ from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.datasets.logic.english import EnglishError, say
 from tablemend.datasets.logic.formula import BLOCKS, Formula, free_variables
-from tablemend.datasets.logic.parse_formula import FormulaError, parse_formula
+from tablemend.datasets.logic.notation import FormulaError, parse_formula
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import (
     WRONG_FIELD,

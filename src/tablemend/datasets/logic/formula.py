@@ -19,11 +19,8 @@ CONNECTIVES: tuple[Connective, ...] = get_args(Connective)
 """From the tightest to the loosest."""
 Quantifier = Literal["forall", "exists"]
 EQUAL = "="
-
-
 DATA: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("logic.yaml").read_text("utf-8"))
 """All of logic.yaml."""
-NOTATION: Mapping[str, tuple[str, str, str]] = DATA["notation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +220,13 @@ def _match(form: Formula, formula: Formula, found: Found) -> bool:
         case Atom(one, terms), Atom(other, others):
             same_form = one == other and len(terms) == len(others)
             return same_form and all(map(_match_term, terms, others, [found] * len(terms)))
-        case Quantified(one, variable, _), Quantified(other, bound, _) if one == other:
-            if not _match_term(variable, bound, found):
-                return False
-        case Binary(one), Binary(other) if one == other:
-            pass
-        case Not(), Not():
-            pass
+        case Quantified(one, variable, _), Quantified(other, bound, _):
+            alike = one == other and _match_term(variable, bound, found)
+        case Binary(one), Binary(other):
+            alike = one == other
         case _:
-            return False
-    return all(map(_match, children(form), children(formula), [found] * 2))
+            alike = isinstance(form, Not) and isinstance(formula, Not)
+    return alike and all(map(_match, children(form), children(formula), [found] * 2))
 
 
 def _match_term(form: Term, term: Term, found: Found) -> bool:

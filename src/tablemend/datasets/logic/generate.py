@@ -32,9 +32,9 @@ from tablemend.datasets.logic.formula import (
     free_variables,
     size,
 )
+from tablemend.datasets.logic.notation import show_indented
 from tablemend.datasets.logic.pair import Pair
 from tablemend.datasets.logic.rewriting import places, put, rewrite, strengthen, weaken
-from tablemend.datasets.logic.show_formula import show_indented
 from tablemend.datasets.logic.world import NAMES, World, holds, random_world
 from tablemend.records import Relation
 

@@ -22,7 +22,7 @@ from tablemend.datasets.logic.formula import (
     match,
     with_children,
 )
-from tablemend.datasets.logic.parse_formula import parse_formula
+from tablemend.datasets.logic.notation import parse_formula
 
 Path = tuple[int, ...]
 Place = tuple[Path, Formula, int, tuple[Term, ...], tuple[str, ...]]

@@ -32,7 +32,7 @@ from tablemend.datasets.logic.formula import (
     names,
     walk,
 )
-from tablemend.datasets.logic.parse_formula import parse_formula
+from tablemend.datasets.logic.notation import parse_formula
 from tablemend.records import Relation, relation
 
 MOST_BLOCKS = 6

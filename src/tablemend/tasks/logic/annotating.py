@@ -6,15 +6,14 @@ The program can annotate the same pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Message, Sampling, stream_seed
-from tablemend.datasets.logic.annotation import Annotation
-from tablemend.datasets.logic.pair import Domain, Pair
+from tablemend.datasets.logic.pair import Annotation, Domain, Pair
 from tablemend.datasets.logic.solver import Theory
 from tablemend.errors import Stopped
 from tablemend.runs import Run, Store, sole_writer, write_jsonl
@@ -51,10 +50,9 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
         found: list[Annotation] = []
         facts: dict[str, Any] = {}
         if command.program:  # first: it takes seconds, and needs z3
-            with _formaliser(command) as formaliser:
-                for one in annotate_by_program(
-                    pairs, formaliser, command.added, Theory(symmetric=command.symmetric)
-                ):
+            model, theory = command.formaliser, Theory(symmetric=command.symmetric)
+            with open_backend(model, command.options) if model else nullcontext() as formaliser:
+                for one in annotate_by_program(pairs, formaliser, command.added, theory):
                     found.append(one)
                     done(1)
                 facts[PROGRAM] = {"formaliser": formaliser and formaliser.identity}
@@ -67,12 +65,6 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
             write_jsonl(run.path / ANNOTATIONS, [one.to_json() for one in found])
         run.record("annotate", {"annotators": facts, "pairs": len(pairs)})
     return run.path
-
-
-def _formaliser(command: AnnotateCommand) -> AbstractContextManager[Backend | None]:
-    if command.formaliser is None:
-        return nullcontext()
-    return open_backend(command.formaliser, command.options)
 
 
 class _Annotator:

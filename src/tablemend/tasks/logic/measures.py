@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, stdev
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
-from tablemend.datasets.logic.annotation import Annotation
-from tablemend.datasets.logic.pair import Domain, Pair, Span
+from tablemend.datasets.logic.pair import Annotation, Domain, Pair, Span
 from tablemend.records import RELATIONS, Relation
 from tablemend.statistics import Agreement, krippendorffs_alpha
 from tablemend.tasks.logic.tree import AMBIGUOUS, Answers, path_to
@@ -23,7 +22,6 @@ DIMENSIONS: dict[Domain, tuple[Dimension, ...]] = {
 STEPS = {"I|=O": "follows", "O|=I": "implies", "FWI": "wrong", "AMB": AMBIGUOUS}
 """Questions of the tree."""
 Kind = Literal["divergent_input", "divergent_output", "wrong"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 

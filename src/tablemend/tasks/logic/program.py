@@ -11,14 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tablemend.backends.backend import Backend
-from tablemend.datasets.logic.annotation import Annotation
 from tablemend.datasets.logic.english import EnglishError, readings
 from tablemend.datasets.logic.entailment import compare
 from tablemend.datasets.logic.formalise import formalise
 from tablemend.datasets.logic.formula import BLOCKS, Formula
-from tablemend.datasets.logic.pair import Pair
-from tablemend.datasets.logic.parse_formula import FormulaError, parse_formula
-from tablemend.datasets.logic.solver import Theory
+from tablemend.datasets.logic.notation import FormulaError, parse_formula
+from tablemend.datasets.logic.pair import Annotation, Pair
+from tablemend.datasets.logic.solver import Judgement, Theory
 from tablemend.records import Relation
 from tablemend.tasks.logic.command import PROGRAM
 from tablemend.tasks.logic.tree import AMBIGUOUS, Question, follow, path_to
@@ -48,7 +47,9 @@ def annotate_by_program(
         if one.domain == "hotel":
             annotation = _of_hotel(one, added)
         else:
-            annotation = _of_formulas(one, meant[one.output], added, theory)
+            outputs = meant[one.output]
+            found = _judge(one.input, outputs, theory)
+            annotation = _annotation(one, *found, added, ambiguous=len(outputs) > 1)
         yield replace(annotation, seconds=time.perf_counter() - start)
 
 
@@ -66,23 +67,19 @@ def _meanings(texts: Sequence[str], formaliser: Backend | None) -> dict[str, Mea
     return meant
 
 
-def _of_formulas(pair: Pair, outputs: Meaning, added: bool, theory: Theory) -> Annotation:
+def _judge(text: str, outputs: Meaning, theory: Theory) -> Judgement:
     """The relation that every reading of the output has."""
     if isinstance(outputs, str):
-        return _annotation(pair, None, outputs, added)
+        return Judgement(None, outputs)
     try:
-        input = parse_formula(pair.input, BLOCKS)
+        input = parse_formula(text, BLOCKS)
     except FormulaError as error:
-        return _annotation(pair, None, f"the input: {error}", added)
+        return Judgement(None, f"the input: {error}")
     found = [theory.judge(input, output) for output in outputs]
-    relations = list(dict.fromkeys(one.relation for one in found))
-    if None in relations:
-        reason = next(one.reason for one in found if one.relation is None)
-        return _annotation(pair, None, reason, added)
-    if len(relations) > 1:
-        reason = f"{len(outputs)} readings, which differ: {', '.join(map(str, relations))}"
-        return _annotation(pair, None, reason, added)
-    return _annotation(pair, relations[0], "", added, ambiguous=len(outputs) > 1)
+    relations = dict.fromkeys(str(one.relation) for one in found)
+    if len(relations) > 1 and all(one.relation for one in found):
+        return Judgement(None, f"{len(outputs)} readings, which differ: {', '.join(relations)}")
+    return next((one for one in found if one.relation is None), found[0])
 
 
 def _of_hotel(pair: Pair, added: bool) -> Annotation:

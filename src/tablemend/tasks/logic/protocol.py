@@ -15,8 +15,7 @@ from typing import Any, NoReturn
 import yaml
 
 from tablemend.backends.requests import Message
-from tablemend.datasets.logic.annotation import AMBIGUITIES, Ambiguity, Annotation
-from tablemend.datasets.logic.pair import Domain, Pair, Span
+from tablemend.datasets.logic.pair import AMBIGUITIES, Ambiguity, Annotation, Domain, Pair, Span
 from tablemend.from_json import FromJson
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable
@@ -70,18 +69,13 @@ class Lesson(FromJson):
     feedback: Mapping[bool, str]
 
     @property
-    def text(self) -> str:
-        """The side that is marked."""
-        return self.input if self.ask == "divergent_input" else self.output
-
-    @property
     def wanted(self) -> list[Span]:
         """Where what has to be marked stands; nothing of a question."""
         quotes = () if isinstance(self.answer, bool) else self.answer
-        return [_find(self.text, quote) for quote in quotes]
+        return [_find(side(self, self.ask), quote) for quote in quotes]
 
 
-def side(pair: Pair, mark: str) -> str:
+def side(pair: Pair | Lesson, mark: str) -> str:
     """The text in which something is marked."""
     return pair.input if mark == "divergent_input" else pair.output
 
@@ -165,7 +159,7 @@ def train(domain: Domain, added: bool = True) -> Script[tuple[str, int]]:
                 said = yield _turn(shown, QUESTIONS[domain][one.ask])
                 found = said == one.answer
             else:
-                read = partial(read_quotes, one.text)
+                read = partial(read_quotes, side(one, one.ask))
                 spans = yield Turn(shown + MARKS[one.ask], MARK, read)
                 said = found = all(any(a < y and x < b for a, b in spans) for x, y in one.wanted)
         except Unreadable:
@@ -232,16 +226,15 @@ def _turn(shown: str, question: Question) -> Turn:
     return Turn(f"{shown}{question.means}\n{question.ask}", YES_OR_NO, read_yes_no)
 
 
-def _refuse(kind: str, why: str, said: str) -> NoReturn:
+def _refuse(kind: str, said: str, why: str = "") -> NoReturn:
     line = " ".join(said.split())
-    raise Unreadable(kind, f"{why}: {line if len(line) <= 80 else f'{line[:80]}...'}")
+    line = line if len(line) <= 80 else f"{line[:80]}..."
+    raise Unreadable(kind, f"{why or f'That is {kind}'}: {line}")
 
 
 def read_yes_no(said: str) -> bool:
     """Yes or no, marks around it aside; anything else, prose too, is :class:`Unreadable`."""
-    match = _YES_OR_NO.fullmatch(said) or _refuse(
-        "neither yes nor no", "That is neither yes nor no", said
-    )
+    match = _YES_OR_NO.fullmatch(said) or _refuse("neither yes nor no", said)
     return match[1].casefold() == "yes"
 
 
@@ -249,15 +242,13 @@ def read_kinds(said: str) -> tuple[Ambiguity, ...]:
     """Kinds of ambiguity in the order of all; none, or more than them, is :class:`Unreadable`."""
     named = {part.strip(" .*\"'`").replace(" ", "_") for part in said.casefold().split(",")}
     if not named <= set(AMBIGUITIES):
-        _refuse("no kind of ambiguity", "That names no such kind", said)
+        _refuse("no kind of ambiguity", said, "That names no such kind")
     return tuple(kind for kind in AMBIGUITIES if kind in named)
 
 
 def read_slider(said: str) -> int:
     """A number from 1 to 7; anything else is :class:`Unreadable`."""
-    match = _SLIDER.fullmatch(said) or _refuse(
-        "no number from 1 to 7", "That is no number from 1 to 7", said
-    )
+    match = _SLIDER.fullmatch(said) or _refuse("no number from 1 to 7", said)
     return int(match[1])
 
 
@@ -276,6 +267,6 @@ def read_quotes(text: str, said: str) -> tuple[Span, ...]:
     found: set[Span] = set()
     for quote in quotes:
         places = [m.span() for m in re.finditer(re.escape(quote), text, re.IGNORECASE)]
-        places = places or _refuse("not a quote", "This is not in the text", quote)
+        places = places or _refuse("not a quote", quote, "This is not in the text")
         found.add(next((place for place in places if place not in found), places[-1]))
     return tuple(sorted(found))

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.config import Source
-from tablemend.datasets.logic.annotation import AMBIGUITIES, Annotation, read_annotations
-from tablemend.datasets.logic.pair import Domain, Pair
+from tablemend.datasets.logic.pair import AMBIGUITIES, Annotation, Domain, Pair, read_annotations
 from tablemend.errors import TablemendError
 from tablemend.records import RELATIONS
 from tablemend.reports.content import Rows, plain
@@ -20,16 +19,15 @@ from tablemend.runs import write_json, write_text
 from tablemend.tasks.logic import measures
 from tablemend.tasks.logic.annotating import ANNOTATIONS, PAIRS
 from tablemend.tasks.logic.command import ANNOTATES
-from tablemend.tasks.logic.measures import DIMENSIONS, KINDS, Unit
+from tablemend.tasks.logic.measures import DIMENSIONS, Kind, Unit
 from tablemend.tasks.logic.tree import RELATION_WORDS
 from tablemend.tasks.sources import read_records
 
-KIND_WORDS = {
+KIND_WORDS: dict[Kind, str] = {
     "divergent_input": "divergent in input",
     "divergent_output": "divergent in output",
     "wrong": "factually wrong",
 }
-MACRO = "Macro average"
 
 
 class Part(NamedTuple):
@@ -37,7 +35,12 @@ class Part(NamedTuple):
 
     number: int
     title: str
-    rows: Rows
+    lines: Sequence[Sequence[str]]
+
+    @property
+    def rows(self) -> Rows:
+        """The table; the first line is its head."""
+        return plain(self.lines)
 
 
 def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = False) -> str:
@@ -65,7 +68,7 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
             numbers[domain] = _numbers(units)
     if not numbers:
         raise TablemendError(f"{run}: no annotation has a relation: see why in {ANNOTATIONS}")
-    who = _who(pairs, found)
+    who = list(_who(pairs, found))
     text = _markdown(run.name, who, list(_tables(numbers)), set(DIMENSIONS) - numbers.keys())
     write_text(run / "annotations.md", text)
     write_json(run / "annotations.json", {"annotators": who, **numbers})
@@ -100,23 +103,22 @@ def _numbers(own: Sequence[Unit]) -> dict[str, Any]:
     return {
         **part(own),
         "agreement": {d: measures.agreement(own, d) for d in dimensions},
-        "ratios": {kind: measures.mean_ratio(own, kind) for kind in KINDS},
-        "slider": {kind: measures.correlation(own, kind)._asdict() for kind in KINDS},
-        "jaccard": {kind: measures.jaccard(own, kind)._asdict() for kind in KINDS},
+        "ratios": {kind: measures.mean_ratio(own, kind) for kind in KIND_WORDS},
+        "slider": {kind: measures.correlation(own, kind)._asdict() for kind in KIND_WORDS},
+        "jaccard": {kind: measures.jaccard(own, kind)._asdict() for kind in KIND_WORDS},
         "ambiguities": dict(measures.ambiguities(own)),
         "annotators": {name: part(measures.of_annotator(own, name)) for name in names},
     }
 
 
-def _who(pairs: Sequence[Pair], found: Sequence[Annotation]) -> list[dict[str, Any]]:
+def _who(pairs: Sequence[Pair], found: Sequence[Annotation]) -> Iterator[dict[str, Any]]:
     """What each annotator did: what is unscored is in no table."""
     domains = {one.id: one.domain for one in pairs}
-    rows: list[dict[str, Any]] = []
     for name, domain in sorted({(one.annotator, domains[one.pair]) for one in found}):
         own = [a for a in found if (a.annotator, domains[a.pair]) == (name, domain)]
         checks = {one.passed_check for one in own}
         said = ((True, "passed"), (False, "failed"), (None, "none"))
-        line = {
+        yield {
             "annotator": name,
             "domain": domain,
             "pairs": len(own),
@@ -125,67 +127,61 @@ def _who(pairs: Sequence[Pair], found: Sequence[Annotation]) -> list[dict[str, A
             "tokens": sum(one.completion_tokens + one.prompt_tokens for one in own),
             "seconds a pair": round(sum(one.seconds for one in own) / len(own), 1),
         }
-        rows.append(line)
-    return rows
 
 
 def _tables(numbers: Mapping[Domain, Mapping[str, Any]]) -> Iterator[Part]:
     names = sorted({name for own in numbers.values() for name in own["annotators"]})
-    head, apa, iaa = ["metric"], ["APA"], ["IAA"]
-    by_annotator = {name: [name] for name in names}
+    columns = [["metric", "APA", "IAA", *names]]
     for domain, own in numbers.items():
         for dimension, found in own["accuracy"].items():
-            head.append(f"{domain} {dimension}")
             sd = "" if found["sd"] is None else f" ({found['sd']:.2f})"
-            apa.append(_two(found["mean"]) + sd)
-            iaa.append(_two(own["agreement"][dimension]["alpha"]))
-            for name in names:
-                by_annotator[name].append(_two(found["annotators"].get(name)))
-    yield Part(4, "APA (SD) and IAA of all annotators", plain([head, apa, iaa]))
+            alpha = _two(own["agreement"][dimension]["alpha"])
+            each = (_two(found["annotators"].get(name)) for name in names)
+            columns.append([f"{domain} {dimension}", _two(found["mean"]) + sd, alpha, *each])
+    head, apa, iaa, *by_annotator = zip(*columns, strict=True)
+    yield Part(4, "APA (SD) and IAA of all annotators", [head, apa, iaa])
     for domain, own in numbers.items():
         yield Part(5, f"FPC of all annotators, {domain} domain", _categories({"": own}))
     for domain, own in numbers.items():
-        each = {name: own["annotators"].get(name, _NOTHING) for name in names}
-        yield Part(6, f"FPC by annotator, {domain} domain", _categories(each))
-    rows = plain([["annotator", *head[1:]], *by_annotator.values()])
-    yield Part(7, "APA by annotator", rows)
+        by_name = {name: own["annotators"].get(name, _NOTHING) for name in names}
+        yield Part(6, f"FPC by annotator, {domain} domain", _categories(by_name))
+    yield Part(7, "APA by annotator", [("annotator", *head[1:]), *by_annotator])
     for domain, own in numbers.items():
         if domain == "hotel":
             yield from _highlights(own)
         else:
             times = [[k.replace("_", " "), str(own["ambiguities"].get(k, 0))] for k in AMBIGUITIES]
-            title = f"Kinds of ambiguity, {domain} domain"
-            yield Part(14, title, plain([["kind", "times"], *times]))
+            yield Part(14, f"Kinds of ambiguity, {domain} domain", [["kind", "times"], *times])
 
 
 def _highlights(own: Mapping[str, Any]) -> Iterator[Part]:
     lines = [[KIND_WORDS[kind], _two(ratio)] for kind, ratio in own["ratios"].items()]
-    rows = plain([["information", "ratio"], *lines])
-    yield Part(11, "Ratios of highlighted tokens, hotel domain", rows)
+    head = ["information", "ratio"]
+    yield Part(11, "Ratios of highlighted tokens, hotel domain", [head, *lines])
     lines = [
         [KIND_WORDS[kind], _two(one["r"]), _two(one["p"], 3), str(one["n"])]
         for kind, one in own["slider"].items()
     ]
-    rows = plain([["information", "r", "p", "pairs"], *lines])
-    yield Part(12, "Pearson correlation with the slider, hotel domain", rows)
+    head = ["information", "r", "p", "pairs"]
+    yield Part(12, "Pearson correlation with the slider, hotel domain", [head, *lines])
     lines = [["all annotators", *KIND_WORDS.values()]]
     for title, key in (("Jaccard index", "mean"), ("both highlight nothing", "empty")):
         lines.append([title, *(_two(one[key]) for one in own["jaccard"].values())])
-    yield Part(13, "Jaccard index of highlights, hotel domain", plain(lines))
+    yield Part(13, "Jaccard index of highlights, hotel domain", lines)
 
 
-def _categories(each: Mapping[str, Mapping[str, Any]]) -> Rows:
+def _categories(each: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     """P, R, F1, S and # of each annotator; a dash where S and # are 0, as in Table 6."""
-    lines = [["category"], *([RELATION_WORDS[label][0]] for label in RELATIONS), [MACRO]]
-    used = {label for own in each.values() for label in own["categories"]}
+    used = [one for one in RELATIONS if any(one in own["categories"] for own in each.values())]
+    head, last = ["category"], ["Macro average"]
+    lines = {label: [RELATION_WORDS[label][0]] for label in used}
     for name, own in each.items():
-        lines[0] += [f"{name} {one}".strip() for one in ("P", "R", "F1", "S", "#")]
-        for label, line in zip(RELATIONS, lines[1:], strict=False):
+        head += [f"{name} {one}".strip() for one in ("P", "R", "F1", "S", "#")]
+        for label, line in lines.items():
             *shares, support, said = own["categories"].get(label, _NO_CATEGORY).values()
             line += [*map(_two, shares), str(support), str(said)]
-        lines[-1] += [*map(_two, own["macro"] or [None] * 3), "", ""]
-    kept = [line for label, line in zip(RELATIONS, lines[1:], strict=False) if label in used]
-    return plain([lines[0], *kept, lines[-1]])
+        last += [*map(_two, own["macro"] or [None] * 3), "", ""]
+    return [head, *lines.values(), last]
 
 
 _NO_CATEGORY = {"precision": None, "recall": None, "f1": None, "support": 0, "annotated": 0}
@@ -200,24 +196,24 @@ def published() -> tuple[str, list[Part]]:
     """The paper's title, and its tables as data; nothing is computed with them."""
     path = Path(__file__).with_name("published.yaml")
     data: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
-    tables = [(one["table"], one["title"], [one["head"], *one["rows"]]) for one in data["tables"]]
-    return data["paper"], [Part(number, title, plain(rows)) for number, title, rows in tables]
+    return data["paper"], [
+        Part(one["table"], one["title"], [one["head"], *one["rows"]]) for one in data["tables"]
+    ]
 
 
 def _markdown(
     run: str, who: Sequence[Mapping[str, Any]], parts: Sequence[Part], absent: Collection[Domain]
 ) -> str:
     paper, theirs = published()
-    theirs = [one for one in theirs if not any(f"{name} domain" in one.title for name in absent)]
+    shown = [(one, f"{one.title}: measured here") for one in parts]
+    for one in theirs:
+        if not any(f"{name} domain" in one.title for name in absent):
+            where = f"published, on other pairs and annotators ({paper}, Table {one.number})"
+            shown.append((one, f"*{one.title}: {where}*"))
     did = plain([list(who[0]), *([str(value) for value in line.values()] for line in who)])
     lines = [f"# Annotations: run {run}", did.markdown()]
     for number in dict.fromkeys(one.number for one in parts):
         lines.append(f"## In the form of Table {number}")
-        for one in parts:
-            if one.number == number:
-                lines += [f"{one.title}: measured here", one.rows.markdown()]
-        for one in theirs:
-            if one.number == number:
-                said = f"{one.title}: published, on other pairs and annotators ({paper}, Table "
-                lines += [f"*{said}{number})*", one.rows.markdown()]
+        for one, said in shown:
+            lines += [said, one.rows.markdown()] if one.number == number else []
     return "\n\n".join(lines) + "\n"

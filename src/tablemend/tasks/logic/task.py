@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.backends.requests import END_OF_THINKING, behind_thinking
 from tablemend.config import Source
-from tablemend.datasets.logic.pair import Domain, Pair
+from tablemend.datasets.logic.pair import Pair
 from tablemend.errors import NoTarget
 from tablemend.records import (
     RELATIONS,
@@ -79,7 +79,8 @@ class Logic(Task[Pair]):
 
     def messages(self, sample: Pair, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
         """The guidelines, the pair, and the relations of its domain."""
-        categories = _categories(sample.domain)
+        named = (RELATION_WORDS[label] for label in leaves(sample.domain))
+        categories = "\n".join(f"{title}: {meaning}" for title, meaning in named)
         slots = {"input": sample.input, "output": sample.output, "categories": categories}
         return PROMPTS.render(sample.domain, **slots)
 
@@ -133,11 +134,6 @@ class Logic(Task[Pair]):
         return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, _earn)
 
 
-def _categories(domain: Domain) -> str:
-    named = (RELATION_WORDS[label] for label in leaves(domain))
-    return "\n".join(f"{title}: {meaning}" for title, meaning in named)
-
-
 def read_relation(text: str) -> Relation | None:
     """The relation that an answer names, without its thinking; ``None`` where it is not one name.
 
@@ -160,12 +156,9 @@ def judge(sample: Pair, text: str) -> Judgement:
         wanted = {path_to(sample.domain, label).get(step) for label in sample.labels} - {None}
         if wanted and step in own:
             shares[step] = Share(int(own[step] in wanted), 1)
-    if said in sample.labels:
-        return Judgement((), shares, scorer=SCORER)
     right, got = (RELATION_WORDS[one][0] for one in (sample.labels[0], said))
-    return Judgement(
-        (Finding("wrong", None, None, right, got, f"right: {right}"),), shares, scorer=SCORER
-    )
+    wrong = Finding("wrong", None, None, right, got, f"right: {right}")
+    return Judgement(() if said in sample.labels else (wrong,), shares, scorer=SCORER)
 
 
 def _earn(sample: Pair, text: str) -> Score:

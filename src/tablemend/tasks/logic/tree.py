@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 import yaml
 
-from tablemend.datasets.logic.annotation import AMBIGUITIES, Ambiguity
-from tablemend.datasets.logic.pair import Domain
+from tablemend.datasets.logic.pair import AMBIGUITIES, Ambiguity, Domain
 from tablemend.records import RELATIONS, Relation
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
@@ -80,15 +79,14 @@ def leaves(domain: Domain) -> tuple[Relation, ...]:
     return tuple(one for one in RELATIONS if one in _PATHS[domain])
 
 
-def paths(
-    node: Step | Relation, behind: Answers | None = None
-) -> Iterator[tuple[Answers, Relation]]:
+def paths(node: Step | Relation) -> Iterator[tuple[Answers, Relation]]:
     """Every way through a tree, with its leaf."""
     if not isinstance(node, Step):
-        yield behind or {}, node
+        yield {}, node
         return
     for answer, branch in ((True, node.yes), (False, node.no)):
-        yield from paths(branch, {**(behind or {}), node.question.id: answer})
+        for way, leaf in paths(branch):
+            yield {node.question.id: answer, **way}, leaf
 
 
 def _questions(node: Step | Relation) -> dict[str, Question]:

@@ -16,8 +16,7 @@ from tablemend.datasets.logic.english import GRAMMAR, EnglishError, read, readin
 from tablemend.datasets.logic.formalise import Formalised, formalise
 from tablemend.datasets.logic.formula import BLOCKS, canonical
 from tablemend.datasets.logic.generate import random_formula
-from tablemend.datasets.logic.parse_formula import parse_formula
-from tablemend.datasets.logic.show_formula import show
+from tablemend.datasets.logic.notation import parse_formula, show
 
 
 @settings(deadline=None)

@@ -22,8 +22,14 @@ from tablemend.datasets.logic.formula import (
     free_variables,
     size,
 )
-from tablemend.datasets.logic.parse_formula import MOST_PARTS, FormulaError, parse_formula
-from tablemend.datasets.logic.show_formula import show, show_indented, show_latex
+from tablemend.datasets.logic.notation import (
+    MOST_PARTS,
+    FormulaError,
+    parse_formula,
+    show,
+    show_indented,
+    show_latex,
+)
 
 TERMS = st.one_of(
     st.sampled_from("abcde").map(Name),

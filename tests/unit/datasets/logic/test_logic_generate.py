@@ -23,8 +23,8 @@ from tablemend.datasets.logic.generate import (
     to_pair,
     worlds,
 )
+from tablemend.datasets.logic.notation import parse_formula
 from tablemend.datasets.logic.pair import Pair
-from tablemend.datasets.logic.parse_formula import parse_formula
 from tablemend.datasets.logic.rewriting import rewrite, strengthen, weaken
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.logic.solver import Theory

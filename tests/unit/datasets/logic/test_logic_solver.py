@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablemend.datasets.logic.formula import BLOCKS
-from tablemend.datasets.logic.parse_formula import parse_formula
+from tablemend.datasets.logic.notation import parse_formula
 from tablemend.datasets.logic.solver import Theory
 
 WORLD, SYMMETRIC, PURE = Theory(), Theory(symmetric=True), Theory(blocks=False)

@@ -9,9 +9,9 @@ import pytest
 
 from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
+from tablemend.datasets.logic.dataset import PROMPTS, STAGES, Unwritten, write_outputs
 from tablemend.datasets.logic.describe import hotel_pairs
 from tablemend.datasets.logic.entailment import compare
-from tablemend.datasets.logic.model_outputs import PROMPTS, STAGES, Unwritten, write_outputs
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.runs import read_jsonl
 from tests.support.scripts import run_script

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.datasets.logic.annotation import Annotation, read_annotations
+from tablemend.datasets.logic.pair import Annotation, read_annotations
 from tablemend.errors import TablemendError
 from tablemend.runs import write_jsonl
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.logic.annotation import Annotation, read_annotations
-from tablemend.datasets.logic.pair import Pair
+from tablemend.datasets.logic.pair import Annotation, Pair, read_annotations
 from tablemend.errors import Stopped, TablemendError
 from tablemend.prompting.replies import Unreadable
 from tablemend.runs import read_jsonl, write_jsonl

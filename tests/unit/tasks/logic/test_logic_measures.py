@@ -10,8 +10,7 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.logic.annotation import Annotation
-from tablemend.datasets.logic.pair import Domain, Pair
+from tablemend.datasets.logic.pair import Annotation, Domain, Pair
 from tablemend.errors import TablemendError
 from tablemend.records import Relation
 from tablemend.runs import write_jsonl

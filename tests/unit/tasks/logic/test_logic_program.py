@@ -10,10 +10,9 @@ import pytest
 
 from tablemend.backends.backend import open_backend
 from tablemend.config import BackendOptions, ConfigError, parse
-from tablemend.datasets.logic.annotation import Annotation, read_annotations
 from tablemend.datasets.logic.dataset import make_logic_pairs
 from tablemend.datasets.logic.describe import hotel_pairs
-from tablemend.datasets.logic.pair import Pair
+from tablemend.datasets.logic.pair import Annotation, Pair, read_annotations
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.logic.solver import Theory
 from tablemend.runs import write_jsonl

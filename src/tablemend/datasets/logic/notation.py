@@ -1,4 +1,4 @@
-"""Formulas read from text: Unicode, ASCII and LaTeX, of the blocks world or of any predicates.
+"""Formulas as text: read from Unicode, ASCII and LaTeX, and shown so that they are read back.
 
 ``¬`` and quantifiers bind tightest, then ``∧``, ``∨``, ``⊕``, ``→`` and ``↔``; arrows of the same
 kind group to the right (``A → B → C`` is ``A → (B → C)``), the others to the left. A quantifier
@@ -13,8 +13,8 @@ from typing import NamedTuple, NoReturn, TypeVar
 
 from tablemend.datasets.logic.formula import (
     CONNECTIVES,
+    DATA,
     EQUAL,
-    NOTATION,
     Atom,
     Binary,
     Formula,
@@ -28,8 +28,10 @@ from tablemend.errors import TablemendError
 from tablemend.foreign import shown
 
 T = TypeVar("T")
-_KINDS = tuple(NOTATION)
-_TOKEN = re.compile("|".join(f"({read})" for *_, read in NOTATION.values()))
+_NOTATION: Mapping[str, tuple[str, str, str]] = DATA["notation"]
+UNICODE, LATEX = ({name: both[n] for name, both in _NOTATION.items()} for n in (0, 1))
+_KINDS = tuple(_NOTATION)
+_TOKEN = re.compile("|".join(f"({read})" for *_, read in _NOTATION.values()))
 _OPERATOR = re.compile(r"\\(?:operatorname|mathrm|mathit|text)\s*\{\s*(\w+)\s*\}")
 _VARIABLE = re.compile(r"[u-z]\d{0,2}")
 _TO_THE_RIGHT = ("implies", "iff")
@@ -71,15 +73,13 @@ class _Parser:
         self.text = _OPERATOR.sub(lambda match: match[1].ljust(len(match[0])), text)
         self.predicates, self.parts, self.bound = predicates, 0, list[str]()
         self.left: list[_Token] = []
-        place = 0
-        while place < len(self.text):
-            match = _TOKEN.match(self.text, place)
-            if match is None or match.lastindex is None:
-                self.fail("a symbol of logic or a word", place)
-            self.left.append(_Token(_KINDS[match.lastindex - 1], match[0], place))
-            place = match.end()
-        self.left = [one for one in self.left if one.kind != "space"]
-        self.left = [*self.left, _Token("end", "", place)][::-1]
+        for match in _TOKEN.finditer(self.text):
+            kind = _KINDS[(match.lastindex or 0) - 1]
+            if kind == "other":
+                self.fail("a symbol of logic or a word", match.start())
+            if kind != "space":
+                self.left.append(_Token(kind, match[0], match.start()))
+        self.left = [*self.left, _Token("end", "", len(self.text))][::-1]
 
     @property
     def next(self) -> _Token:
@@ -173,3 +173,56 @@ class _Parser:
             if wanted != len(terms):
                 self.fail(f"{predicate} with {wanted} terms, not {len(terms)}", place)
         return Atom(predicate, tuple(terms))
+
+
+def show(formula: Formula, symbols: Mapping[str, str] = UNICODE) -> str:
+    """A formula on one line; brackets stand wherever two connectives meet."""
+    return _joined(_lines(formula, symbols))
+
+
+def show_latex(formula: Formula) -> str:
+    """A formula in LaTeX, to stand between dollar signs."""
+    return show(formula, LATEX)
+
+
+def show_indented(formula: Formula, width: int = 40) -> str:
+    """A formula whose parts of more than ``width`` characters are broken into lines (Table 2)."""
+    return "\n".join(_lines(formula, UNICODE, width))
+
+
+def _joined(lines: list[str]) -> str:
+    return re.sub(r"(?<=\() | (?=\))", "", " ".join(line.strip() for line in lines))
+
+
+def _lines(formula: Formula, symbols: Mapping[str, str], width: int = 0) -> list[str]:
+    """A formula, broken into lines where it is longer than ``width``."""
+
+    def opened(part: Formula, bracketed: bool) -> list[str]:
+        lines = _lines(part, symbols, width)
+        if bracketed and len(lines) > 1:
+            return ["(", *(f"  {line}" for line in lines), ")"]
+        return [f"({lines[0]})"] if bracketed else lines
+
+    match formula:
+        case Atom(predicate, (left, right)) if predicate == EQUAL:
+            return [f"{left.name} {symbols[EQUAL]} {right.name}"]
+        case Atom(predicate, terms):
+            inner = ", ".join(term.name for term in terms)
+            return [f"{predicate}({inner})" if terms else predicate]
+        case Not(Atom(predicate, (left, right))) if predicate == EQUAL:
+            return [f"{left.name} {symbols['unequal']} {right.name}"]
+        case Not(body) | Quantified(_, _, body):
+            head = symbols["not"]
+            if isinstance(formula, Quantified):
+                head = f"{symbols[formula.quantifier]}{formula.variable.name} "
+            lines = opened(body, isinstance(body, Binary))
+            lines[0] = head + lines[0]
+        case Binary(connective, left, right):  # no brackets where the parser groups so by itself
+            to_the_right = connective in _TO_THE_RIGHT
+            first, second = (
+                opened(p, isinstance(p, Binary) and (p.connective != connective or against))
+                for p, against in ((left, to_the_right), (right, not to_the_right))
+            )
+            lines = [*first[:-1], f"{first[-1]} {symbols[connective]}", *second]
+    text = _joined(lines)
+    return [text] if len(text) <= width else lines
