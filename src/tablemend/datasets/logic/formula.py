@@ -72,12 +72,7 @@ class Quantified:
 
 Term = Name | Variable
 Formula = Atom | Not | Binary | Quantified
-BLOCKS = {
-    **dict.fromkeys("Small Medium Large Cube Tet Dodec Green".split(), 1),
-    **dict.fromkeys("SameSize SameShape SameCol SameRow Smaller Larger".split(), 2),
-    **dict.fromkeys("LeftOf RightOf FrontOf BackOf Behind Adjoins".split(), 2),
-    "Between": 3,
-}
+BLOCKS: Mapping[str, int] = DATA["predicates"]
 """Predicate of the blocks world -> number of its terms; equality aside."""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -185,15 +185,9 @@ class _Questions:
                 inner = self._formula(body, {**bound, variable: own}, blocks)
                 return (z3.ForAll if quantifier == "forall" else z3.Exists)([own], inner)
             case Binary(connective, left, right):
-                make: dict[str, Callable[[Any, Any], Any]] = {
-                    "and": z3.And,
-                    "or": z3.Or,
-                    "xor": z3.Xor,
-                    "implies": z3.Implies,
-                    "iff": lambda one, other: one == other,
-                }
-                sides = (self._formula(side, bound, blocks) for side in (left, right))
-                return make[connective](*sides)
+                sides = [self._formula(side, bound, blocks) for side in (left, right)]
+                made = {"and": z3.And, "or": z3.Or, "xor": z3.Xor, "implies": z3.Implies}
+                return sides[0] == sides[1] if connective == "iff" else made[connective](*sides)
 
     def _named(self, term: Term) -> Any:
         kind = "name" if isinstance(term, Name) else "free"

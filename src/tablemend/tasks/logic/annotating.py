@@ -5,26 +5,29 @@ The program can annotate the same pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from tablemend.backends.asking import ask
 from tablemend.backends.backend import Backend, open_backend
-from tablemend.backends.requests import Message, Sampling, stream_seed
+from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
 from tablemend.datasets.logic.pair import Annotation, Domain, Pair
 from tablemend.datasets.logic.solver import Theory
 from tablemend.errors import Stopped
+from tablemend.prompting.replies import Unreadable, why_no_answer
 from tablemend.runs import Run, Store, sole_writer, write_jsonl
 from tablemend.tasks.logic import protocol
 from tablemend.tasks.logic.command import MAKES, PROGRAM, AnnotateCommand
-from tablemend.tasks.logic.conversation import Conversation, Script, hold
 from tablemend.tasks.logic.program import annotate_by_program
+from tablemend.tasks.logic.protocol import Script, Turn
 from tablemend.tasks.logic.tree import DOMAINS
 from tablemend.tasks.sources import read_records
 
 T = TypeVar("T")
+NOTHING_SAID = "(no answer)"
 TOGETHER = 64
 """Conversations that go on at once; what ends a run early takes these, the request cache aside."""
 ANNOTATIONS, PAIRS = "annotations.jsonl", "pairs.jsonl"
@@ -146,3 +149,83 @@ class _Annotator:
         sampling = Sampling(command.max_new_tokens, command.temperature)
         seed = stream_seed(0, self._name)  # one model under two names is two annotators
         return hold(self._backend, scripts, before, sampling, command.thinking, seed)
+
+
+# ---- conversations ----
+
+
+class Conversation(Generic[T]):
+    """One conversation.
+
+    Attributes:
+        messages: the turns so far, those before it included; thoughts are left out.
+        result: what the script made of it; ``None`` before its end, or where it broke off.
+        failed: why it broke off, as a request failed for good; empty otherwise.
+        spent: seconds and tokens of all its turns.
+    """
+
+    def __init__(self, script: Script[T], opening: Sequence[Message]) -> None:
+        self.messages = list(opening)
+        self.result: T | None = None
+        self.failed = ""
+        self.spent: dict[str, Any] = {"seconds": 0.0, "prompt_tokens": 0, "completion_tokens": 0}
+        self._script = script
+        self._say(next(script))
+
+    def _say(self, turn: Turn, text: str = "") -> None:
+        """A turn, or why its answer could not be read."""
+        self._turn, self._retried = turn, bool(text)
+        self.messages.append({"role": "user", "content": f"{text or turn.text}\n{turn.form}"})
+
+    def hear(self, completion: Completion) -> bool:
+        """Take an answer; whether the conversation is at its end."""
+        for name in self.spent:
+            self.spent[name] += getattr(completion, name)
+        if completion.finish_reason == "error":
+            self.failed = completion.error
+            return True
+        self.messages.append({"role": "assistant", "content": completion.answer or NOTHING_SAID})
+        try:
+            try:
+                if problem := why_no_answer(completion):
+                    raise Unreadable(*problem)
+                value = self._turn.read(completion.answer)
+            except Unreadable as error:
+                if self._retried:
+                    self._say(self._script.throw(error))
+                else:
+                    self._say(self._turn, error.problem.text)
+            else:
+                self._say(self._script.send(value))
+        except StopIteration as end:
+            self.result = end.value
+            return True
+        return False
+
+
+def hold(
+    backend: Backend,
+    scripts: Mapping[str, Script[T]],
+    opening: Sequence[Message],
+    sampling: Sampling,
+    thinking: bool | None = None,
+    seed: int = 0,
+) -> Iterator[tuple[str, Conversation[T]]]:
+    """Hold conversations that begin alike, all of them a turn at a time.
+
+    ``opening`` are the turns before each of ``scripts``, whose names are for messages; yields each
+    with its name as soon as it is at its end.
+
+    Raises:
+        Stopped: the server is gone.
+        TablemendError: a model that cannot be used.
+    """
+    talks = {name: Conversation(script, opening) for name, script in scripts.items()}
+    while talks:
+        requests = [
+            Request(name, tuple(one.messages), sampling, thinking, seed=stream_seed(seed, name))
+            for name, one in talks.items()
+        ]
+        for name, completion in ask(backend, requests).items():
+            if talks[name].hear(completion):
+                yield name, talks.pop(name)

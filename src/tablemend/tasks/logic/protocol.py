@@ -6,11 +6,11 @@ It is the one for people; a model is asked turn by turn, and everything stays in
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import yaml
 
@@ -20,36 +20,46 @@ from tablemend.from_json import FromJson
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable
 from tablemend.runs import hash_text
-from tablemend.tasks.logic.conversation import Script, Turn
 from tablemend.tasks.logic.tree import (
     AMBIGUITY_WORDS,
     AMBIGUOUS,
     DOMAINS,
     QUESTIONS,
     TREES,
+    WORDING,
     Question,
     walk,
 )
 
+T = TypeVar("T")
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
-YES_OR_NO = "Answer yes or no, and nothing else."
-MARK = (
-    "Quote each piece word for word, one a line and the shortest that will do, or write NONE if "
-    "there is none. Write nothing else."
-)
-KINDS = f"Answer with one or more of {', '.join(AMBIGUITIES)}, commas between them, nothing else."
-SLIDER = "Answer with a number from 1 (not at all) to 7 (entirely), and nothing else."
+MARKS: dict[str, str] = WORDING["marks"]
+FAITHFUL: str = WORDING["faithful"]
+YES_OR_NO, MARK, SLIDER = (WORDING[form] for form in ("yes_or_no", "mark", "slider"))
+KINDS = WORDING["kinds"].format(", ".join(AMBIGUITIES))
 NOTHING = "NONE"
-MARKS = {
-    "divergent_input": "Which information in Input is divergent?",
-    "divergent_output": "Which information in Output is divergent?",
-    "wrong": "Which information in Output is factually wrong?",
-}
-FAITHFUL = "All in all, how faithful is Output to Input?"
-NOT_READ = "That was not in the form that was asked for. Answer in that form alone."
 _YES_OR_NO = re.compile(r"\W*(yes|no)\W*", re.IGNORECASE)
 _SLIDER = re.compile(r"\W*([1-7])\W*")
 _QUOTED = re.compile(r"\s*(?:[-*\u2022]\s+)?[\"'\u201c\u2018`]?(.*?)[\"'\u201d\u2019`]?[.,;]?\s*")
+
+
+class Turn(NamedTuple):
+    """What is said to a model.
+
+    Attributes:
+        text: the user's turn.
+        form: how to answer; said again where the answer could not be read.
+        read: makes a value of the answer, or refuses it as :class:`Unreadable`.
+    """
+
+    text: str
+    form: str
+    read: Callable[[str], Any]
+
+
+Script = Generator[Turn, Any, T]
+"""One side of a conversation: it is sent the value of each answer. One that could not be read, nor
+when it was asked for again, is thrown into it as :class:`Unreadable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,7 @@ def train(domain: Domain, added: bool = True) -> Script[tuple[str, int]]:
                 spans = yield Turn(shown + MARKS[one.ask], MARK, read)
                 said = found = all(any(a < y and x < b for a, b in spans) for x, y in one.wanted)
         except Unreadable:
-            feedback = f"{NOT_READ}\n\n"
+            feedback = f"{WORDING['not_read']}\n\n"
         else:
             feedback = f"{one.feedback[said]}\n\n"
             right += found

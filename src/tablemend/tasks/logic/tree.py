@@ -139,9 +139,10 @@ def _told(way: Answers) -> Answers:
     return {name: answer for name, answer in way.items() if name != AMBIGUOUS}
 
 
-TREES, RELATION_WORDS, AMBIGUITY_WORDS = read_tree(
-    yaml.safe_load(Path(__file__).with_name("tree.yaml").read_text("utf-8"))
-)
+_DATA: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("tree.yaml").read_text("utf-8"))
+TREES, RELATION_WORDS, AMBIGUITY_WORDS = read_tree(_DATA)
+WORDING: Mapping[str, Any] = _DATA["wording"]
+"""What else is asked beside the questions of the tree, and how to answer."""
 _PATHS: dict[Domain, dict[Relation, Answers]] = {
     domain: {relation: _told(way) for way, relation in paths(TREES[domain])} for domain in DOMAINS
 }

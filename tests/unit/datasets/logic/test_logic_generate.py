@@ -16,6 +16,10 @@ from tablemend.datasets.logic.english import read, readings
 from tablemend.datasets.logic.formula import BLOCKS, Formula, canonical, free_variables, size
 from tablemend.datasets.logic.generate import (
     CATEGORIES,
+    PREDICATES,
+    Block,
+    World,
+    holds,
     make_pairs,
     random_atom,
     random_formula,
@@ -28,7 +32,6 @@ from tablemend.datasets.logic.pair import Pair
 from tablemend.datasets.logic.rewriting import rewrite, strengthen, weaken
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.logic.solver import Theory
-from tablemend.datasets.logic.world import PREDICATES, Block, World, holds
 from tablemend.errors import TablemendError
 from tests.support.scripts import run_script
 

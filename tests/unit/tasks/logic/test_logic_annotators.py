@@ -16,9 +16,8 @@ from tablemend.errors import Stopped, TablemendError
 from tablemend.prompting.replies import Unreadable
 from tablemend.runs import read_jsonl, write_jsonl
 from tablemend.tasks.logic import annotating, protocol
-from tablemend.tasks.logic.annotating import annotate
+from tablemend.tasks.logic.annotating import annotate, hold
 from tablemend.tasks.logic.command import AnnotateCommand
-from tablemend.tasks.logic.conversation import hold
 from tablemend.tasks.logic.protocol import CHECK, LESSONS, MARKS, QUESTIONS, passes
 from tablemend.tasks.logic.tree import DOMAINS, leaves, path_to
 from tests.support.answering import AnsweringServer
