@@ -105,10 +105,11 @@ def compare(record: str, text: str, words: Lexicon | None = None) -> Comparison:
     tokens = _tokens(text)
     if not tokens:
         return Comparison(None, "no words", (), (), hotel.spans(hotel.facts))
-    if _is_broken(tokens):
+    if _is_broken(tokens, data):
         return Comparison("not_well_formed", "", (), (), ())
     phrases = _general_phrases() if words is None else _phrases(words)
-    found, rest = _match(tokens, phrases | _own_phrases(hotel), hotel)
+    own = {_phrase(one.value): _Meaning(one) for one in hotel.facts if one.attribute != STARS}
+    found, rest = _match(tokens, phrases | own, hotel)
     denying = {_stem(word) for word in data["denying"]}
     negated: dict[int, int] = {}
     for place, word in sorted(rest.items()):
@@ -244,17 +245,12 @@ def _tokens(text: str) -> list[_Word]:
     ]
 
 
-_ARTICLES = {"a", "an", "the"}
-_NEVER_BEHIND_ONE = _ARTICLES | set(
-    "is are be of in and it or include includes provide offer with for on to by".split()
-)
-
-
-def _is_broken(tokens: list[_Word]) -> bool:
+def _is_broken(tokens: list[_Word], data: Mapping[str, Any]) -> bool:
     """Whether an article stands where no English sentence has one."""
+    never = {*data["articles"], *data["never_behind_articles"].split()}
     return any(
-        one.stem in _ARTICLES
-        and (other is None or other.sentence != one.sentence or other.stem in _NEVER_BEHIND_ONE)
+        one.stem in data["articles"]
+        and (other is None or other.sentence != one.sentence or other.stem in never)
         for one, other in zip(tokens, [*tokens[1:], None], strict=True)
     )
 
@@ -299,12 +295,6 @@ def _meanings(words: Lexicon) -> Iterator[tuple[str, _Meaning]]:
             said |= {form.format(stars): fact for form in data["read_stars"]}
             yield f"at least {stars} stars", _Meaning(fact, least=True)
     yield from ((text, _Meaning(fact)) for text, fact in said.items())
-
-
-def _own_phrases(hotel: Hotel) -> dict[Phrase, _Meaning]:
-    """What the record itself says, in its own words."""
-    found = {_phrase(fact.value): _Meaning(fact) for fact in hotel.facts if fact.attribute != STARS}
-    return {phrase: meaning for phrase, meaning in found.items() if phrase}
 
 
 def _match(

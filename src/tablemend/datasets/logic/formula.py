@@ -128,21 +128,20 @@ def size(formula: Formula) -> Size:
     return Size(length, len({atom.predicate for atom in atoms}), connectives, quantifiers)
 
 
-def free_variables(formula: Formula) -> frozenset[Variable]:
-    """The variables that no quantifier binds."""
+def free_terms(formula: Formula) -> frozenset[Term]:
+    """The names, and the variables that no quantifier binds."""
     match formula:
         case Atom(_, terms):
-            return frozenset(term for term in terms if isinstance(term, Variable))
+            return frozenset(terms)
         case Quantified(_, variable, body):
-            return free_variables(body) - {variable}
+            return free_terms(body) - {variable}
         case _:
-            return frozenset[Variable]().union(*map(free_variables, children(formula)))
+            return frozenset[Term]().union(*map(free_terms, children(formula)))
 
 
-def names(formula: Formula) -> frozenset[Name]:
-    """The names in a formula."""
-    atoms = (part for part in walk(formula) if isinstance(part, Atom))
-    return frozenset(term for atom in atoms for term in atom.terms if isinstance(term, Name))
+def free_variables(formula: Formula) -> frozenset[Variable]:
+    """The variables that no quantifier binds."""
+    return frozenset(term for term in free_terms(formula) if isinstance(term, Variable))
 
 
 def substitute(formula: Formula, term: Term, new: Term) -> Formula:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,8 +28,7 @@ from tablemend.datasets.logic.formula import (
     Quantified,
     Term,
     Variable,
-    free_variables,
-    names,
+    free_terms,
     walk,
 )
 from tablemend.datasets.logic.notation import parse_formula
@@ -162,8 +161,8 @@ class _Questions:
             if (formula, blocks) not in self._read:
                 self._read[formula, blocks] = self._formula(formula, {}, blocks)
             solver.add(self._read[formula, blocks])
-            terms: Iterable[Term] = names(formula) | free_variables(formula) if blocks else ()
-            for named in map(self._named, sorted(terms, key=str)):  # z3 minds the order
+            terms = sorted(free_terms(formula), key=str) if blocks else []  # z3 minds the order
+            for named in map(self._named, terms):
                 solver.add(self._z3.Or(*(named == one for one in self._things[:blocks])))
         return solver.check()
 

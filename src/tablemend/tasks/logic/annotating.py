@@ -76,14 +76,15 @@ class _Annotator:
         asked = ("added", "thinking", "max_new_tokens", "temperature")
         self.settings: dict[str, Any] = {one: getattr(command, one) for one in asked}
         self.settings |= {"model": backend.identity, "protocol": protocol.PROTOCOL_HASH}
+        seed = stream_seed(0, name)  # one model under two names is two annotators
+        sampling = Sampling(command.max_new_tokens, command.temperature)
+        self._how = sampling, command.thinking, seed
 
     def annotate(self, pairs: Sequence[Pair], done: Callable[[int], Any]) -> list[Annotation]:
         """Annotations of all pairs, in their order."""
-        found: dict[str, Annotation] = {}
         with Store(self._path, "id", self.settings) as store:
-            for one in pairs:
-                if one.id in store:
-                    found[one.id] = Annotation.from_json(store[one.id]["annotation"])
+            had = (store[one.id]["annotation"] for one in pairs if one.id in store)
+            found = {one.pair: one for one in map(Annotation.from_json, had)}
             done(len(found))
             for domain in DOMAINS:
                 own = [one for one in pairs if one.domain == domain and one.id not in store]
@@ -99,7 +100,7 @@ class _Annotator:
     ) -> Iterator[Annotation]:
         before, passed, added = begun["before"], begun["passed"], self._command.added
         scripts = {p.id: protocol.annotate(self._name, p, before, passed, added) for p in batch}
-        for id, talk in self._hold(scripts, begun["messages"]):
+        for id, talk in hold(self._backend, scripts, begun["messages"], *self._how):
             if talk.result is None:  # a request failed for good, and is asked again next time
                 why = f"request failed: {talk.failed}"
                 yield Annotation(self._name, id, unscored=why, passed_check=passed)
@@ -137,18 +138,10 @@ class _Annotator:
     def _one(
         self, name: str, script: Script[T], before: Sequence[Message]
     ) -> tuple[T, Conversation[T]]:
-        ((_, talk),) = self._hold({name: script}, before)
+        ((_, talk),) = hold(self._backend, {name: script}, before, *self._how)
         if talk.result is None:
             raise Stopped(f"{self._backend.name}: {name}: {talk.failed}: mend that and run again")
         return talk.result, talk
-
-    def _hold(
-        self, scripts: dict[str, Script[T]], before: Sequence[Message]
-    ) -> Iterator[tuple[str, Conversation[T]]]:
-        command = self._command
-        sampling = Sampling(command.max_new_tokens, command.temperature)
-        seed = stream_seed(0, self._name)  # one model under two names is two annotators
-        return hold(self._backend, scripts, before, sampling, command.thinking, seed)
 
 
 # ---- conversations ----
