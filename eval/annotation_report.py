@@ -9,6 +9,7 @@ Writes annotations.md and annotations.json into the run folder (docs/logic.md).
 from __future__ import annotations
 
 from tablemend.config import load
+from tablemend.runs import folder_of
 from tablemend.script import run_script
 from tablemend.tasks.logic.command import AnnotationReportCommand
 
@@ -18,8 +19,9 @@ def main() -> None:
     command = load(AnnotationReportCommand)
     from tablemend.tasks.logic.report import write_annotation_report
 
-    print(write_annotation_report(command.folder, command.annotations, command.passed))
-    print(f"\n{command.folder / 'annotations.md'}")
+    folder = folder_of(command.run)
+    print(write_annotation_report(folder, command.annotations, command.passed))
+    print(f"\n{folder / 'annotations.md'}")
 
 
 if __name__ == "__main__":

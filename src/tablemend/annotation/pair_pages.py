@@ -27,11 +27,8 @@ def write_pair_page(
 ) -> str:
     """The whole page of one annotator; it holds no label of a pair, and neither loads nor sends.
 
-    Args:
-        annotator: a name, which the answers carry.
-        domain: whose guidelines, exercises and tree are used.
-        pairs: of this domain, in the order of the page.
-        added: whether questions that the paper's tree lacks are asked as well.
+    The pairs are of this domain, in the order of the page; ``added`` asks questions that the
+    paper's tree lacks as well.
     """
     opening = protocol.opening(domain)[0]["content"]
     content = {

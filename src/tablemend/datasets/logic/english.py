@@ -71,12 +71,10 @@ def _lines(kind: str) -> tuple[_Line, ...]:
 
 
 def say(formula: Formula, rng: Random, *, ambiguous: bool = False) -> str:
-    """The formula in English, in one of its wordings.
+    """The formula in English, in one of its wordings, which ``rng`` chooses.
 
-    Args:
-        formula: of the blocks world; its names and variables are single small letters.
-        rng: chooses the wording.
-        ambiguous: use wordings that leave open what was meant, where there are some.
+    Names and variables are single small letters; ``ambiguous`` uses wordings that leave open what
+    was meant, where there are some.
 
     Raises:
         EnglishError: the grammar has no words for it.

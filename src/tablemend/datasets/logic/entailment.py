@@ -92,10 +92,7 @@ Phrase = tuple[str, ...]
 def compare(record: str, text: str, words: Lexicon | None = None) -> Comparison:
     """The relation of a description to a record, by evidence (Annotating Hallucinations, 3.2).
 
-    Args:
-        record: ``Attribute: value; value``, a line each.
-        text: the description.
-        words: other than all of hotel.yaml.
+    A record is ``Attribute: value; value``, a line each; ``words`` are all of hotel.yaml, or these.
 
     Raises:
         TablemendError: a line of the record that is none.
@@ -306,17 +303,15 @@ def _match(
     found: list[_Found] = []
     rest = dict(enumerate(tokens))
     hinted: dict[int, _Word] = {}
-    place = 0
-    while place < len(tokens):
-        for end in range(min(place + longest, len(tokens)), place, -1):
+    for place, token in enumerate(tokens):
+        ends = range(min(place + longest, len(tokens)), place, -1)
+        for end in ends if place in rest else ():
             meaning = phrases.get(tuple(stems[place:end]))
-            if meaning and tokens[place].sentence == tokens[end - 1].sentence:
-                found.append(_Found(place, (tokens[place].start, tokens[end - 1].end), meaning))
+            if meaning and token.sentence == tokens[end - 1].sentence:
+                found.append(_Found(place, (token.start, tokens[end - 1].end), meaning))
                 own = {number: rest.pop(number) for number in range(place, end)}
                 hinted |= own if meaning.fact and not meaning.fact.value else {}
-                place = end - 1
                 break
-        place += 1
     said = {one.meaning.fact for one in found}
     for fact in hotel.facts:
         if fact in said or fact.attribute in (NAME, STARS):

@@ -53,11 +53,8 @@ def parse_formula(text: str, predicates: Mapping[str, int] | None = None) -> For
     """A formula from its text.
 
     A word that a quantifier around it binds is a variable, and so is a free u, v, w, x, y or z,
-    with or without a number; any other is a name.
-
-    Args:
-        text: the formula.
-        predicates: those that there are, with the number of their terms; ``None``: any.
+    with or without a number; any other is a name. ``predicates`` are those that there are, with the
+    number of their terms; ``None``: any.
 
     Raises:
         FormulaError: no formula, in one line.

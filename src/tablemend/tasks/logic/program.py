@@ -32,11 +32,8 @@ def annotate_by_program(
 ) -> Iterator[Annotation]:
     """What the program says of each pair, in their order.
 
-    Args:
-        pairs: of either domain.
-        formaliser: writes formulas for English that is not controlled; ``None``: it stays open.
-        added: whether questions that the paper's tree lacks are answered as well.
-        theory: what the solver takes for granted, and its time for a pair.
+    ``formaliser`` writes formulas for English that is not controlled, which is unscored without
+    one; ``added`` answers questions that the paper's tree lacks as well.
 
     Raises:
         Stopped: the formaliser's server is gone.

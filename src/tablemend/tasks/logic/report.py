@@ -46,10 +46,8 @@ class Part(NamedTuple):
 def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = False) -> str:
     """Write annotations.md and annotations.json into a run folder; the Markdown.
 
-    Args:
-        run: a folder with ``pairs.jsonl`` and, where nothing else is given, ``annotations.jsonl``.
-        more: further files of annotations of the same pairs.
-        passed: count only who passed the comprehension check, or had none.
+    The folder has ``pairs.jsonl`` and, unless ``more`` files of annotations are given,
+    ``annotations.jsonl``; ``passed`` counts only who passed the comprehension check, or had none.
 
     Raises:
         TablemendError: no annotations, annotations of other pairs, or two of one pair by one

@@ -48,10 +48,8 @@ def follow(
 ) -> tuple[dict[str, bool], Question | Relation]:
     """The answers on the way that they lead, and the next question or the relation at its end.
 
-    Args:
-        domain: whose tree it is.
-        answers: what was answered; of questions that do not come up nothing is read.
-        added: whether questions that the paper's tree lacks are asked as well.
+    Of questions that do not come up nothing is read; ``added`` asks those that the paper's tree
+    lacks as well.
     """
     node: Step | Relation = TREES[domain]
     told = {}
