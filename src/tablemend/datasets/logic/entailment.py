@@ -98,15 +98,15 @@ def compare(record: str, text: str, words: Lexicon | None = None) -> Comparison:
         TablemendError: a line of the record that is none.
     """
     hotel = read_hotel(record)
-    data = (words or lexicon()).data
+    words = words or lexicon()
+    data = words.data
     tokens = _tokens(text)
     if not tokens:
         return Comparison(None, "no words", (), (), hotel.spans(hotel.facts))
     if _is_broken(tokens, data):
         return Comparison("not_well_formed", "", (), (), ())
-    phrases = _general_phrases() if words is None else _phrases(words)
     own = {_phrase(one.value): _Meaning(one) for one in hotel.facts if one.attribute != STARS}
-    found, rest = _match(tokens, phrases | own, hotel)
+    found, rest = _match(tokens, _phrases(words) | own, hotel)
     denying = {_stem(word) for word in data["denying"]}
     negated: dict[int, int] = {}
     for place, word in sorted(rest.items()):
@@ -259,10 +259,6 @@ def _phrase(text: str) -> Phrase:
 
 
 @cache
-def _general_phrases() -> dict[Phrase, _Meaning]:
-    return _phrases(lexicon())
-
-
 def _phrases(words: Lexicon) -> dict[Phrase, _Meaning]:
     return {_phrase(text): meaning for text, meaning in _meanings(words)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -96,7 +97,8 @@ class Attribute(NamedTuple):
     values: Mapping[str, list[str]]
 
 
-class Lexicon(NamedTuple):
+@dataclass(frozen=True, eq=False)  # so that what is made of one can be cached
+class Lexicon:
     """The words of the domain (hotel.yaml)."""
 
     attributes: Mapping[str, Attribute]
