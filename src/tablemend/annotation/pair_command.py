@@ -14,15 +14,7 @@ from tablemend.annotation.pair_pages import ANSWERS, sample_hash, write_pair_pag
 from tablemend.config.section import RunFolder
 from tablemend.datasets.logic.pair import Ambiguity, Annotation, Domain, Pair
 from tablemend.errors import TablemendError
-from tablemend.runs import (
-    MOVE_AWAY,
-    folder_of,
-    read_jsonl,
-    read_object,
-    write_json,
-    write_jsonl,
-    write_text,
-)
+from tablemend.runs import MOVE_AWAY, read_jsonl, read_object, write_json, write_jsonl, write_text
 from tablemend.tasks.logic import protocol
 from tablemend.tasks.logic.annotating import ANNOTATIONS, PAIRS
 from tablemend.tasks.logic.command import MAKES, PairsCommand
@@ -65,7 +57,7 @@ def make_pages(command: PagesCommand) -> Iterator[str]:
         TablemendError: no pairs of the domain, pairs that make no Latin square, or a folder that
             has pages.
     """
-    folder = folder_of(command.run)
+    folder = command.folder
     if (folder / ASSIGNED).exists():
         raise TablemendError(f"{folder} has pages, which may be with people: give another run=")
     every = read_records(command.source, Pair.from_json, MAKES)
@@ -97,7 +89,7 @@ def import_answers(command: PagesCommand) -> Iterator[str]:
         TablemendError: no pages, a file that is no answer of theirs, or two of one annotator; one
             line with the file and the place.
     """
-    folder = folder_of(command.run)
+    folder = command.folder
     if not (folder / ASSIGNED).exists():
         raise TablemendError(f"{folder} has no pages: give the run= that they are of")
     pairs = {one.id: one for one in map(Pair.from_json, read_jsonl(folder / PAIRS))}

@@ -18,7 +18,7 @@ from tablemend.datasets.logic.pair import Annotation, Domain, Pair
 from tablemend.datasets.logic.solver import Theory
 from tablemend.errors import Stopped
 from tablemend.prompting.replies import Unreadable, why_no_answer
-from tablemend.runs import Run, Store, folder_of, sole_writer, write_jsonl
+from tablemend.runs import Run, Store, sole_writer, write_jsonl
 from tablemend.tasks.logic import protocol
 from tablemend.tasks.logic.command import MAKES, PROGRAM, AnnotateCommand
 from tablemend.tasks.logic.program import annotate_by_program
@@ -46,7 +46,7 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
     source = command.source.model_copy(update={"n": command.n})
     read = read_records(source, Pair.from_json, MAKES)
     pairs = list({one.id: one for one in read}.values())
-    run = Run(folder_of(command.run))
+    run = Run(command.folder)
     with sole_writer(run.path):
         run.begin("annotate", command, parts=())
         write_jsonl(run.path / PAIRS, [one.to_json() for one in pairs])

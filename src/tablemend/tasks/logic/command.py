@@ -11,6 +11,7 @@ from pydantic import Field
 from tablemend.backends.names import ModelString
 from tablemend.config import BackendOptions, Section, Source
 from tablemend.config.section import RunFolder
+from tablemend.runs import folder_of
 
 MAKES = "python data_gen/logic.py"
 ANNOTATES = "python eval/annotate.py"
@@ -37,6 +38,11 @@ class PairsCommand(Section):
     def source(self) -> Source:
         """Where all the pairs are."""
         return Source(source=self.data, split=None if Path(self.data).suffix else self.split)
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return folder_of(self.run)
 
 
 class AnnotateCommand(PairsCommand):
