@@ -89,8 +89,8 @@ class Comparison(Recipe):
     aligned. In torr the contexts say it."""
     thinking: Thinking = "off"
     """off (the prompt closes it), or left to the model: on (its own; no target to train on), empty
-    (targets skip it), quote (targets quote the facts in scope), rationale (targets reason, step by
-    verified step)."""
+    (targets skip it), quote (targets quote the facts in scope), quote-then-sort (and list the rows
+    in order), rationale (targets reason, step by verified step)."""
     train: Train | None = None
     """The training."""
     tracking: Literal["trackio", "wandb"] | None = None
@@ -203,7 +203,8 @@ class Comparison(Recipe):
         if self.thinking == "on" and self.kind not in ("grpo", "distil"):
             yield (
                 "thinking",
-                "a training target has no thinking of its own: set off, empty, quote or rationale",
+                "a training target has no thinking of its own: set off, empty, quote, "
+                "quote-then-sort or rationale",
             )
         window = self.model.context_length
         if train.evaluate is not None and self.data.validation is None:

@@ -26,7 +26,7 @@ PROMPT_VERSION = "1"
 
 Strategy = Literal["base", "careful", "follow", "cot", "few-shot"]
 OutputFormat = Literal["markdown", "json", "latex"]
-Thinking = Literal["off", "empty", "on", "quote", "rationale"]
+Thinking = Literal["off", "empty", "on", "quote", "quote-then-sort", "rationale"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 MARKER = "####"
@@ -126,6 +126,15 @@ def quotation(example: Example, context: ContextKind) -> str:
     return "\n".join(text[start:end] for start, end in sorted(spans))
 
 
+def sorted_rows(example: Example) -> str:
+    """The gold rows in their order, in one line: of each what it is sorted by, and its name."""
+    column, order = example.constraints.sort_column, example.constraints.sort_order
+    names = (row[0] for row in example.gold_table.rows)
+    cells = zip(example.gold_table.column(column), names, strict=True)
+    rows = (" ".join(dict.fromkeys(filter(None, one))) for one in cells)
+    return f"{column}, {order}: {' | '.join(rows)}"
+
+
 def answer(table: Table, output: OutputFormat = "markdown") -> str:
     """The text of a faithful answer: the marker, then the table.
 
@@ -158,7 +167,7 @@ def target(
     if thinking == "on":
         raise TablemendError(
             "thinking=on has no training target: use thinking=rationale (every step verified), "
-            "quote (the facts in scope), empty or off (the table alone)"
+            "quote (the facts in scope), quote-then-sort, empty or off (the table alone)"
         )
     table = answer(example.gold_table, output)
     if thinking == "off":
@@ -174,4 +183,7 @@ def _thought(example: Example, context: ContextKind, thinking: str) -> str:
             f"thinking={thinking} goes by sentences, and the context {context} is a table: "
             "use thinking=off or empty"
         )
-    return (quotation if thinking == "quote" else rationale)(example, context)
+    if thinking == "rationale":
+        return rationale(example, context)
+    quoted = quotation(example, context)
+    return quoted if thinking == "quote" else f"{quoted}\n{sorted_rows(example)}"

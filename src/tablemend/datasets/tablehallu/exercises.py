@@ -1,0 +1,149 @@
+"""Exercises in sorting and filtering: chats that teach a small model to compare.
+
+In a target table nearly every token is a copy, so a small model that is fine-tuned on tables alone
+learns to copy and not to compare. Here nearly every token depends on a comparison (LAB_LOG.md,
+2026-11-26).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from tablemend.config import Section
+from tablemend.detector.order import sort_rows
+from tablemend.errors import TablemendError
+from tablemend.records import Example, SortOrder
+from tablemend.runs import read_jsonl, write_jsonl
+
+LISTS = 6
+"""In one exercise."""
+NAMED = ("Name", "Title", "Film", "Player", "Competition", "Team")
+COUNTED = ("Year", "Points", "Rank", "Votes", "Population", "Score")
+SHORTEST, LONGEST = 3, 6
+"""Values of a list."""
+_WORD = re.compile(r"[A-Z][a-z]+")
+
+
+class Exercises(Section):
+    """A file of exercises."""
+
+    source: str = "data/tablehallu"
+    """Folder of a TableHallu set; its train split has the names to sort."""
+    n: int = Field(default=8000, ge=1)
+    """Exercises, of six lists each."""
+    names: float = Field(default=0.5, ge=0, le=1)
+    """Share with names to sort; of the others half have numbers to sort, half numbers to filter."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of what is drawn."""
+    out: str = "data/exercises.jsonl"
+    """File to write."""
+
+
+class _List(NamedTuple):
+    column: str
+    order: SortOrder
+    values: list[str]
+
+
+class _Names:
+    """Names of rows, by table and all together, and the words in them."""
+
+    def __init__(self, tables: Sequence[Sequence[str]]) -> None:
+        self.tables = [names for names in tables if len(names) >= LONGEST]
+        self.every = sorted({name for names in self.tables for name in names})
+        self.words = sorted({word for name in self.every for word in _WORD.findall(name)})
+
+    def draw(self, rng: Random) -> _List:
+        """Names of one table, of several, or words; in an order that the detector takes."""
+        while True:
+            pool = rng.choice((self.words, self.every, rng.choice(self.tables)))
+            values = rng.sample(pool, rng.randint(SHORTEST, LONGEST))
+            column, order = rng.choice(NAMED), _order(rng)
+            if rows := sort_rows(values, order):
+                return _List(column, order, [values[row] for row in rows])
+
+
+def make_exercises(settings: Exercises) -> None:
+    """Write the file.
+
+    Raises:
+        TablemendError: no such set, or too few names in it.
+    """
+    path = Path(settings.source) / "train.jsonl"
+    if not path.is_file():
+        raise TablemendError(f"no {path}: make the set first (python data_gen/tablehallu.py)")
+    tables: dict[str, set[str]] = {}
+    for example in map(Example.from_json, read_jsonl(path)):
+        stated = (row[0] for row in example.gold_table.rows if row[0])
+        tables.setdefault(example.source_hash, set()).update(stated)
+    names = _Names([sorted(one) for one in tables.values()])
+    if len(names.words) < LONGEST:
+        raise TablemendError(f"{path}: no table names {LONGEST} rows: give a larger set")
+    write_jsonl(Path(settings.out), list(islice(exercises(names, settings), settings.n)))
+
+
+def exercises(names: _Names, settings: Exercises) -> Iterator[dict[str, Any]]:
+    """Chats as a recipe reads them with ``content: messages``; without end."""
+    rng = Random(f"exercises:{settings.seed}")
+    while True:
+        head, line = "Sort each list.", _sorted
+        draw: Callable[[Random], _List] = names.draw
+        if rng.random() >= settings.names:
+            draw = _numbers
+            if rng.random() < 0.5:
+                head, line = "Keep what is in the range and sort it.", _filtered
+        lines = [line(draw(rng), rng) for _ in range(LISTS)]
+        asked = [head, *(f"{n}. {one}" for n, (one, _) in enumerate(lines, 1))]
+        told = [f"{n}. {one}" for n, (_, one) in enumerate(lines, 1)]
+        turns = (("user", asked), ("assistant", told))
+        yield {"messages": [{"role": who, "content": "\n".join(said)} for who, said in turns]}
+
+
+def _order(rng: Random) -> SortOrder:
+    return rng.choice(("ascending", "descending"))
+
+
+def _sorted(one: _List, rng: Random) -> tuple[str, str]:
+    mixed = rng.sample(one.values, len(one.values))
+    return f"{one.column}, {one.order}: {' | '.join(mixed)}", " | ".join(one.values)
+
+
+def _filtered(one: _List, rng: Random) -> tuple[str, str]:
+    """A range whose ends are values of the list."""
+    rising = one.values if one.order == "ascending" else one.values[::-1]
+    low, high = sorted(rng.sample(range(len(rising)), 2))
+    said, first, last = rng.choice(
+        (
+            (f"from {rising[high]}", high, len(rising)),
+            (f"up to {rising[low]}", 0, low),
+            (f"{rising[low]} to {rising[high]}", low, high),
+        )
+    )
+    kept = rising[first : last + 1]
+    asked, _ = _sorted(one._replace(column=f"{one.column} {said}"), rng)
+    return asked, " | ".join(kept if one.order == "ascending" else kept[::-1])
+
+
+def _numbers(rng: Random) -> _List:
+    """Different years, small and large numbers, or decimals, in order."""
+    count, order = rng.randint(SHORTEST, LONGEST), _order(rng)
+    kind = rng.choice(("year", "small", "large", "decimal"))
+    if kind == "year":
+        drawn, form = rng.sample(range(1900, 2025), count), "{}"
+    elif kind == "small":
+        drawn, form = rng.sample(range(rng.choice((20, 100, 1000))), count), "{}"
+    elif kind == "large":
+        drawn, form = rng.sample(range(10 ** rng.randint(3, 7)), count), "{:,}"
+    else:
+        places = rng.choice((1, 2))
+        drawn = [n / 10**places for n in rng.sample(range(10 ** rng.randint(2, 5)), count)]
+        form = f"{{:.{places}f}}"
+    drawn = sorted(drawn, reverse=order == "descending")
+    return _List(rng.choice(COUNTED), order, [form.format(number) for number in drawn])

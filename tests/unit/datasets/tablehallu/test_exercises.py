@@ -1,0 +1,93 @@
+"""Exercises in sorting and filtering: every line is right, and the thought of a target as well."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.exercises import Exercises, make_exercises
+from tablemend.datasets.tablehallu.program_engine import examples
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.detector.order import is_sorted
+from tablemend.errors import TablemendError
+from tablemend.records import Example
+from tablemend.runs import read_jsonl, write_jsonl
+from tablemend.tasks.chats import Chat
+from tablemend.tasks.tablehallu import target
+from tests.support.scripts import run_script
+
+LINE = re.compile(r"\d\. (\w+)(?: (from \S+|up to \S+|\S+ to \S+))?, (ascending|descending): (.*)")
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def in_range(said: str, value: float) -> bool:
+    if said.startswith("from "):
+        return value >= number(said.removeprefix("from "))
+    if said.startswith("up to "):
+        return value <= number(said.removeprefix("up to "))
+    low, high = map(number, said.split(" to "))
+    return low <= value <= high
+
+
+@pytest.fixture(scope="module")
+def made() -> list[Example]:
+    return list(examples(parse(Synthesis, ["source=pool", "n=40", "seed=8"])))
+
+
+def test_every_line_is_sorted_and_holds_what_is_in_range(
+    tmp_path: Path, made: list[Example]
+) -> None:
+    write_jsonl(tmp_path / "train.jsonl", [one.to_json() for one in made])
+    out = tmp_path / "exercises.jsonl"
+    settings = Exercises(source=str(tmp_path), n=60, out=str(out))
+    make_exercises(settings)
+    chats = [Chat.of(record) for record in read_jsonl(out)]
+    assert len(chats) == 60
+    seen = set()
+    for chat in chats:
+        (asked,) = chat.messages
+        lines = asked["content"].splitlines()[1:]
+        for line, told in zip(lines, chat.answer.splitlines(), strict=True):
+            match = LINE.fullmatch(line)
+            assert match is not None, line
+            said, order, given = match[2], match[3], match[4].split(" | ")
+            kept = told.split(". ", 1)[1].split(" | ")
+            wanted = [one for one in given if said is None or in_range(said, number(one))]
+            assert sorted(kept) == sorted(wanted) and is_sorted(kept, order)  # type: ignore[arg-type]
+            seen.add((said and said.split()[0] in ("from", "up"), kept[0][0].isalpha()))
+    assert seen == {(None, True), (None, False), (True, False), (False, False)}
+    make_exercises(settings)
+    assert [Chat.of(record) for record in read_jsonl(out)] == chats
+
+
+def test_the_thought_ends_with_the_rows_in_order(made: list[Example]) -> None:
+    for example in made:
+        quoted, sorted_ = (
+            target(example, "adversarial", thinking) for thinking in ("quote", "quote-then-sort")
+        )
+        thought, table = sorted_.split("\n</think>")
+        thought, line = thought.rsplit("\n", 1)
+        assert f"{thought}\n</think>{table}" == quoted
+        column, order = example.constraints.sort_column, example.constraints.sort_order
+        head, rows = line.split(": ", 1)
+        assert head == f"{column}, {order}"
+        cells = example.gold_table.column(column)
+        for row, cell, gold in zip(rows.split(" | "), cells, example.gold_table.rows, strict=True):
+            assert row == (gold[0] if cell in (None, gold[0]) else f"{cell} {gold[0]}")
+
+
+def test_a_set_that_is_not_there_or_too_small_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_script("data_gen/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
+    assert "make the set first (python data_gen/tablehallu.py)" in capsys.readouterr().err
+    write_jsonl(tmp_path / "train.jsonl", [small_world.example(seed=1, index=0).to_json()])
+    with pytest.raises(TablemendError, match="no table names 6 rows: give a larger set"):
+        make_exercises(Exercises(source=str(tmp_path), out=str(tmp_path / "out.jsonl")))
