@@ -306,7 +306,13 @@ class Mended(Result):
         return _cut(self.original, [(one.span, one) for one in self.edits if one.span is not None])
 
     def cells(self) -> list[list[Piece]]:
-        """The rows of the original answer table, each cell with its change or that of its row."""
+        """The rows of the original answer table, each cell with its change or that of its row.
+
+        Other edits, of the order or of columns, are in :attr:`edits` alone. Where the original held
+        no table these are the rows of the new one.
+        """
+        if self.original_table is None:
+            return super().cells()
         return _cells(self.original_table, self.edits)
 
     def summary(self) -> str:

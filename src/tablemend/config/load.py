@@ -307,7 +307,10 @@ def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:
         return f"unknown key{_nearest_key(path, keys)}"
     if problem["type"] == "missing":
         own = next((key for key in keys if key.path == path and key.description), None)
-        return f"missing: {' '.join(own.description.split())}" if own else "missing"
+        if own is None:
+            return "missing"
+        first, _, _ = " ".join(own.description.split()).partition(". ")
+        return f"missing: {first.rstrip('.')}"
     if problem["type"] == "too_short":
         return f"needs at least {problem['ctx']['min_length']}, and has {len(problem['input'])}"
     if problem["type"] == "tuple_type":

@@ -206,6 +206,8 @@ class Comparison(Recipe):
                 "a training target has no thinking of its own: set off, empty, quote, "
                 "quote-then-sort or rationale",
             )
+        if self.thinking == "quote-then-sort" and self.kind == "grpo":
+            yield "thinking", "the reward does not read quote-then-sort: set quote or off"
         window = self.model.context_length
         if train.evaluate is not None and self.data.validation is None:
             yield "data.validation", "missing; train.evaluate asks its prompts"

@@ -186,4 +186,6 @@ def _thought(example: Example, context: ContextKind, thinking: str) -> str:
     if thinking == "rationale":
         return rationale(example, context)
     quoted = quotation(example, context)
-    return quoted if thinking == "quote" else f"{quoted}\n{sorted_rows(example)}"
+    if thinking == "quote" or example.constraints.sort_column not in example.gold_table.columns:
+        return quoted
+    return f"{quoted}\n{sorted_rows(example)}"

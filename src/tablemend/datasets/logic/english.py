@@ -6,7 +6,7 @@ The grammar is in logic.yaml; :func:`readings` knows its ambiguous lines too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from random import Random
@@ -110,6 +110,8 @@ def readings(text: str) -> tuple[Formula, ...]:
             if line.literals <= there
             for slots in fill(line.words, start, end)
         )
+        if kind in "SD":  # brackets that make no difference are no further readings
+            return tuple(islice(_different(found), MOST_READINGS))
         return tuple(islice(dict.fromkeys(found), MOST_READINGS))
 
     def fill(line: Sequence[str], start: int, end: int) -> Iterator[Found]:
@@ -129,8 +131,15 @@ def readings(text: str) -> tuple[Formula, ...]:
     if len(found) == MOST_READINGS:
         raise EnglishError(f"{shown(text)[:60]!r} has {MOST_READINGS} readings or more")
     fewest = min((len(free_variables(one)) for one in found), default=0)
-    different = {canonical(one): one for one in found if len(free_variables(one)) == fewest}
-    return tuple(different.values())
+    return tuple(one for one in found if len(free_variables(one)) == fewest)
+
+
+def _different(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    seen = set()
+    for one in formulas:
+        if (form := canonical(one)) not in seen:
+            seen.add(form)
+            yield one
 
 
 def read(text: str) -> Formula:

@@ -71,7 +71,8 @@ class Annotation(FromJson):
         path: the answers in the decision tree by the id of their question, as they were asked.
         relation: the leaf that the path leads to; ``None`` where it leads to none.
         unscored: why there is none; empty where there is one.
-        ambiguities: kinds that the annotator named; empty where the output has one reading.
+        ambiguities: kinds that the annotator named; empty where the output has one reading, and
+            always of the program.
         divergent_input, divergent_output, wrong: highlights; ``None`` where nobody asked.
         slider: overall faithfulness, 1 to 7.
         passed_check: of the comprehension check; ``None`` where there was none.

@@ -1,7 +1,7 @@
 """Exercises in sorting and filtering: chats that teach a small model to compare.
 
 In a target table nearly every token is a copy, so a small model that is fine-tuned on tables alone
-learns to copy and not to compare. Here nearly every token depends on a comparison (LAB_LOG.md,
+learns to copy and not to compare. Here some four tokens in ten need a comparison (LAB_LOG.md,
 2026-11-26).
 """
 
@@ -65,6 +65,8 @@ class _Names:
         while True:
             pool = rng.choice((self.words, self.every, rng.choice(self.tables)))
             values = rng.sample(pool, rng.randint(SHORTEST, LONGEST))
+            if len({value.casefold() for value in values}) < len(values):
+                continue  # their order would be a matter of chance
             column, order = rng.choice(NAMED), _order(rng)
             if rows := sort_rows(values, order):
                 return _List(column, order, [values[row] for row in rows])
@@ -81,7 +83,7 @@ def make_exercises(settings: Exercises) -> None:
         raise TablemendError(f"no {path}: make the set first (python data_gen/tablehallu.py)")
     tables: dict[str, set[str]] = {}
     for example in map(Example.from_json, read_jsonl(path)):
-        stated = (row[0] for row in example.gold_table.rows if row[0])
+        stated = (row[0] for row in example.gold_table.rows if row[0] and "|" not in row[0])
         tables.setdefault(example.source_hash, set()).update(stated)
     names = _Names([sorted(one) for one in tables.values()])
     if len(names.words) < LONGEST:

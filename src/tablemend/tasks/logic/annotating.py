@@ -34,7 +34,7 @@ ANNOTATIONS, PAIRS = "annotations.jsonl", "pairs.jsonl"
 
 
 def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: None) -> Path:
-    """Let every model, and the program, annotate every pair; models are not asked anything twice.
+    """Let every model, and the program, annotate every pair; a model is not asked anything twice.
 
     ``done`` is told how many pairs are done. The run folder, which is returned, has
     ``annotations.jsonl``, ``pairs.jsonl`` and, by annotator, all conversations.

@@ -18,9 +18,10 @@ from tablemend.datasets.logic.formula import BLOCKS, Formula
 from tablemend.datasets.logic.notation import FormulaError, parse_formula
 from tablemend.datasets.logic.pair import Annotation, Pair
 from tablemend.datasets.logic.solver import Judgement, Theory
+from tablemend.errors import TablemendError
 from tablemend.records import Relation
 from tablemend.tasks.logic.command import PROGRAM
-from tablemend.tasks.logic.tree import AMBIGUOUS, Question, follow, path_to
+from tablemend.tasks.logic.tree import AMBIGUOUS, RELATION_WORDS, Question, follow, leaves, path_to
 
 FREE = "the output is not in controlled English"
 Meaning = tuple[Formula, ...] | str
@@ -72,17 +73,24 @@ def _judge(text: str, outputs: Meaning, theory: Theory) -> Judgement:
         input = parse_formula(text, BLOCKS)
     except FormulaError as error:
         return Judgement(None, f"the input: {error}")
-    found = [theory.judge(input, output) for output in outputs]
-    relations = dict.fromkeys(str(one.relation) for one in found)
-    if len(relations) > 1 and all(one.relation for one in found):
-        return Judgement(None, f"{len(outputs)} readings, which differ: {', '.join(relations)}")
-    return next((one for one in found if one.relation is None), found[0])
+    first = theory.judge(input, outputs[0])
+    for output in outputs[1:] if first.relation else ():
+        other = theory.judge(input, output)
+        if other.relation is None:
+            return other
+        if other != first:
+            differ = f"{first.relation}, {other.relation}"
+            return Judgement(None, f"{len(outputs)} readings, which differ: {differ}")
+    return first
 
 
 def _of_hotel(pair: Pair, added: bool) -> Annotation:
-    found = compare(pair.input, pair.output)
+    try:
+        found = compare(pair.input, pair.output)
+    except TablemendError as error:
+        return _annotation(pair, None, f"the input: {error}", added)
     annotation = _annotation(pair, found.relation, found.unscored, added)
-    if found.unscored:
+    if annotation.unscored:
         return annotation
     return replace(
         annotation,
@@ -97,7 +105,10 @@ def _annotation(
 ) -> Annotation:
     """With the path to the relation; unscored where the tree without additions has no such path."""
     path: dict[str, bool] = {}
-    if relation is not None:
+    if relation is not None and relation not in leaves(pair.domain):
+        reason = f"{RELATION_WORDS[relation][0]}, which the tree does not have"
+        relation = None
+    elif relation is not None:
         answers = {**path_to(pair.domain, relation), AMBIGUOUS: ambiguous}
         path, leaf = follow(pair.domain, answers, added)
         if isinstance(leaf, Question):

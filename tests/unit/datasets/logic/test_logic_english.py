@@ -94,6 +94,13 @@ def test_ambiguous_texts_have_all_their_readings(text: str, meant: set[str]) -> 
             read(text)
 
 
+def test_a_long_list_of_clauses_has_one_reading() -> None:
+    text = " and ".join(f"{name} is large" for name in "abcdefgh")
+    assert len(readings(f"{text}.")) == 1
+    with pytest.raises(EnglishError, match="64 readings or more"):
+        readings(" and ".join(["a is small or b is large"] * 8) + ".")
+
+
 def test_an_ambiguous_wording_is_used_where_there_is_one() -> None:
     formula = parse_formula("∀x (Cube(x) → ¬Large(x))")
     said = say(formula, Random(0), ambiguous=True)

@@ -75,6 +75,14 @@ def test_what_cannot_be_decided_is_unscored(input: str, output: str, reason: str
     assert one.relation is None and reason in one.unscored and one.path == {}
 
 
+def test_what_is_wrong_with_a_hotel_is_said() -> None:
+    scrambled = list(hotel_pairs(8, relations=("not_well_formed",)))
+    *made, broken = annotated([*scrambled, Pair("hotel", "no attribute", "A hotel.", "made")])
+    told = [one for one in made if "which the tree does not have" in one.unscored]
+    assert told and all(one.relation is one.wrong is None for one in made)
+    assert broken.unscored.startswith("the input: ")
+
+
 def test_so_many_readings_that_some_are_not_found_are_unscored() -> None:
     output = " and ".join(["a is small or b is large"] * 8)
     (one,) = annotated([Pair("logic", "Small(a)", f"{output}.", "made")])
