@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from tablemend.config import Section
+from tablemend.config import Section, Source
 from tablemend.detector.order import sort_rows
 from tablemend.errors import TablemendError
 from tablemend.records import Example, SortOrder
-from tablemend.runs import read_jsonl, write_jsonl
+from tablemend.runs import write_jsonl
+from tablemend.tasks.sources import read_records
 
+MAKES = "python data_gen/tablehallu.py"
 LISTS = 6
 """In one exercise."""
 NAMED = ("Name", "Title", "Film", "Player", "Competition", "Team")
@@ -78,16 +80,14 @@ def make_exercises(settings: Exercises) -> None:
     Raises:
         TablemendError: no such set, or too few names in it.
     """
-    path = Path(settings.source) / "train.jsonl"
-    if not path.is_file():
-        raise TablemendError(f"no {path}: make the set first (python data_gen/tablehallu.py)")
     tables: dict[str, set[str]] = {}
-    for example in map(Example.from_json, read_jsonl(path)):
+    source = Source(source=settings.source, split="train")
+    for example in read_records(source, Example.from_json, MAKES):
         stated = (row[0] for row in example.gold_table.rows if row[0] and "|" not in row[0])
         tables.setdefault(example.source_hash, set()).update(stated)
     names = _Names([sorted(one) for one in tables.values()])
     if len(names.words) < LONGEST:
-        raise TablemendError(f"{path}: no table names {LONGEST} rows: give a larger set")
+        raise TablemendError(f"{settings.source}: no table names {LONGEST} rows: give a larger set")
     write_jsonl(Path(settings.out), list(islice(exercises(names, settings), settings.n)))
 
 

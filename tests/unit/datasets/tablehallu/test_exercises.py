@@ -87,7 +87,10 @@ def test_a_set_that_is_not_there_or_too_small_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_script("data_gen/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
-    assert "make the set first (python data_gen/tablehallu.py)" in capsys.readouterr().err
+    assert "(python data_gen/tablehallu.py" in capsys.readouterr().err
+    (tmp_path / "train.jsonl").write_text('{"a": 1}\n')
+    assert run_script("data_gen/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
+    assert "train.jsonl: record 1 is no tablemend example" in capsys.readouterr().err
     write_jsonl(tmp_path / "train.jsonl", [small_world.example(seed=1, index=0).to_json()])
     with pytest.raises(TablemendError, match="no table names 6 rows: give a larger set"):
         make_exercises(Exercises(source=str(tmp_path), out=str(tmp_path / "out.jsonl")))
