@@ -86,7 +86,7 @@ def test_the_thought_ends_with_the_rows_in_order(made: list[Example]) -> None:
 def test_a_set_that_is_not_there_or_too_small_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_script("data_gen/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
+    assert run_script("data_gen/exercises.py", [f"source={tmp_path}/none"], monkeypatch) == 2
     assert "(python data_gen/tablehallu.py" in capsys.readouterr().err
     (tmp_path / "train.jsonl").write_text('{"a": 1}\n')
     assert run_script("data_gen/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
