@@ -8,7 +8,7 @@ A recipe reads them as instruction data (content: messages; docs/training.md).
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.datasets.tablehallu.exercises import Exercises, make_exercises
+from tablemend.datasets.exercises import Exercises, make_exercises
 from tablemend.script import run_script
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.exercises import Exercises, make_exercises
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.exercises import Exercises, make_exercises
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.order import is_sorted
