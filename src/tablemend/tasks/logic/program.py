@@ -45,9 +45,7 @@ def annotate_by_program(
         if one.domain == "hotel":
             annotation = _of_hotel(one, added)
         else:
-            outputs = meant[one.output]
-            found = _judge(one.input, outputs, theory)
-            annotation = _annotation(one, *found, added, ambiguous=len(outputs) > 1)
+            annotation = _of_formulas(one, meant[one.output], added, theory)
         yield replace(annotation, seconds=time.perf_counter() - start)
 
 
@@ -65,10 +63,8 @@ def _meanings(texts: Sequence[str], formaliser: Backend | None) -> dict[str, Mea
     return meant
 
 
-def _judge(text: str, outputs: Meaning, theory: Theory) -> Judgement:
+def _judge(text: str, outputs: Sequence[Formula], theory: Theory) -> Judgement:
     """The relation that every reading of the output has."""
-    if isinstance(outputs, str):
-        return Judgement(None, outputs)
     try:
         input = parse_formula(text, BLOCKS)
     except FormulaError as error:
@@ -82,6 +78,13 @@ def _judge(text: str, outputs: Meaning, theory: Theory) -> Judgement:
             differ = f"{first.relation}, {other.relation}"
             return Judgement(None, f"{len(outputs)} readings, which differ: {differ}")
     return first
+
+
+def _of_formulas(pair: Pair, outputs: Meaning, added: bool, theory: Theory) -> Annotation:
+    if isinstance(outputs, str):
+        return _annotation(pair, None, outputs, added)
+    found = _judge(pair.input, outputs, theory)
+    return _annotation(pair, *found, added, ambiguous=len(outputs) > 1)
 
 
 def _of_hotel(pair: Pair, added: bool) -> Annotation:
