@@ -8,13 +8,14 @@ learns to copy and not to compare. Here some four tokens in ten need a compariso
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 from pydantic import Field
+from tokenizers import Tokenizer
 
 from tablemend.config import Section, Source
 from tablemend.detector.order import sort_rows
@@ -31,6 +32,8 @@ COUNTED = ("Year", "Points", "Rank", "Votes", "Population", "Score")
 SHORTEST, LONGEST = 3, 6
 """Values of a list."""
 _WORD = re.compile(r"[A-Z][a-z]+")
+_TOKEN = re.compile(r"[Ġ▁]([A-Z][a-z]+)")
+"""A word behind a space, as byte-level BPE and SentencePiece write it."""
 
 
 class Exercises(Section):
@@ -42,6 +45,8 @@ class Exercises(Section):
     """Exercises, of six lists each."""
     names: float = Field(default=0.5, ge=0, le=1)
     """Share with names to sort; of the others half have numbers to sort, half numbers to filter."""
+    tokenizer: str | None = None
+    """Folder of the model, whose own vocabulary is sorted too: each of its words gets a place."""
     seed: int = Field(default=0, ge=0)
     """Seed of what is drawn."""
     out: str = "data/exercises.jsonl"
@@ -55,17 +60,21 @@ class _List(NamedTuple):
 
 
 class _Names:
-    """Names of rows, by table and all together, and the words in them."""
+    """Names of rows, by table and all together, and words: those in them and more."""
 
-    def __init__(self, tables: Sequence[Sequence[str]]) -> None:
+    def __init__(self, tables: Sequence[Sequence[str]], more: Iterable[str] = ()) -> None:
         self.tables = [names for names in tables if len(names) >= LONGEST]
         self.every = sorted({name for names in self.tables for name in names})
-        self.words = sorted({word for name in self.every for word in _WORD.findall(name)})
+        words = (word for name in self.every for word in _WORD.findall(name))
+        self.words = sorted({*words, *more})
 
     def draw(self, rng: Random) -> _List:
-        """Names of one table, of several, or words; in an order that the detector takes."""
+        """Names of one table, of several, words, or pairs of words that share their first.
+
+        In an order that the detector takes.
+        """
         while True:
-            pool = rng.choice((self.words, self.every, rng.choice(self.tables)))
+            pool = rng.choice((self.words, self._pairs(rng), self.every, rng.choice(self.tables)))
             values = rng.sample(pool, rng.randint(SHORTEST, LONGEST))
             if len({value.casefold() for value in values}) < len(values):
                 continue  # their order would be a matter of chance
@@ -73,22 +82,38 @@ class _Names:
             if rows := sort_rows(values, order):
                 return _List(column, order, [values[row] for row in rows])
 
+    def _pairs(self, rng: Random) -> list[str]:
+        first = ("The", rng.choice(self.words))
+        return [f"{rng.choice(first)} {word}" for word in rng.sample(self.words, LONGEST)]
+
 
 def make_exercises(settings: Exercises) -> None:
     """Write the file.
 
     Raises:
-        TablemendError: no such set, or too few names in it.
+        TablemendError: no such set, too few names in it, or no tokenizer.
     """
     tables: dict[str, set[str]] = {}
     source = Source(source=settings.source, split="train")
     for example in read_records(source, Example.from_json, MAKES):
         stated = (row[0] for row in example.gold_table.rows if row[0] and "|" not in row[0])
         tables.setdefault(example.source_hash, set()).update(stated)
-    names = _Names([sorted(one) for one in tables.values()])
+    known = _vocabulary(Path(settings.tokenizer)) if settings.tokenizer else ()
+    names = _Names([sorted(one) for one in tables.values()], known)
     if len(names.words) < LONGEST:
         raise TablemendError(f"{settings.source}: no table names {LONGEST} rows: give a larger set")
     write_jsonl(Path(settings.out), list(islice(exercises(names, settings), settings.n)))
+
+
+def _vocabulary(folder: Path) -> list[str]:
+    file = folder / "tokenizer.json"
+    if not file.is_file():
+        raise TablemendError(f"tokenizer: there is no {file}: name the folder of a model")
+    return [
+        found[1]
+        for token in Tokenizer.from_file(str(file)).get_vocab()
+        if (found := _TOKEN.fullmatch(token))
+    ]
 
 
 def exercises(names: _Names, settings: Exercises) -> Iterator[dict[str, Any]]:

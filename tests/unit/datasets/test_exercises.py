@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from tablemend.config import parse
 from tablemend.datasets.exercises import Exercises, make_exercises
@@ -21,6 +23,9 @@ from tablemend.tasks.tablehallu import target
 from tests.support.scripts import run_script
 
 LINE = re.compile(r"\d\. (\w+)(?: (from \S+|up to \S+|\S+ to \S+))?, (ascending|descending): (.*)")
+
+
+WORDS = (("Ġ", "Quagga"), ("▁", "Zebu"), ("", "Inside"), ("Ġ", "xlower"), ("", "x"))
 
 
 def number(text: str) -> float:
@@ -65,6 +70,22 @@ def test_every_line_is_sorted_and_holds_what_is_in_range(
     assert seen == {(None, True), (None, False), (True, False), (False, False)}
     make_exercises(settings)
     assert [Chat.of(record) for record in read_jsonl(out)] == chats
+
+
+def test_words_of_a_tokenizer_are_sorted_too(tmp_path: Path, made: list[Example]) -> None:
+    write_jsonl(tmp_path / "train.jsonl", [one.to_json() for one in made])
+    vocabulary = {f"{space}{word}": place for place, (space, word) in enumerate(WORDS)}
+    Tokenizer(WordLevel(vocabulary, unk_token="x")).save(str(tmp_path / "tokenizer.json"))
+    out = tmp_path / "exercises.jsonl"
+    values = {"source": str(tmp_path), "n": 60, "names": 1, "out": str(out)}
+    make_exercises(Exercises(**values))
+    assert not re.search("Quagga|Zebu", out.read_text("utf-8"))
+    make_exercises(Exercises(**values, tokenizer=str(tmp_path)))
+    text = out.read_text("utf-8")
+    assert re.search("Quagga", text) and re.search("Zebu", text)
+    assert not re.search("Inside|Xlower", text)
+    with pytest.raises(TablemendError, match=r"tokenizer: there is no .*/no/tokenizer.json"):
+        make_exercises(Exercises(**values, tokenizer=str(tmp_path / "no")))
 
 
 def test_the_thought_ends_with_the_rows_in_order(made: list[Example]) -> None:
