@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM
 
-from tablemend.backends import kv, precision
+from tablemend.backends import cpu_attention, kv, precision
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.grammars import Grammars, Matcher
 from tablemend.backends.loading import (
@@ -299,5 +299,6 @@ def load_model(
         from peft import PeftModel
 
         model = PeftModel.from_pretrained(model, checkpoint.path).merge_and_unload()
+    cpu_attention.use(model)
     ends = stop_ids(model.generation_config.eos_token_id, tokenizer, checkpoint)
     return HFModel(model.eval(), tokenizer, ends)

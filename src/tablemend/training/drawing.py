@@ -213,7 +213,8 @@ class Draws:
             TablemendError: the device is out of memory.
         """
         sampling = Sampling(most, self.drawing.temperature)
-        with drawing_model(self) as model:
+        # in the precision of the training; weights are cast once, for all tokens
+        with drawing_model(self) as model, self.accelerator.autocast():
             own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
             try:
                 return draw(own, prompt_ids, sampling)

@@ -19,8 +19,9 @@ from transformers import (
     TrainerState,
     TrainingArguments,
 )
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
+
+from tablemend.backends import cpu_attention
 
 NAME = "blocks_of_queries"
 BLOCK = 256
@@ -39,8 +40,9 @@ def prepare(model: PreTrainedModel, precision: str) -> None:
     """Make training on a CPU faster; no effect where it is on another device.
 
     glibc keeps what is freed, unless the user has set ``MALLOC_...``: given back, each large tensor
-    costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16:
-    torch 2.13's fused attention for CPUs computes it at the speed of float32. Either can go when
+    costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16,
+    which torch 2.13's fused attention for CPUs computes at the speed of float32, and else by
+    :mod:`.cpu_attention`. Either can go when
     benchmarks/sft_throughput.py is as fast without it.
 
     Args:
@@ -51,11 +53,14 @@ def prepare(model: PreTrainedModel, precision: str) -> None:
         libc.mallopt(_MMAP_MAX, 0)
         libc.mallopt(_TRIM_THRESHOLD, -1)
         libc.mallopt(_TOP_PAD, 2**28)
-    on_cpu = PartialState().device.type == "cpu"
-    if on_cpu and precision == "bfloat16" and model.config._attn_implementation == "sdpa":
+    if PartialState().device.type != "cpu" or model.config._attn_implementation != "sdpa":
+        return
+    if precision == "bfloat16":
         AttentionInterface.register(NAME, attend)
         AttentionMaskInterface.register(NAME, sdpa_mask)
         model.set_attn_implementation(NAME)
+    else:
+        cpu_attention.use(model)
 
 
 def _glibc() -> ctypes.CDLL | None:
@@ -116,8 +121,7 @@ def attend(
     more = attention_mask is not None or options.get("position_bias") is not None or dropout
     if more or not causal or not tokens == key.shape[2] <= LONGEST or query.device.type != "cpu":
         given = (module, query, key, value, attention_mask, dropout, scaling)
-        fused: tuple[Tensor, None] = sdpa_attention_forward(*given, **options)
-        return fused
+        return cpu_attention.attend(*given, **options)
     return products(query, key, value, scaling or query.shape[-1] ** -0.5), None
 
 
