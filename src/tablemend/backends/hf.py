@@ -299,6 +299,6 @@ def load_model(
         from peft import PeftModel
 
         model = PeftModel.from_pretrained(model, checkpoint.path).merge_and_unload()
-    cpu_attention.use(model)
+    cpu_attention.use()
     ends = stop_ids(model.generation_config.eos_token_id, tokenizer, checkpoint)
     return HFModel(model.eval(), tokenizer, ends)

@@ -69,7 +69,7 @@ class _Names:
         self.words = sorted({*words, *more})
 
     def draw(self, rng: Random) -> _List:
-        """Names of one table, of several, words, or pairs of words that share their first.
+        """Names of one table, of several, words, or pairs behind "The" or one other word.
 
         In an order that the detector takes.
         """
@@ -100,7 +100,7 @@ def make_exercises(settings: Exercises) -> None:
         tables.setdefault(example.source_hash, set()).update(stated)
     known = _vocabulary(Path(settings.tokenizer)) if settings.tokenizer else ()
     names = _Names([sorted(one) for one in tables.values()], known)
-    if len(names.words) < LONGEST:
+    if not names.tables or len(names.words) < LONGEST:
         raise TablemendError(f"{settings.source}: no table names {LONGEST} rows: give a larger set")
     write_jsonl(Path(settings.out), list(islice(exercises(names, settings), settings.n)))
 

@@ -213,7 +213,7 @@ class Draws:
             TablemendError: the device is out of memory.
         """
         sampling = Sampling(most, self.drawing.temperature)
-        # in the precision of the training; weights are cast once, for all tokens
+        # autocast in every call of the model would cast its weights anew for each token
         with drawing_model(self) as model, self.accelerator.autocast():
             own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
             try:

@@ -40,10 +40,9 @@ def prepare(model: PreTrainedModel, precision: str) -> None:
     """Make training on a CPU faster; no effect where it is on another device.
 
     glibc keeps what is freed, unless the user has set ``MALLOC_...``: given back, each large tensor
-    costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16,
-    which torch 2.13's fused attention for CPUs computes at the speed of float32, and else by
-    :mod:`.cpu_attention`. Either can go when
-    benchmarks/sft_throughput.py is as fast without it.
+    costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16:
+    torch 2.13's fused attention for CPUs computes it at the speed of float32. Either can go when
+    benchmarks/sft_throughput.py is as fast without it. New tokens: :mod:`.cpu_attention`.
 
     Args:
         model: to be trained.
@@ -53,14 +52,13 @@ def prepare(model: PreTrainedModel, precision: str) -> None:
         libc.mallopt(_MMAP_MAX, 0)
         libc.mallopt(_TRIM_THRESHOLD, -1)
         libc.mallopt(_TOP_PAD, 2**28)
-    if PartialState().device.type != "cpu" or model.config._attn_implementation != "sdpa":
+    if PartialState().device.type != "cpu":
         return
-    if precision == "bfloat16":
+    cpu_attention.use()
+    if precision == "bfloat16" and model.config._attn_implementation == "sdpa":
         AttentionInterface.register(NAME, attend)
         AttentionMaskInterface.register(NAME, sdpa_mask)
         model.set_attn_implementation(NAME)
-    else:
-        cpu_attention.use(model)
 
 
 def _glibc() -> ctypes.CDLL | None:

@@ -7,10 +7,9 @@ from typing import Any
 
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
-from tablemend.backends import cpu_attention
 from tablemend.training import on_cpu
 
-MASKED = ("sdpa", "eager", cpu_attention.NAME, on_cpu.NAME)
+MASKED = ("sdpa", "eager", on_cpu.NAME)
 """Kernels that keep packed examples apart by a mask; the others take where each begins."""
 
 

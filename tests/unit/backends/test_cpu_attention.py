@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from transformers import AutoModelForCausalLM, Gemma3TextConfig, Qwen3Config  # noqa: E402
+from transformers import (  # noqa: E402
+    AttentionInterface,
+    AutoModelForCausalLM,
+    Gemma3TextConfig,
+    Qwen3Config,
+)
 from transformers.integrations.sdpa_attention import sdpa_attention_forward  # noqa: E402
 
 from tablemend.backends import cpu_attention  # noqa: E402
@@ -33,17 +41,17 @@ def no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_attention, "sdpa_attention_forward", None)
 
 
-def given(queries: int, key_heads: int) -> list[torch.Tensor]:
+def given(queries: int, key_heads: int, width: int = 8) -> list[torch.Tensor]:
     torch.manual_seed(0)
     query = torch.randn(3, queries, 4, 8).transpose(1, 2)  # as layers hand it over
-    return [query, *torch.randn(2, 3, key_heads, 9, 8)]
+    return [query, torch.randn(3, key_heads, 9, 8), torch.randn(3, key_heads, 9, width)]
 
 
 @pytest.mark.usefixtures("no_torch")
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("key_heads", [4, 2, 1])
-def test_one_query_attends_as_by_torch(key_heads: int, masked: bool) -> None:
-    query, key, value = given(1, key_heads)
+@pytest.mark.parametrize(("key_heads", "width"), [(4, 8), (2, 8), (1, 8), (4, 6)])
+def test_one_query_attends_as_by_torch(key_heads: int, width: int, masked: bool) -> None:
+    query, key, value = given(1, key_heads, width)
     mask = None
     if masked:
         mask = torch.ones(3, 1, 1, 9, dtype=torch.bool)
@@ -56,7 +64,9 @@ def test_one_query_attends_as_by_torch(key_heads: int, masked: bool) -> None:
     torch.testing.assert_close(mixed, wanted.transpose(1, 2))
 
 
-@pytest.mark.parametrize("why", ["two queries", "numbers as mask", "dropout", "position_bias"])
+@pytest.mark.parametrize(
+    "why", ["two queries", "numbers as mask", "a mask for each head", "dropout", "position_bias"]
+)
 def test_everything_else_is_torchs(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -66,7 +76,10 @@ def test_everything_else_is_torchs(why: str, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(cpu_attention, "sdpa_attention_forward", fused)
     query, key, value = given(2 if why == "two queries" else 1, 4)
-    mask = torch.zeros(3, 1, 1, 9) if why == "numbers as mask" else None
+    mask = {
+        "numbers as mask": torch.zeros(3, 1, 1, 9),
+        "a mask for each head": torch.ones(3, 4, 1, 9, dtype=torch.bool),
+    }.get(why)
     options = {"position_bias": torch.zeros(1, 4, 1, 9)} if why == "position_bias" else {}
     dropout = 0.5 if why == "dropout" else 0.0
     module = torch.nn.Identity()
@@ -76,32 +89,52 @@ def test_everything_else_is_torchs(why: str, monkeypatch: pytest.MonkeyPatch) ->
     assert len(asked) == 1
 
 
+@pytest.fixture
+def before() -> Iterator[None]:
+    yield
+    AttentionInterface.register("sdpa", sdpa_attention_forward)
+
+
+@pytest.mark.usefixtures("before")
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_model_continues_padded_rows_as_before(name: str) -> None:
+def test_a_model_continues_padded_rows_as_before(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    AttentionInterface.register("sdpa", sdpa_attention_forward)
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(CONFIGS[name], attn_implementation="sdpa").eval()
     mask = torch.ones(2, 21, dtype=torch.long)
     mask[0, :5] = 0
     positions = (mask.cumsum(1) - 1).clamp(min=0)
 
-    def last() -> torch.Tensor:
-        with torch.inference_mode():
-            read = model(
-                input_ids=torch.arange(40).reshape(2, 20),
-                attention_mask=mask[:, :20],
-                position_ids=positions[:, :20],
-            )
-            return model(
-                input_ids=torch.tensor([[7], [8]]),
-                attention_mask=mask,
-                position_ids=positions[:, 20:],
-                past_key_values=read.past_key_values,
-            ).logits
+    def read() -> Any:
+        return model(
+            input_ids=torch.arange(40).reshape(2, 20),
+            attention_mask=mask[:, :20],
+            position_ids=positions[:, :20],
+        ).past_key_values
 
-    before = last()
-    cpu_attention.use(model)
-    assert model.config._attn_implementation == cpu_attention.NAME
-    torch.testing.assert_close(last(), before)
-    model.set_attn_implementation("eager")
-    cpu_attention.use(model)
-    assert model.config._attn_implementation == "eager"
+    def last(read: Any) -> torch.Tensor:
+        return model(
+            input_ids=torch.tensor([[7], [8]]),
+            attention_mask=mask,
+            position_ids=positions[:, 20:],
+            past_key_values=read,
+        ).logits
+
+    with torch.inference_mode():
+        before = last(read())
+        cpu_attention.use()
+        again = read()
+        monkeypatch.setattr(cpu_attention, "sdpa_attention_forward", None)
+        torch.testing.assert_close(last(again), before)
+
+
+def test_in_bfloat16_scores_are_rounded_as_by_eager() -> None:
+    query, key, value = (one.bfloat16() for one in given(1, 2))
+    mixed, _ = cpu_attention.attend(torch.nn.Identity(), query, key, value, None)
+    exact = torch.nn.functional.scaled_dot_product_attention(
+        query.float(), key.float(), value.float(), enable_gqa=True
+    ).transpose(1, 2)
+    assert mixed.dtype == torch.bfloat16
+    torch.testing.assert_close(mixed.float(), exact, atol=0.02, rtol=0.02)

@@ -113,5 +113,10 @@ def test_a_set_that_is_not_there_or_too_small_is_refused(
     assert run_script("data_gen/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
     assert "train.jsonl: record 1 is no tablemend example" in capsys.readouterr().err
     write_jsonl(tmp_path / "train.jsonl", [small_world.example(seed=1, index=0).to_json()])
-    with pytest.raises(TablemendError, match="no table names 6 rows: give a larger set"):
-        make_exercises(Exercises(source=str(tmp_path), out=str(tmp_path / "out.jsonl")))
+    words = {f"Ġ{letter}word": place for place, letter in enumerate("ABCDEFGx")}
+    Tokenizer(WordLevel(words, unk_token="Ġxword")).save(str(tmp_path / "tokenizer.json"))
+    for tokenizer in (None, str(tmp_path)):
+        with pytest.raises(TablemendError, match="no table names 6 rows: give a larger set"):
+            make_exercises(
+                Exercises(source=str(tmp_path), tokenizer=tokenizer, out=str(tmp_path / "out"))
+            )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Sampling
+from tablemend.recipe.drawing import Distil
 from tablemend.training import drawing
 
 LENGTH = 12
@@ -61,3 +65,19 @@ def test_nothing_is_dropped_while_answers_are_drawn(tiny_model: Path) -> None:
         answers.append(_draw(HFModel(adapted, plain.tokenizer, frozenset()), 1e-6))
         assert adapted.training is mode
     assert answers[0] == answers[1]
+
+
+def test_weights_are_cast_once_for_all_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    def answers(*_: object) -> list[list[int]]:
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return [[1]]
+
+    monkeypatch.setattr(drawing, "draw", answers)
+    monkeypatch.setattr(drawing, "drawing_model", lambda _: nullcontext())
+    trainer = drawing.Draws.__new__(drawing.Draws)
+    trainer.drawing, trainer.processing_class, trainer.eos_token_ids = Distil(max_new_tokens=4), None, [1]
+    trainer.accelerator = SimpleNamespace(autocast=lambda: torch.autocast("cpu", torch.bfloat16))
+    assert trainer.draw([[1]], 4) == [[1]]
+    assert seen == [True] and not torch.is_autocast_enabled("cpu")
