@@ -77,7 +77,11 @@ def test_weights_are_cast_once_for_all_tokens(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(drawing, "draw", answers)
     monkeypatch.setattr(drawing, "drawing_model", lambda _: nullcontext())
     trainer = drawing.Draws.__new__(drawing.Draws)
-    trainer.drawing, trainer.processing_class, trainer.eos_token_ids = Distil(max_new_tokens=4), None, [1]
+    trainer.drawing, trainer.processing_class, trainer.eos_token_ids = (
+        Distil(max_new_tokens=4),
+        None,
+        [1],
+    )
     trainer.accelerator = SimpleNamespace(autocast=lambda: torch.autocast("cpu", torch.bfloat16))
     assert trainer.draw([[1]], 4) == [[1]]
     assert seen == [True] and not torch.is_autocast_enabled("cpu")
