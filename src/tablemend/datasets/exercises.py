@@ -109,11 +109,14 @@ def _vocabulary(folder: Path) -> list[str]:
     file = folder / "tokenizer.json"
     if not file.is_file():
         raise TablemendError(f"tokenizer: there is no {file}: name the folder of a model")
-    return [
-        found[1]
-        for token in Tokenizer.from_file(str(file)).get_vocab()
-        if (found := _TOKEN.fullmatch(token))
-    ]
+    try:
+        tokens = Tokenizer.from_file(str(file)).get_vocab()
+    except Exception as error:  # tokenizers raises nothing narrower
+        raise TablemendError(f"tokenizer: {file} cannot be read: {error}") from error
+    words = [found[1] for token in tokens if (found := _TOKEN.fullmatch(token))]
+    if not words:
+        raise TablemendError(f"tokenizer: {file} has no words behind a space: leave tokenizer out")
+    return words
 
 
 def exercises(names: _Names, settings: Exercises) -> Iterator[dict[str, Any]]:

@@ -86,6 +86,12 @@ def test_words_of_a_tokenizer_are_sorted_too(tmp_path: Path, made: list[Example]
     assert not re.search("Inside|Xlower", text)
     with pytest.raises(TablemendError, match=r"tokenizer: there is no .*/no/tokenizer.json"):
         make_exercises(Exercises(**values, tokenizer=str(tmp_path / "no")))
+    Tokenizer(WordLevel({"Quagga": 0}, unk_token="Quagga")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(TablemendError, match="has no words behind a space"):
+        make_exercises(Exercises(**values, tokenizer=str(tmp_path)))
+    (tmp_path / "tokenizer.json").write_text("{broken")
+    with pytest.raises(TablemendError, match=r"tokenizer: .*/tokenizer.json cannot be read"):
+        make_exercises(Exercises(**values, tokenizer=str(tmp_path)))
 
 
 def test_the_thought_ends_with_the_rows_in_order(made: list[Example]) -> None:
