@@ -92,35 +92,31 @@ def attend(
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    scaling: float | None = None,
-    dropout: float = 0.0,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """What ``sdpa`` does in transformers; where no mask is needed, as matrix products.
-
-    Their scores are rounded to the type of the products, as by ``eager``.
+    """As :func:`.cpu_attention.attend`; all of a row without a mask by :func:`products`.
 
     Args:
         module: the attention layer.
         query: (batch, heads, tokens, head width).
         key: (batch, key heads, tokens, head width).
-        value: as ``key``.
+        value: (batch, key heads, tokens, value width).
         attention_mask: ``None`` where every token attends to all before it.
-        scaling: factor on the scores; ``None``: by the head width.
-        dropout: of the attention weights.
         **options: of ``sdpa``.
 
     Returns:
-        (batch, tokens, heads, head width), and no attention weights.
+        (batch, tokens, heads, value width), and no attention weights.
     """
-    tokens, causal = query.shape[2], options.get("is_causal")
+    causal = options.get("is_causal")
     if causal is None:  # sdpa_attention_forward decides it so
         causal = getattr(module, "is_causal", True)
-    more = attention_mask is not None or options.get("position_bias") is not None or dropout
-    if more or not causal or not tokens == key.shape[2] <= LONGEST or query.device.type != "cpu":
-        given = (module, query, key, value, attention_mask, dropout, scaling)
-        return cpu_attention.attend(*given, **options)
-    return products(query, key, value, scaling or query.shape[-1] ** -0.5), None
+    alone = attention_mask is None and options.get("position_bias") is None
+    more = not alone or options.get("dropout")
+    whole = query.shape[2] == key.shape[2] <= LONGEST
+    if more or not causal or not whole or query.device.type != "cpu":
+        return cpu_attention.attend(module, query, key, value, attention_mask, **options)
+    scaling = options.get("scaling") or query.shape[-1] ** -0.5
+    return products(query, key, value, scaling), None
 
 
 # a compiled loop would be made anew for each number of blocks
