@@ -15,9 +15,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from pydantic import Field
-from tokenizers import Tokenizer
 
 from tablemend.config import Section, Source
+from tablemend.datasets.vocabulary import read_vocabulary
 from tablemend.detector.order import sort_rows
 from tablemend.errors import TablemendError
 from tablemend.records import Example, SortOrder
@@ -32,8 +32,6 @@ COUNTED = ("Year", "Points", "Rank", "Votes", "Population", "Score")
 SHORTEST, LONGEST = 3, 6
 """Values of a list."""
 _WORD = re.compile(r"[A-Z][a-z]+")
-_TOKEN = re.compile(r"[Ġ▁]([A-Z][a-z]+)")
-"""A word behind a space, as byte-level BPE and SentencePiece write it."""
 
 
 class Exercises(Section):
@@ -98,25 +96,11 @@ def make_exercises(settings: Exercises) -> None:
     for example in read_records(source, Example.from_json, MAKES):
         stated = (row[0] for row in example.gold_table.rows if row[0] and "|" not in row[0])
         tables.setdefault(example.source_hash, set()).update(stated)
-    known = _vocabulary(Path(settings.tokenizer)) if settings.tokenizer else ()
+    known = read_vocabulary(settings.tokenizer).words if settings.tokenizer else ()
     names = _Names([sorted(one) for one in tables.values()], known)
     if not names.tables or len(names.words) < LONGEST:
         raise TablemendError(f"{settings.source}: no table names {LONGEST} rows: give a larger set")
     write_jsonl(Path(settings.out), list(islice(exercises(names, settings), settings.n)))
-
-
-def _vocabulary(folder: Path) -> list[str]:
-    file = folder / "tokenizer.json"
-    if not file.is_file():
-        raise TablemendError(f"tokenizer: there is no {file}: name the folder of a model")
-    try:
-        tokens = Tokenizer.from_file(str(file)).get_vocab()
-    except Exception as error:  # tokenizers raises nothing narrower
-        raise TablemendError(f"tokenizer: {file} cannot be read: {error}") from error
-    words = [found[1] for token in tokens if (found := _TOKEN.fullmatch(token))]
-    if not words:
-        raise TablemendError(f"tokenizer: {file} has no words behind a space: leave tokenizer out")
-    return words
 
 
 def exercises(names: _Names, settings: Exercises) -> Iterator[dict[str, Any]]:

@@ -12,13 +12,16 @@ from tablemend.config.nearest import nearest
 from tablemend.config.section import Format, OnOff, Prompt, Section, Serialisation
 from tablemend.mitigations.mitigation import MITIGATIONS, Constraint, PostEdit
 
-Thinking = Annotated[Literal["off", "empty", "on", "quote", "quote-then-sort", "rationale"], OnOff]
-"""Two prompts and six targets. ``off``: the chat template switches thinking off (Qwen3's: the
+Thinking = Annotated[
+    Literal["off", "empty", "on", "quote", "quote-then-sort", "list", "rationale"], OnOff
+]
+"""Two prompts and seven targets. ``off``: the chat template switches thinking off (Qwen3's: the
 empty thinking block ends the prompt); the target is the table. All others leave the turn to the
 model, with the same prompt, and differ in the target alone. ``on``: what the model thinks is its
 own, so there is no target. ``empty``: the target opens with the empty block, as Qwen3's samples
 without thinking do: the model learns to skip it. ``quote``: the block quotes the sentences that
 state the gold rows. ``quote-then-sort``: and lists these in order, each by what it is sorted by.
+``list``: it lists the rows of the context by what is asked of them, filters and sorts the list.
 ``rationale``: it walks from the query to the sorted rows, each step verified."""
 
 SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]

@@ -90,7 +90,8 @@ class Comparison(Recipe):
     thinking: Thinking = "off"
     """off (the prompt closes it), or left to the model: on (its own; no target to train on), empty
     (targets skip it), quote (targets quote the facts in scope), quote-then-sort (and list the rows
-    in order), rationale (targets reason, step by verified step)."""
+    in order), list (targets list the rows, filter and sort the list), rationale (targets reason,
+    step by verified step)."""
     train: Train | None = None
     """The training."""
     tracking: Literal["trackio", "wandb"] | None = None
@@ -204,10 +205,10 @@ class Comparison(Recipe):
             yield (
                 "thinking",
                 "a training target has no thinking of its own: set off, empty, quote, "
-                "quote-then-sort or rationale",
+                "quote-then-sort, list or rationale",
             )
-        if self.thinking == "quote-then-sort" and self.kind == "grpo":
-            yield "thinking", "the reward does not read quote-then-sort: set quote or off"
+        if self.thinking in ("quote-then-sort", "list") and self.kind == "grpo":
+            yield "thinking", f"the reward does not read {self.thinking}: set quote or off"
         window = self.model.context_length
         if train.evaluate is not None and self.data.validation is None:
             yield "data.validation", "missing; train.evaluate asks its prompts"

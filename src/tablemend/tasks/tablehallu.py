@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 import yaml
 
+from tablemend.datasets.tablehallu.listing import listing
 from tablemend.datasets.tablehallu.rationale import rationale
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
@@ -26,7 +27,7 @@ PROMPT_VERSION = "1"
 
 Strategy = Literal["base", "careful", "follow", "cot", "few-shot"]
 OutputFormat = Literal["markdown", "json", "latex"]
-Thinking = Literal["off", "empty", "on", "quote", "quote-then-sort", "rationale"]
+Thinking = Literal["off", "empty", "on", "quote", "quote-then-sort", "list", "rationale"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 MARKER = "####"
@@ -160,14 +161,14 @@ def target(
     ``"empty"`` to the target.
 
     Raises:
-        NoRationale: ``thinking="rationale"``, and a step is not certain.
+        NoRationale: ``thinking="rationale"`` or ``"list"``, and a step is not certain.
         TablemendError: ``thinking="on"``, for which no true thought is known, or a thought about
             sentences where the context is a table.
     """
     if thinking == "on":
         raise TablemendError(
             "thinking=on has no training target: use thinking=rationale (every step verified), "
-            "quote (the facts in scope), quote-then-sort, empty or off (the table alone)"
+            "quote (the facts in scope), quote-then-sort, list, empty or off (the table alone)"
         )
     table = answer(example.gold_table, output)
     if thinking == "off":
@@ -185,6 +186,8 @@ def _thought(example: Example, context: ContextKind, thinking: str) -> str:
         )
     if thinking == "rationale":
         return rationale(example, context)
+    if thinking == "list":
+        return listing(example, context)
     quoted = quotation(example, context)
     if thinking == "quote" or example.constraints.sort_column not in example.gold_table.columns:
         return quoted

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from random import Random
 from typing import Protocol
@@ -23,6 +24,7 @@ from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.related_tables import RelatedTable
+from tablemend.datasets.tablehallu.renaming import Renaming
 from tablemend.datasets.tablehallu.scope import Scopes
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
@@ -35,6 +37,7 @@ from tablemend.datasets.tablehallu.sources import (
 )
 from tablemend.datasets.tablehallu.topics import related_number
 from tablemend.datasets.tablehallu.verification import verify
+from tablemend.datasets.vocabulary import read_vocabulary
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
@@ -66,10 +69,16 @@ class OpenTable:
         read: SourceTable,
         settings: Synthesis,
         names: Iterator[str] = NO_NAMES,
+        renaming: Renaming | None = None,
     ) -> None:
         shape = settings.shape
-        self.read = read
-        self.typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
+        typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
+        source_hash = typed.source_hash
+        if renaming is not None:
+            read, names = renaming.table(read), map(renaming.name, names)
+            typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
+        self.read, self.renaming = read, renaming
+        self.typed = replace(typed, source_hash=source_hash)  # which a renamed table keeps
         self.scopes = Scopes(self.typed, shape.min_rows, shape.max_rows)
         if not self.scopes:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
@@ -129,6 +138,7 @@ class Engine:
         self._epoch = lru_cache(maxsize=2)(self._order)
         self._related = lru_cache(maxsize=OPEN_TABLES)(self._read_related)
         self._donors = Donors(settings, usable)
+        self._vocabulary = read_vocabulary(settings.rename) if settings.rename else None
         self.rejected: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
 
@@ -147,7 +157,7 @@ class Engine:
         for attempt in range(TABLES_TRIED):
             try:
                 place = self._place(number, attempt, rng)
-                table = self._open(place)
+                table = self._table(place, f"rename:{self._settings.seed}:{number}:{attempt}")
                 if self._settings.distractors == "extended" and not table.rows.reach(needed):
                     raise Unusable(TOO_FEW)
             except TablemendError as error:
@@ -167,16 +177,26 @@ class Engine:
                 return found[query]
         return None
 
-    def _read(self, place: Place) -> OpenTable:
-        names = self._donors.names_for(place)
-        return OpenTable(self._source.read(place), self._settings, names)
+    def _table(self, place: Place, seed: str) -> OpenTable:
+        """The table at a place, under names of its own where tables are renamed."""
+        if self._vocabulary is None:
+            return self._open(place)
+        renaming = Renaming(self._vocabulary, self._donors.words_for(place), Random(seed))
+        return self._read(place, renaming)
 
-    def _read_related(self, place: Place) -> RelatedTable | None:
+    def _read(self, place: Place, renaming: Renaming | None = None) -> OpenTable:
+        names = self._donors.names_for(place)
+        return OpenTable(self._source.read(place), self._settings, names, renaming)
+
+    def _read_related(self, place: Place, renaming: Renaming | None = None) -> RelatedTable | None:
         """The table beside that of a place, where there is one."""
         is_pool = self._settings.source == POOL
         other = pool_place(related_number(place.offset)) if is_pool else self._donors.related(place)
         try:
-            return RelatedTable(self._source.read(other)) if other else None
+            if other is None:
+                return None
+            read = self._source.read(other)
+            return RelatedTable(renaming.table(read) if renaming else read)
         except TablemendError:
             return None
 
@@ -202,7 +222,7 @@ class Engine:
         shares = settings.distractor_types.model_dump()
         beside, speaker, share = None, table.speaker, shares["entity"] / sum(shares.values())
         if table.speaker.noun and not settings.arithmetic and rng.random() < 2 * share:
-            beside = self._related(place)
+            beside = self._related(place, table.renaming)
         if beside is not None:  # what is asked for and what is not are named alike
             speaker = table.speaker.with_kinds()
         gold = _state_gold(table, speaker, kernel, themes, rng)

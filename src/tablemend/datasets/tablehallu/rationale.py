@@ -69,16 +69,11 @@ def rationale(example: Example, context: ContextKind = "adversarial") -> str:
         NoRationale: the record leaves a step open: text that no fact records, a row whose scope
             is not stated, or another reason by which the verification rejects examples.
     """
-    if example.constraints.computed:
-        raise NoRationale("a computed column")
-    evidence = Evidence(example)
-    for check in _CHECKS:
-        if reason := check(evidence):
-            raise NoRationale(reason)
+    evidence = checked(example)
     words = WORDINGS[int(example.id[:8], 16) % len(WORDINGS)]
     lines = [_asked(example, words)]
     key = _key_column(evidence)
-    for facts in _rows(evidence, context):
+    for facts in rows_of(evidence, context):
         kept = facts[0].violates is None
         step = _keep(example, key, facts, words) if kept else _drop(evidence, key, facts, words)
         lines.append(f"- {facts[0].entity}: {step}.")
@@ -89,7 +84,22 @@ def rationale(example: Example, context: ContextKind = "adversarial") -> str:
     return text
 
 
-def _rows(evidence: Evidence, context: ContextKind) -> Iterator[list[Fact]]:
+def checked(example: Example) -> Evidence:
+    """The evidence of an example whose every step is certain.
+
+    Raises:
+        NoRationale: one is not.
+    """
+    if example.constraints.computed:
+        raise NoRationale("a computed column")
+    evidence = Evidence(example)
+    for check in _CHECKS:
+        if reason := check(evidence):
+            raise NoRationale(reason)
+    return evidence
+
+
+def rows_of(evidence: Evidence, context: ContextKind) -> Iterator[list[Fact]]:
     """The facts of every row that the context speaks of, by their first place in it."""
     if context == "clean":
         gold = evidence.gold.values()

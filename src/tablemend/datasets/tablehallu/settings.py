@@ -104,6 +104,9 @@ class Synthesis(HubOptions):
     """mixed: distractors are in the same paragraphs as the gold rows; own: in others."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows follow where those run out."""
+    rename: str | None = None
+    """Folder of a model: every example has its table under other names and numbers, with words of
+    the model's vocabulary (for training: small models learn few tables by heart)."""
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     asked for five times in turn: as it is, and with +, -, * and / on the same two columns."""
@@ -125,9 +128,12 @@ class Synthesis(HubOptions):
                 "distractor_paragraphs",
                 "distractor_types",
                 "distractors",
+                "rename",
                 "arithmetic",
                 "shape",
             ):
                 if name in self.model_fields_set:
                     yield name, "the small world has no such setting"
+        if self.rename is not None and self.source == POOL:
+            yield "rename", "the topic pool has names without end"
         yield from self.unread(self.source)

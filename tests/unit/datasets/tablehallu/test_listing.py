@@ -1,0 +1,85 @@
+"""Thoughts in lists: every list follows from the one before it and from the query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.listing import listing
+from tablemend.datasets.tablehallu.program_engine import examples
+from tablemend.datasets.tablehallu.rationale import NoRationale
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.verification import meets
+from tablemend.records import Example
+from tablemend.tasks.tablehallu import target
+
+SETS = {
+    "pool": ["source=pool", "n=40", "seed=8"],
+    "real": ["recipe=wikipedia-data", "source=data_gen/tables", "n=80", "distractors=real"],
+}
+
+
+@pytest.fixture(scope="module", params=[*SETS])
+def made(request: pytest.FixtureRequest) -> list[Example]:
+    return list(examples(parse(Synthesis, SETS[request.param])))
+
+
+def items(line: str) -> list[str]:
+    return line.split(": ", 1)[1].split(" | ")
+
+
+def test_a_thought_to_the_letter() -> None:
+    example = small_world.example(seed=1, index=0)
+    lists = [
+        "Year: 2022 Rin Nek | 2024 Rin Nek | 2022 Sor Gis | 2026 Wel Tis | 2018 Sor Gis | "
+        "2023 Hal Bek",
+        "2022: 2022 Rin Nek | 2022 Sor Gis",
+        "Guns: 2 Rin Nek | 5 Sor Gis",
+        "Guns, ascending: 2 Rin Nek | 5 Sor Gis",
+    ]
+    assert listing(example).split("\n") == lists
+    lists[0] = "Year: 2022 Rin Nek | 2022 Sor Gis"
+    written = target(example, "clean", "list")
+    assert written.startswith("\n".join(["<think>", *lists, "</think>", "", "####"]))
+
+
+def test_lists_are_filtered_and_sorted(made: list[Example]) -> None:
+    seen = set()
+    for example in made:
+        lines = listing(example).split("\n")
+        column, order = example.constraints.sort_column, example.constraints.sort_order
+        assert lines[-1].startswith(f"{column}, {order}: ")
+        cells = example.gold_table.column(column)
+        ordered = items(lines[-1])
+        assert len(ordered) == len(cells) and all(map(str.startswith, ordered, cells))
+        every, kept = items(lines[0]), items(lines[1])
+        places = iter(every)
+        assert all(one in places for one in kept)  # in the same order
+        if len(example.constraints.conditions) > 1 or example.constraints.conditions[0].top:
+            continue
+        (condition,) = example.constraints.conditions
+        names = {fact.entity for fact in example.facts if fact.violates in (None, condition.column)}
+        for one in every:
+            values = [one[: -len(name) - 1] for name in names if one.endswith(f" {name}")]
+            if values:  # the others are rows about another kind of subject
+                assert any(meets(value, condition) for value in values) == (one in kept), one
+        seen.add((condition.low is None, condition.high is None, bool(condition.excluded)))
+    assert {(False, True, False), (True, True, False)} < seen
+
+
+def test_only_the_context_s_own_rows_are_listed(made: list[Example]) -> None:
+    for example in made:
+        every, kept = map(items, listing(example, "clean").split("\n")[:2])
+        assert every == kept
+        assert sorted(kept) == sorted(items(listing(example).split("\n")[1]))
+
+
+def test_an_uncertain_step_has_no_thought() -> None:
+    example = small_world.example(seed=1, index=0)
+    reason = "unrecorded text in the adversarial context"
+    text = f"{example.adversarial_context} Rin Nek has 9 guns."
+    with pytest.raises(NoRationale, match=reason):
+        listing(replace(example, adversarial_context=text))
