@@ -29,8 +29,15 @@ LISTS = 6
 """In one exercise."""
 NAMED = ("Name", "Title", "Film", "Player", "Competition", "Team")
 COUNTED = ("Year", "Points", "Rank", "Votes", "Population", "Score")
+TYPED = ("Language", "Team", "Party", "Country", "Type", "Role")
 SHORTEST, LONGEST = 3, 6
 """Values of a list."""
+FEWEST, MOST = 6, 18
+"""Rows of a list."""
+LISTS_OF_ROWS = 2
+"""In one exercise."""
+OF_A_TYPE = 0.25
+"""Share of the lists of rows that are filtered by words and not by numbers."""
 _WORD = re.compile(r"[A-Z][a-z]+")
 
 
@@ -43,6 +50,9 @@ class Exercises(Section):
     """Exercises, of six lists each."""
     names: float = Field(default=0.5, ge=0, le=1)
     """Share with names to sort; of the others half have numbers to sort, half numbers to filter."""
+    rows: float = Field(default=0, ge=0, le=1)
+    """Share with rows to filter, a value and a name each, as `thinking: list` has them; `names` is
+    a share of the others."""
     tokenizer: str | None = None
     """Folder of the model, whose own vocabulary is sorted too: each of its words gets a place."""
     seed: int = Field(default=0, ge=0)
@@ -114,6 +124,9 @@ def exercises(names: _Names, settings: Exercises) -> Iterator[dict[str, Any]]:
             if rng.random() < 0.5:
                 head, line = "Keep what is in the range and sort it.", _filtered
         lines = [line(draw(rng), rng) for _ in range(LISTS)]
+        if settings.rows and rng.random() < settings.rows:
+            head = "Keep what is in the range."
+            lines = [_filtered_rows(names, rng) for _ in range(LISTS_OF_ROWS)]
         asked = [head, *(f"{n}. {one}" for n, (one, _) in enumerate(lines, 1))]
         told = [f"{n}. {one}" for n, (_, one) in enumerate(lines, 1)]
         turns = (("user", asked), ("assistant", told))
@@ -131,7 +144,13 @@ def _sorted(one: _List, rng: Random) -> tuple[str, str]:
 
 def _filtered(one: _List, rng: Random) -> tuple[str, str]:
     """A range whose ends are values of the list."""
-    rising = one.values if one.order == "ascending" else one.values[::-1]
+    said, kept = _range(one.values if one.order == "ascending" else one.values[::-1], rng)
+    asked, _ = _sorted(one._replace(column=f"{one.column} {said}"), rng)
+    return asked, " | ".join(kept if one.order == "ascending" else kept[::-1])
+
+
+def _range(rising: Sequence[str], rng: Random) -> tuple[str, Sequence[str]]:
+    """A range whose ends are two of the values, in words, and the values in it."""
     low, high = sorted(rng.sample(range(len(rising)), 2))
     said, first, last = rng.choice(
         (
@@ -140,14 +159,30 @@ def _filtered(one: _List, rng: Random) -> tuple[str, str]:
             (f"{rising[low]} to {rising[high]}", low, high),
         )
     )
-    kept = rising[first : last + 1]
-    asked, _ = _sorted(one._replace(column=f"{one.column} {said}"), rng)
-    return asked, " | ".join(kept if one.order == "ascending" else kept[::-1])
+    return said, rising[first : last + 1]
 
 
-def _numbers(rng: Random) -> _List:
+def _filtered_rows(names: _Names, rng: Random) -> tuple[str, str]:
+    """Rows with a number in a range, or with some words or others than these."""
+    if rng.random() < OF_A_TYPE:
+        column, values = rng.choice(TYPED), rng.sample(names.words, rng.randint(SHORTEST, LONGEST))
+        some = values[: rng.randint(1, 2)]
+        said, kept = " or ".join(some), some
+        if rng.random() < 0.5:
+            said, kept = f"other than {said}", values[len(some) :]
+    else:
+        column, order, values = _numbers(rng, rng.randint(SHORTEST, MOST))
+        said, kept = _range(values if order == "ascending" else values[::-1], rng)
+    drawn = [rng.choice(kept), *rng.choices(values, k=rng.randint(FEWEST, MOST) - 1)]
+    rows = [(value, rng.choice(names.every)) for value in rng.sample(drawn, len(drawn))]
+    asked = " | ".join(f"{value} {name}" for value, name in rows)
+    told = " | ".join(f"{value} {name}" for value, name in rows if value in kept)
+    return f"{column}: {asked}\n{said}", f"{said}: {told}"
+
+
+def _numbers(rng: Random, count: int = 0) -> _List:
     """Different years, small and large numbers, or decimals, in order."""
-    count, order = rng.randint(SHORTEST, LONGEST), _order(rng)
+    count, order = count or rng.randint(SHORTEST, LONGEST), _order(rng)
     kind = rng.choice(("year", "small", "large", "decimal"))
     if kind == "year":
         drawn, form = rng.sample(range(1900, 2025), count), "{}"

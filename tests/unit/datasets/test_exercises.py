@@ -72,6 +72,36 @@ def test_every_line_is_sorted_and_holds_what_is_in_range(
     assert [Chat.of(record) for record in read_jsonl(out)] == chats
 
 
+def test_rows_are_filtered_by_a_number_or_by_words(tmp_path: Path, made: list[Example]) -> None:
+    write_jsonl(tmp_path / "train.jsonl", [one.to_json() for one in made])
+    out = tmp_path / "exercises.jsonl"
+    make_exercises(Exercises(source=str(tmp_path), n=60, rows=0.5, out=str(out)))
+    chats = [Chat.of(record) for record in read_jsonl(out)]
+    seen, rows = set(), 0
+    for chat in chats:
+        head, *lines = chat.messages[0]["content"].splitlines()
+        if head != "Keep what is in the range.":
+            continue
+        rows += 1
+        for line, said, told in zip(lines[::2], lines[1::2], chat.answer.splitlines(), strict=True):
+            given = line.split(": ", 1)[1].split(" | ")
+            head, kept = told.split(". ", 1)[1].split(": ", 1)
+            assert head == said and 6 <= len(given) <= 18
+            values = [one.split(" ", 1)[0] for one in given]
+            if others := said.removeprefix("other than ") != said:
+                wanted = [v not in said.removeprefix("other than ").split(" or ") for v in values]
+            elif said[0].isupper():
+                wanted = [value in said.split(" or ") for value in values]
+            else:
+                wanted = [in_range(said, number(value)) for value in values]
+            assert kept.split(" | ") == [
+                g for g, is_kept in zip(given, wanted, strict=True) if is_kept
+            ]
+            seen.add((others, said.split(" ")[0] if said[0].islower() else said[0].isupper()))
+    assert 15 < rows < 45
+    assert {(True, "other"), (False, True), (False, "from"), (False, "up")} < seen
+
+
 def test_words_of_a_tokenizer_are_sorted_too(tmp_path: Path, made: list[Example]) -> None:
     write_jsonl(tmp_path / "train.jsonl", [one.to_json() for one in made])
     vocabulary = {f"{space}{word}": place for place, (space, word) in enumerate(WORDS)}

@@ -45,6 +45,10 @@ ARITHMETIC = (
     "sum, difference, product and quotient of the same two columns as a last column, rounded as "
     "the query says."
 )
+RENAMED = (
+    "Names and numbers of the tables are exchanged for others, anew in every example: none of them "
+    "is a fact."
+)
 _IN_VAIN = "no draw gave a valid example"
 
 
@@ -147,6 +151,7 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         ARITHMETIC * settings.arithmetic,
+        RENAMED * (settings.rename is not None),
         _made_up(settings, counts["counts"]),
         *say_distractors(Path(settings.out), counts["counts"]),
         CARD_PART,
