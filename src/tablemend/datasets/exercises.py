@@ -47,7 +47,7 @@ class Exercises(Section):
     source: str = "data/tablehallu"
     """Folder of a TableHallu set; its train split has the names to sort."""
     n: int = Field(default=8000, ge=1)
-    """Exercises, of six lists each."""
+    """Exercises, of six lists each; of two, where rows are filtered."""
     names: float = Field(default=0.5, ge=0, le=1)
     """Share with names to sort; of the others half have numbers to sort, half numbers to filter."""
     rows: float = Field(default=0, ge=0, le=1)
@@ -101,12 +101,14 @@ def make_exercises(settings: Exercises) -> None:
     Raises:
         TablemendError: no such set, too few names in it, or no tokenizer.
     """
+    known: Sequence[str] = ()
+    if settings.tokenizer is not None:
+        known = read_vocabulary(settings.tokenizer, "tokenizer").words
     tables: dict[str, set[str]] = {}
     source = Source(source=settings.source, split="train")
     for example in read_records(source, Example.from_json, MAKES):
         stated = (row[0] for row in example.gold_table.rows if row[0] and "|" not in row[0])
         tables.setdefault(example.source_hash, set()).update(stated)
-    known = read_vocabulary(settings.tokenizer).words if settings.tokenizer else ()
     names = _Names([sorted(one) for one in tables.values()], known)
     if not names.tables or len(names.words) < LONGEST:
         raise TablemendError(f"{settings.source}: no table names {LONGEST} rows: give a larger set")
@@ -123,10 +125,11 @@ def exercises(names: _Names, settings: Exercises) -> Iterator[dict[str, Any]]:
             draw = _numbers
             if rng.random() < 0.5:
                 head, line = "Keep what is in the range and sort it.", _filtered
-        lines = [line(draw(rng), rng) for _ in range(LISTS)]
         if settings.rows and rng.random() < settings.rows:
             head = "Keep what is in the range."
             lines = [_filtered_rows(names, rng) for _ in range(LISTS_OF_ROWS)]
+        else:
+            lines = [line(draw(rng), rng) for _ in range(LISTS)]
         asked = [head, *(f"{n}. {one}" for n, (one, _) in enumerate(lines, 1))]
         told = [f"{n}. {one}" for n, (_, one) in enumerate(lines, 1)]
         turns = (("user", asked), ("assistant", told))

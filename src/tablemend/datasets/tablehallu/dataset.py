@@ -21,6 +21,7 @@ from tablemend.datasets.tablehallu.program_engine import (
     find_tables,
     open_maker,
 )
+from tablemend.datasets.tablehallu.renaming import read_words
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.statistics_plot import (
@@ -46,8 +47,8 @@ ARITHMETIC = (
     "the query says."
 )
 RENAMED = (
-    "Names and numbers of the tables are exchanged for others, anew in every example: none of them "
-    "is a fact."
+    "The tables' names are exchanged for others and their cells have changed places, anew in every "
+    "example: no row is a fact. Headers and titles stay."
 )
 _IN_VAIN = "no draw gave a valid example"
 
@@ -55,6 +56,8 @@ _IN_VAIN = "no draw gave a valid example"
 def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
     """Make a data set: :func:`~tablemend.datasets.build.make_by_number`."""
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
+    if settings.rename is not None:
+        read_words(settings.rename)  # before anything is written
     noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out"})
 
     def open_tables() -> Opened:
@@ -92,7 +95,7 @@ class RecordMaker:
     def __call__(self, number: int) -> Record:
         """The record of a number."""
         self._maker.rejected.clear()
-        gc.disable()  # examples hold no cycles; looking for some costs an eighth of the time
+        gc.disable()  # few examples hold cycles; looking for some costs an eighth of the time
         try:
             example = self._maker.make(number)
         finally:

@@ -14,7 +14,7 @@ from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.columns import TypedTable
 from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.letter_case import is_small
-from tablemend.datasets.tablehallu.renaming import WORD
+from tablemend.datasets.tablehallu.renaming import names_in
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, SourceTable
 from tablemend.datasets.tablehallu.topics import more_names
@@ -189,7 +189,7 @@ class Donors:
 
     def _words_of(self, side: tuple[str, bool]) -> Sequence[str]:
         tables = (table for table in self._tables.values() if self._side(table) == side)
-        return sorted({w for table in tables for name in table.names for w in WORD.findall(name)})
+        return names_in(name for table in tables for name in table.names)
 
     def related(self, place: Place) -> Place | None:
         """A table of the same domain about another kind of subject, with like columns."""

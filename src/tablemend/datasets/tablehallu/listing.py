@@ -5,25 +5,31 @@ Each step is one that ``data_gen/exercises.py`` teaches: a list is filtered, the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from tablemend.datasets.tablehallu.rationale import checked, rows_of
+from tablemend.datasets.tablehallu.rationale import NoRationale, checked, rows_of
 from tablemend.records import Condition, ContextKind, Example, Fact
+
+_MARK = re.compile(r"[\n|]|</?think>")
 
 
 def listing(example: Example, context: ContextKind = "adversarial") -> str:
     """Lists of rows, each by its values and its name, one list a line.
 
-    All that say what is asked for, in the order of the context; those that meet it; these with what
-    they are to be sorted by, where that is something else; and these in order.
+    Those about the subject that say what is asked for, in the order of the context; those that
+    meet it; these with what they are to be sorted by, where that is something else; and these in
+    order.
 
     Raises:
-        NoRationale: the record leaves a step open.
+        NoRationale: the record leaves a step open, or a value has a mark of the lists.
     """
     evidence = checked(example)
+    if any(map(_MARK.search, (text for f in example.facts for text in (f.value, f.entity)))):
+        raise NoRationale("a value with a line break, a thinking tag or a |")
     asked = [condition.column for condition in example.constraints.conditions]
     rows = list(rows_of(evidence, context))
-    stated = [row for row in rows if any(fact.column in asked for fact in row)]
+    stated = [row for row in rows if row[0].violates in (None, *asked)]
     kept = [row for row in rows if row[0].violates is None]
     lines = [f"{', '.join(asked)}: {_listed(stated, asked)}"]
     scope = "; ".join(map(_scope, example.constraints.conditions))
@@ -44,12 +50,13 @@ def _listed(rows: Iterable[Sequence[Fact]], columns: Iterable[str]) -> str:
     for facts in rows:
         values = {fact.column: fact.value for fact in facts}
         said = [values[column] for column in columns if column in values]
-        listed.append(" ".join(dict.fromkeys([*said, facts[0].entity])))
+        name = facts[0].entity
+        listed.append(" ".join(said if name in said else [*said, name]))
     return " | ".join(listed)
 
 
 def _scope(condition: Condition) -> str:
-    """A condition without its column, in the words of the exercises."""
+    """A condition without its column, as the exercises have it; dates as in the record."""
     low, high = condition.low, condition.high
     if condition.top:
         return f"{'highest' if condition.top > 0 else 'lowest'} {abs(condition.top)}"

@@ -24,7 +24,7 @@ from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import subject_of, write_query
 from tablemend.datasets.tablehallu.related_tables import RelatedTable
-from tablemend.datasets.tablehallu.renaming import Renaming
+from tablemend.datasets.tablehallu.renaming import Renaming, read_words
 from tablemend.datasets.tablehallu.scope import Scopes
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
@@ -37,7 +37,6 @@ from tablemend.datasets.tablehallu.sources import (
 )
 from tablemend.datasets.tablehallu.topics import related_number
 from tablemend.datasets.tablehallu.verification import verify
-from tablemend.datasets.vocabulary import read_vocabulary
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
@@ -73,12 +72,12 @@ class OpenTable:
     ) -> None:
         shape = settings.shape
         typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
-        source_hash = typed.source_hash
         if renaming is not None:
-            read, names = renaming.table(read), map(renaming.name, names)
-            typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
-        self.read, self.renaming = read, renaming
-        self.typed = replace(typed, source_hash=source_hash)  # which a renamed table keeps
+            read, names = renaming.table(read, typed), map(renaming.name, names)
+            renamed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
+            # It stays in the split of the table that it was.
+            typed = replace(renamed, source_hash=typed.source_hash)
+        self.read, self.typed, self.renaming = read, typed, renaming
         self.scopes = Scopes(self.typed, shape.min_rows, shape.max_rows)
         if not self.scopes:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
@@ -138,7 +137,7 @@ class Engine:
         self._epoch = lru_cache(maxsize=2)(self._order)
         self._related = lru_cache(maxsize=OPEN_TABLES)(self._read_related)
         self._donors = Donors(settings, usable)
-        self._vocabulary = read_vocabulary(settings.rename) if settings.rename else None
+        self._vocabulary = read_words(settings.rename) if settings.rename else None
         self.rejected: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
 
@@ -196,7 +195,9 @@ class Engine:
             if other is None:
                 return None
             read = self._source.read(other)
-            return RelatedTable(renaming.table(read) if renaming else read)
+            if renaming is not None:
+                read = renaming.table(read, type_table(read.table, key=read.key))
+            return RelatedTable(read)
         except TablemendError:
             return None
 
@@ -222,7 +223,8 @@ class Engine:
         shares = settings.distractor_types.model_dump()
         beside, speaker, share = None, table.speaker, shares["entity"] / sum(shares.values())
         if table.speaker.noun and not settings.arithmetic and rng.random() < 2 * share:
-            beside = self._related(place, table.renaming)
+            renaming = table.renaming
+            beside = self._read_related(place, renaming) if renaming else self._related(place)
         if beside is not None:  # what is asked for and what is not are named alike
             speaker = table.speaker.with_kinds()
         gold = _state_gold(table, speaker, kernel, themes, rng)

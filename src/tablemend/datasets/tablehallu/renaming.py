@@ -1,34 +1,63 @@
-"""Tables under other names and numbers: a model that sees few tables learns each by heart.
+"""Tables under other names: a model that sees few tables learns each by heart.
 
 Words are exchanged for words of the model's vocabulary, for those of other tables and for made-up
-ones. The cells of most columns change places, and some numbers get other digits.
+ones, and the cells of most columns change places.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 
-from tablemend.datasets.tablehallu.letter_case import MONTH
+from tablemend.datasets.tablehallu.columns import ORDERED, TypedTable, is_name
+from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.sources import SourceTable
-from tablemend.datasets.vocabulary import Vocabulary
-from tablemend.tables.table import Cell, Table
+from tablemend.datasets.vocabulary import Vocabulary, read_vocabulary
+from tablemend.tables.table import Table
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import read_value
+from tablemend.values.periods import MONTHS
 
-SHUFFLED, OTHER_DIGITS = 0.7, 0.5
-"""Shares of the columns behind the first, and of all."""
+SHUFFLED = 0.7
+"""Share of the columns behind that of the names."""
 OF_VOCABULARY, OF_TABLES = 0.35, 0.3
 """Shares of the words; the others are the beginning of one with a piece or two behind it."""
-WORD = re.compile(r"[^\W\d_a-z][^\W\d_]{2,}")
-_NUMBER = re.compile(r"\d[\d,.]*\d\d")
-_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_GIVEN = frozenset(GIVEN)
+_MONTHS = frozenset({*MONTHS, *(month[:3] for month in MONTHS)})
+
+
+def is_exchanged(word: str) -> bool:
+    """Whether a word has a capital, and is neither a month, a number, a blank nor a total."""
+    return (
+        word[0].isupper()
+        and is_name(word)
+        and not (word in _MONTHS or is_blank(word))
+        and read_value(word).number is None
+    )
+
+
+def read_words(folder: str) -> Vocabulary:
+    """The words of a model's vocabulary that can stand for others, and its pieces.
+
+    Raises:
+        TablemendError: as :func:`~tablemend.datasets.vocabulary.read_vocabulary`.
+    """
+    words, pieces = read_vocabulary(folder, "rename")
+    return Vocabulary(tuple(filter(is_exchanged, words)), pieces)
+
+
+def names_in(texts: Iterable[str]) -> list[str]:
+    """The words in texts that are exchanged, sorted."""
+    return sorted({word for text in texts for word in _WORD.findall(text) if is_exchanged(word)})
 
 
 class Renaming:
-    """One table's exchange: a word is replaced by the same word throughout.
+    """One table's exchange: a word is replaced by the same other word wherever it stands.
 
     Args:
-        vocabulary: of the model.
+        vocabulary: as :func:`read_words` reads it.
         words: of other tables' names.
         rng: what draws.
     """
@@ -38,48 +67,41 @@ class Renaming:
         self._renamed: dict[str, str] = {}
 
     def name(self, text: str) -> str:
-        """A text with other words in place of those with a capital."""
-        return WORD.sub(lambda match: self._exchange(match[0]), text)
+        """A text with other words in place of its names."""
+        return _WORD.sub(lambda match: self._exchange(match[0]), text)
 
-    def table(self, read: SourceTable) -> SourceTable:
-        """A table with other words, other numbers, and its cells and rows in other places.
+    def table(self, read: SourceTable, typed: TypedTable) -> SourceTable:
+        """A table as typed and cleaned, with other names, and its cells and rows in other places.
 
-        Headers stay, and with them what a column is; dates stay too.
+        Headers stay, and numbers, years and dates; of the title the words that no cell has.
         """
-        table, rng = read.table, self._rng
+        table, rng = typed.table, self._rng
         columns = []
-        for index, _ in enumerate(table.columns):
+        for index, column in enumerate(typed.columns):
             cells = [row[index] for row in table.rows]
-            if index and rng.random() < SHUFFLED:
+            if index != typed.key and rng.random() < SHUFFLED:
                 rng.shuffle(cells)
-            columns.append(list(map(self._cell, cells, [rng.random() < OTHER_DIGITS] * len(cells))))
+            if column.kind not in ORDERED:
+                cells = [cell and self.name(cell) for cell in cells]
+            columns.append(cells)
         rows = list(zip(*columns, strict=True))
         rng.shuffle(rows)
-        title = WORD.sub(lambda match: self._renamed.get(match[0], match[0]), table.title)
-        return read._replace(table=Table(table.columns, tuple(rows), title), topic=title)
-
-    def _cell(self, cell: Cell, other_digits: bool) -> Cell:
-        if cell is None or (MONTH.search(cell) and any(map(str.isdigit, cell))):
-            return cell
-        named = self.name(cell)
-        return _NUMBER.sub(self._digits, named) if other_digits else named
-
-    def _digits(self, number: re.Match[str]) -> str:
-        """Other digits, the first of them not 0; years stay."""
-        if _YEAR.fullmatch(number[0]):
-            return number[0]
-        rest = re.sub(r"\d", lambda _: str(self._rng.randint(0, 9)), number[0][1:])
-        return f"{self._rng.randint(1, 9)}{rest}"
+        title = _WORD.sub(lambda match: self._renamed.get(match[0], match[0]), table.title)
+        renamed = Table(table.columns, tuple(rows), title)
+        return read._replace(table=renamed, topic=title or read.topic, key=typed.key)
 
     def _exchange(self, word: str) -> str:
         if word not in self._renamed:
-            rng, (words, pieces), share = self._rng, self._vocabulary, self._rng.random()
-            if share < OF_VOCABULARY:
-                other = rng.choice(words)
-            elif share < OF_VOCABULARY + OF_TABLES and self._words:
-                other = rng.choice(self._words)
-            else:
-                ends = (rng.choice(pieces) for _ in range(rng.randint(1, 2)))
-                other = rng.choice(words)[: rng.randint(2, 6)] + "".join(ends)
-            self._renamed[word] = other
+            self._renamed[word] = self._another(word) if is_exchanged(word) else word
         return self._renamed[word]
+
+    def _another(self, word: str) -> str:
+        rng, (words, pieces), share = self._rng, self._vocabulary, self._rng.random()
+        if word in _GIVEN:  # persons are known by these
+            return rng.choice(GIVEN)
+        if self._words and share < OF_TABLES:
+            return rng.choice(self._words)
+        if not pieces or share < OF_TABLES + OF_VOCABULARY:
+            return rng.choice(words)
+        ends = (rng.choice(pieces) for _ in range(rng.randint(1, 2)))
+        return rng.choice(words)[: rng.randint(2, 6)] + "".join(ends)

@@ -105,8 +105,8 @@ class Synthesis(HubOptions):
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows follow where those run out."""
     rename: str | None = None
-    """Folder of a model: every example has its table under other names and numbers, with words of
-    the model's vocabulary (for training: small models learn few tables by heart)."""
+    """Folder of a model: every example has its table under other names, with words of the model's
+    vocabulary, and with cells in other places (for training: few tables are learnt by heart)."""
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     asked for five times in turn: as it is, and with +, -, * and / on the same two columns."""
@@ -135,5 +135,5 @@ class Synthesis(HubOptions):
                 if name in self.model_fields_set:
                     yield name, "the small world has no such setting"
         if self.rename is not None and self.source == POOL:
-            yield "rename", "the topic pool has names without end"
+            yield "rename", "the topic pool has names without end: leave it out"
         yield from self.unread(self.source)

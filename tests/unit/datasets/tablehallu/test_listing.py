@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -64,8 +65,8 @@ def test_lists_are_filtered_and_sorted(made: list[Example]) -> None:
         names = {fact.entity for fact in example.facts if fact.violates in (None, condition.column)}
         for one in every:
             values = [one[: -len(name) - 1] for name in names if one.endswith(f" {name}")]
-            if values:  # the others are rows about another kind of subject
-                assert any(meets(value, condition) for value in values) == (one in kept), one
+            # a row by its name alone is asked for by that
+            assert any(meets(value, condition) for value in values or [one]) == (one in kept), one
         seen.add((condition.low is None, condition.high is None, bool(condition.excluded)))
     assert {(False, True, False), (True, True, False)} < seen
 
@@ -75,6 +76,14 @@ def test_only_the_context_s_own_rows_are_listed(made: list[Example]) -> None:
         every, kept = map(items, listing(example, "clean").split("\n")[:2])
         assert every == kept
         assert sorted(kept) == sorted(items(listing(example).split("\n")[1]))
+
+
+@pytest.mark.parametrize("mark", ["|", "\\n"])
+def test_a_value_with_a_mark_of_the_lists_has_no_thought(mark: str) -> None:
+    text = json.dumps(small_world.example(seed=1, index=0).to_json())
+    marked = Example.from_json(json.loads(text.replace("Rin Nek", f"Rin{mark}Nek")))
+    with pytest.raises(NoRationale, match=r"a value with a line break"):
+        listing(marked)
 
 
 def test_an_uncertain_step_has_no_thought() -> None:
