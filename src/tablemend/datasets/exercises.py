@@ -167,6 +167,7 @@ def _range(rising: Sequence[str], rng: Random) -> tuple[str, Sequence[str]]:
 
 def _filtered_rows(names: _Names, rng: Random) -> tuple[str, str]:
     """Rows with a number in a range, or with some words or others than these."""
+    kept: Sequence[str]
     if rng.random() < OF_A_TYPE:
         column, values = rng.choice(TYPED), rng.sample(names.words, rng.randint(SHORTEST, LONGEST))
         some = values[: rng.randint(1, 2)]
