@@ -48,7 +48,7 @@ ARITHMETIC = (
 )
 RENAMED = (
     "The tables' names are exchanged for others and their cells have changed places, anew in every "
-    "example: no row is a fact. Headers and titles stay."
+    "example: no row is a fact. Headers stay, and of titles what no cell says."
 )
 _IN_VAIN = "no draw gave a valid example"
 

@@ -14,6 +14,7 @@ from tablemend.datasets.tablehallu.columns import ORDERED, TypedTable, is_name
 from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.sources import SourceTable
 from tablemend.datasets.vocabulary import Vocabulary, read_vocabulary
+from tablemend.errors import TablemendError
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
@@ -42,10 +43,13 @@ def read_words(folder: str) -> Vocabulary:
     """The words of a model's vocabulary that can stand for others, and its pieces.
 
     Raises:
-        TablemendError: as :func:`~tablemend.datasets.vocabulary.read_vocabulary`.
+        TablemendError: there are none; see
+            :func:`~tablemend.datasets.vocabulary.read_vocabulary`.
     """
     words, pieces = read_vocabulary(folder, "rename")
-    return Vocabulary(tuple(filter(is_exchanged, words)), pieces)
+    if not (names := tuple(filter(is_exchanged, words))):
+        raise TablemendError(f"rename: no word of {folder} can be a name: name another model")
+    return Vocabulary(names, pieces)
 
 
 def names_in(texts: Iterable[str]) -> list[str]:

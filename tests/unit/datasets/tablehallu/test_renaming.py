@@ -22,6 +22,7 @@ from tablemend.datasets.tablehallu.renaming import Renaming, read_words
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import SourceTable
 from tablemend.datasets.vocabulary import Vocabulary
+from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tests.support.scripts import run_script
@@ -115,6 +116,9 @@ def test_words_that_mean_something_do_not_stand_for_others(model: str) -> None:
     assert read_words(model) == (("Quagga",), ())
     renaming = Renaming(read_words(model), (), Random(1))
     assert renaming.name("Mart Alder, May 5") == "Quagga Quagga, May 5"
+    Tokenizer(WordLevel({"ĠTotal": 0}, unk_token="ĠTotal")).save(f"{model}/tokenizer.json")
+    with pytest.raises(TablemendError, match=r"rename: no word of .* can be a name"):
+        read_words(model)
 
 
 @pytest.mark.parametrize(
