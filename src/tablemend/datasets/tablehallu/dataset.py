@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.config import SMALL_WORLD
-from tablemend.datasets.build import Opened, Record, make_by_number, refuse_empty_splits
+from tablemend.datasets.build import (
+    Opened,
+    Record,
+    Skipped,
+    make_by_number,
+    refuse_empty_splits,
+)
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
@@ -20,6 +26,7 @@ from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
     find_tables,
     open_maker,
+    refuse_barren,
 )
 from tablemend.datasets.tablehallu.renaming import read_words
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
@@ -63,10 +70,13 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     def open_tables() -> Opened:
         if settings.source == SMALL_WORLD:
             return Opened([], (), ())
-        usable, skipped = find_tables(open_source(settings), settings)
-        opened = Opened(usable, [table.source_hash for table in usable], skipped)
+        tables, skipped = find_tables(open_source(settings), settings)
+        unfit = [Skipped(table.place.where, table.unfit) for table in tables if table.unfit]
+        hashes = [table.source_hash for table in tables if not table.unfit]
+        opened = Opened(tables, hashes, [*skipped, *unfit], len(unfit))
         if settings.source != POOL:
             refuse_empty_splits(f"source={settings.source}", opened, settings.shares)
+        refuse_barren(settings, tables)
         return opened
 
     def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
