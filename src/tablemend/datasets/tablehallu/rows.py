@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import combinations, permutations
 from math import gcd, inf
@@ -294,7 +294,7 @@ class RowMaker:
         pattern: StatableRow,
         columns: Sequence[int],
         limits: Mapping[int, tuple[float, float]],
-        kept: Container[int],
+        kept: Collection[int],
         taken: Mapping[int, set[float]],
         rng: Random,
     ) -> StatableRow | None:
