@@ -150,6 +150,12 @@ class Part:
         self.typed = replace(typed, table=table, orders=orders)
         if not all(map(self._sorts, range(self.count))):
             raise Rejected("no sort column without ties")
+        for group in range(self.count):
+            rows_of = [cells[row] for row in self._members(group)]
+            if len(rows_of) > 1 and any(
+                all(row[c] is None for row in rows_of) for c in self.columns
+            ):
+                raise Rejected("a column without a value in a group")
 
     def _draw_sorter(self, rows: int, invent: bool, rng: Random) -> int | None:
         """A column of which no group is to have a value twice; ``None``: names are sorted by."""
@@ -244,6 +250,7 @@ class Part:
         kept = {*self._scope, *maker.typed.distinguishing}
         kept |= set() if self._sorter is None else {self._sorter}
         patterns = {group: self._patterns(group, blanks) for group in {*places}}
+        said_of = {row.cells[key]: row for row in maker.rows}
         name: str | None = None
         for group in places:
             of_group = taken
@@ -254,16 +261,25 @@ class Part:
             for _ in range(TRIES_A_ROW):
                 if name is None and (name := entities.draw()) is None:
                     raise Rejected(TOO_FEW)
-                pattern = rng.choice(patterns[group])
-                made = maker.make_up(name, pattern, self.stated, limits, kept, of_group, rng)
-                if made is not None and maker.identity(made) not in known:
-                    break
+                other = said_of.get(name)
+                like = [
+                    row
+                    for row in patterns[group]
+                    if other is None or all(row.cells[c] == other.cells[c] for c in maker.constant)
+                ]
+                if like:
+                    fixed = kept if other is None else kept | maker.constant
+                    pattern = rng.choice(like)
+                    made = maker.make_up(name, pattern, self.stated, limits, fixed, of_group, rng)
+                    if made is not None and maker.identity(made) not in known:
+                        break
                 if entities.recurs:
                     name = None
             else:
                 raise Rejected("no value left for a made-up row")
             known.add(maker.identity(made))
-            entities.use(made.cells[key] or "")
+            said_of.setdefault(name, made)
+            entities.use(name)
             found[group].append(made)
             for column, orders in taken.items():
                 orders.add(made.orders[column] or 0.0)

@@ -243,6 +243,8 @@ class RowMaker:
         self._time = times[0] if times and typed.columns[times[0]].kind != "number" else None
         """The column of times, where the rows of an entity can be of others."""
         self._entities = sorted(known)
+        self.constant = frozenset(self._constant() if self._time is not None else ())
+        """Columns of words of which each entity has one value, whenever its rows are."""
 
     def most(self, count: int) -> bool:
         """Whether there are so many rows, made-up ones included."""
@@ -267,6 +269,17 @@ class RowMaker:
                 follow.add(one if typed.columns[one].serial else other)
         for index, column in enumerate(typed.columns):
             if index == typed.key or (column.usable and index not in follow):
+                yield index
+
+    def _constant(self) -> Iterator[int]:
+        of: dict[str, list[StatableRow]] = defaultdict(list)
+        for row in self.rows:
+            of[row.cells[self.typed.key] or ""].append(row)
+        several = [own for own in of.values() if len(own) > 1]
+        for index in range(len(self.typed.columns)):
+            said = [{row.cells[index] for row in own} for own in several]
+            is_words = index not in (*self.ranges, *self.typed.distinguishing, self.typed.key)
+            if is_words and max(map(len, said), default=0) == 1:
                 yield index
 
     def filled(self, column: int, rows: Sequence[StatableRow], made_up: int) -> float:
@@ -320,7 +333,8 @@ class RowMaker:
                 continue
             found = self.varied.get(index)
             if found is None:  # all of one row: a venue stays in its city
-                said_by = pattern if self.typed.columns[index].kind == "category" else other
+                is_own = index in kept or self.typed.columns[index].kind == "category"
+                said_by = pattern if is_own else other
                 cell = said_by.cells[index]
                 cells[index] = cell if cell in self._shared[index] or index in kept else None
                 orders[index] = said_by.orders[index] if cells[index] else None
