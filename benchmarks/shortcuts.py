@@ -189,8 +189,9 @@ def without_table(train: list[dict[str, Any]], test: list[dict[str, Any]]) -> It
     Raises:
         TablemendError: no summary has claims of both kinds.
     """
-    claims, summaries, rng = list[list[Item]](), list[list[Item]](), Random(0)
+    claims, summaries = list[list[Item]](), list[list[Item]]()
     for records in (train, test):
+        rng = Random(0)
         examples = [TabFaithExample.from_json(record) for record in records]
         claims.append([item for one in examples for item in balanced(claims_of(one), rng)])
         if not claims[-1]:

@@ -200,8 +200,8 @@ def most_said(examples: Sequence[Example]) -> tuple[Rate, float]:
     """
     found, chances, tables = [], [], []
     for example in examples:
-        rows = {condition.column for condition in example.constraints.conditions}
-        facts = [fact for fact in example.facts if fact.column in rows]
+        columns = {condition.column for condition in example.constraints.conditions}
+        facts = [fact for fact in example.facts if fact.column in columns]
         gold = {(fact.column, fact.value) for fact in facts if fact.violates is None}
         counts = Counter((fact.column, fact.value) for fact in facts)
         for column in {column for column, _ in gold}:
@@ -245,7 +245,8 @@ def _rows_of(examples: Sequence[Example]) -> _Rows:
             numbers[family].append(values[chosen])
         for row in chosen:
             for kind, text in zip(TEXTS, _texts_of(example, facts[row]), strict=True):
-                texts[kind].append(text)
+                # two words for all: texts that have none in common have no n-grams
+                texts[kind].append(f"the text {text}")
         tables += [example.source_hash] * len(chosen)
         contexts += [number] * len(chosen)
         groups += of[chosen].tolist()
@@ -445,8 +446,7 @@ def n_grams(train: list[str], test: list[str]) -> tuple[Array, Any]:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     size = len(train)
-    # two words for all: texts that have none in common would be refused
-    texts = [re.sub(r"\s+", " ", f"the text {text}") for text in (*train, *test)]
+    texts = [re.sub(r"\s+", " ", text) for text in (*train, *test)]
     few, blocks = [], []
     for analyzer, sizes in (("char_wb", (1, 3)), ("word", (1, 2))):
         tfidf = TfidfVectorizer(analyzer=analyzer, ngram_range=sizes, min_df=3, max_features=20_000)
