@@ -21,7 +21,6 @@ from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.datasets.tablehallu.donors import Usable
-from tablemend.datasets.tablehallu.looks import say_looks
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
     find_tables,
@@ -30,6 +29,7 @@ from tablemend.datasets.tablehallu.program_engine import (
 )
 from tablemend.datasets.tablehallu.renaming import read_words
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
+from tablemend.datasets.tablehallu.shortcut_probe import say_shortcuts
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.statistics_plot import (
     CARD_PART,
@@ -181,12 +181,12 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
 
 
 def say_distractors(out: Path, counts: Mapping[str, int]) -> Iterator[str]:
-    """The shares of the types of distractors, and what their looks give away."""
+    """The shares of the types of distractors, and whether gold is told without the query."""
     types = {type: counts.get(f"distractors {type}", 0) for type in TYPES}
     whole = max(1, sum(types.values()))
     shares = {type: f"{100 * count / whole:.0f} %" for type, count in types.items()}
     yield table_of("type of distractor (TableHallu, A.2.2) | rows", shares)
-    yield say_looks(out)
+    yield say_shortcuts(out)
 
 
 def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
