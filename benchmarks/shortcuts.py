@@ -28,9 +28,7 @@ import numpy as np
 from pydantic import Field
 
 from tablemend.config import Section, load
-from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tabfaith.examples import TabFaithExample
-from tablemend.datasets.tablehallu.shortcut_probe import (
+from tablemend.datasets.shortcut_probe import (
     EVERYTHING,
     Probe,
     auc_interval,
@@ -40,6 +38,8 @@ from tablemend.datasets.tablehallu.shortcut_probe import (
     n_grams,
     say,
 )
+from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import write_text

@@ -17,6 +17,7 @@ from tablemend.datasets.build import (
     refuse_empty_splits,
 )
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
+from tablemend.datasets.shortcut_probe import say_shortcuts
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
@@ -29,7 +30,6 @@ from tablemend.datasets.tablehallu.program_engine import (
 )
 from tablemend.datasets.tablehallu.renaming import read_words
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.shortcut_probe import say_shortcuts
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.statistics_plot import (
     CARD_PART,

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.tablehallu.shortcut_probe import Probe, measure, most_said, say_shortcuts
+from tablemend.datasets.shortcut_probe import Probe, measure, most_said, say_shortcuts
 from tablemend.records import Condition, Constraints, Example, Fact, Mention
 from tablemend.statistics import Rate
 from tablemend.tables.table import Table
