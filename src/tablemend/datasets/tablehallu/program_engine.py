@@ -421,7 +421,7 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
         sorted({shape.min_rows, *(n for n in (3, 2, 1) if n < shape.min_rows)}, reverse=True),
         sorted({shape.min_columns, 3}, reverse=True),
     ):
-        most = max(rows + 1, min(shape.max_rows, 2 * rows))
+        most = rows + shape.max_rows - shape.min_rows
         smaller = Shape(
             min_rows=rows, max_rows=most, min_columns=columns, max_columns=shape.max_columns
         )
