@@ -2,9 +2,9 @@
 
     python benchmarks/synthesis.py [source=PATH|pool] [n=2000] [stream=20000]
 
-Prints contexts with their query a second (CPU time, verification included; with and without writing the line)
-for each difficulty once the tables are warm, and the resident memory along a stream. Places in
-the stream that gave no valid example cost time and do not count as examples.
+Prints contexts with their query a second (CPU time, verification included; with and without
+writing the line) for each difficulty once the tables are warm, and the resident memory along a
+stream. Places in the stream that gave no valid example cost time and do not count as examples.
 """
 
 from __future__ import annotations

@@ -129,8 +129,10 @@ class Part:
         self._sorter = self._draw_sorter(sum(wanted), invent, rng)
         found = self._real_rows(wanted, rng)
         missing = sum(wanted) - sum(map(len, found))
-        if missing and not invent:
-            raise Rejected("too few rows in a group")
+        if not invent:
+            if any(len(own) < min(n, shape.min_rows) for own, n in zip(found, wanted, strict=True)):
+                raise Rejected("too few rows in a group")
+            missing = 0
         self.columns = self._draw_columns(shape, found, missing, blanks, rng)
         outside = {*self._scope}.difference(self.columns)
         self.stated = (*self.columns, *sorted(outside))

@@ -300,15 +300,18 @@ class Engine:
         """The rows of a context, in about so many groups."""
         settings, shape = self._settings, self._settings.shape
         rows = rng.randint(shape.min_rows, max(shape.min_rows, shape.max_rows - 1))
+        most, invent = min(rows + 1, shape.max_rows), settings.distractors == "extended"
+        if not invent:  # as many groups as there are rows for
+            count = min(count, sum(len(table.rows.rows) for table in tables) // most)
         return [
             Part(
                 table.rows,
                 table.groups,
                 table.speaker if len(tables) == 1 else table.speaker.with_kinds(),
-                Sizes((count + n) // len(tables), (rows, min(rows + 1, shape.max_rows)), few),
+                Sizes(max(2, (count + n) // len(tables)), (rows, most), few),
                 shape,
                 settings.distractor_types.model_dump(exclude={"entity"}),
-                settings.distractors == "extended",
+                invent,
                 not settings.arithmetic,
                 rng,
             )

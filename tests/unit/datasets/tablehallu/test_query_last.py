@@ -6,8 +6,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import product
-from pathlib import Path
+from itertools import pairwise, product
 
 import pytest
 
@@ -142,7 +141,7 @@ def test_all_queries_of_a_context_share_its_text(clubs: str) -> None:
         assert len({example.source_hash for example in found}) == 1
         assert len({example.query for example in found}) == len(found) == 3
         gold = [{row[0] for row in example.gold_table.rows} for example in found]
-        assert all(not one & other for one, other in zip(gold, gold[1:], strict=False))
+        assert all(not one & other for one, other in pairwise(gold))
 
 
 def test_some_contexts_have_groups_of_one_row_and_a_query_for_none(clubs: str) -> None:
