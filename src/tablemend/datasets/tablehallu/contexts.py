@@ -368,9 +368,9 @@ class Part:
 
     @cached_property
     def _together(self) -> Mapping[tuple[int, Cell, int], Counter[Cell]]:
-        """What rows that share the words of a column say in another one."""
+        """What rows of table and context that share the words of a column say in another one."""
         found: dict[tuple[int, Cell, int], Counter[Cell]] = defaultdict(Counter)
-        for row in self.rows:
+        for row in (*self.maker.rows, *(row for row in self.rows if row.made_up)):
             for c, other in permutations(self._texts, 2):
                 if row.cells[other] is not None:
                     found[c, row.cells[c], other][row.cells[other]] += 1

@@ -260,15 +260,23 @@ class RowMaker:
     def _free(self) -> Iterator[int]:
         """Usable columns of which none follows from others."""
         typed = self.typed
-        follow = set[int]()
-        for formula in typed.formulas:
-            if follow.isdisjoint((formula.total, *formula.parts)):
-                follow.add(formula.total)
-        for one, other in _bound_pairs(typed, [*self.ranges]):
-            if follow.isdisjoint((one, other)):
-                follow.add(one if typed.columns[one].serial else other)
+        formulas = [{one.total, *one.parts} for one in typed.formulas]
+        totals = {one.total for one in typed.formulas}
+        bound = {frozenset(pair) for pair in _bound_pairs(typed, [*self.ranges])}
+
+        def rank(index: int) -> tuple[bool, bool, bool, int]:
+            column = typed.columns[index]
+            return index in totals, column.serial, column.kind == "number", index
+
+        kept = set[int]()
+        for index in sorted(self.ranges, key=rank):
+            with_it = kept | {index}
+            if all({index, other} not in bound for other in kept) and not any(
+                index in some and some <= with_it for some in formulas
+            ):
+                kept = with_it
         for index, column in enumerate(typed.columns):
-            if index == typed.key or (column.usable and index not in follow):
+            if column.usable and (index in kept or index not in self.ranges):
                 yield index
 
     def _constant(self) -> Iterator[int]:
