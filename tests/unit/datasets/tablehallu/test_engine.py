@@ -402,7 +402,7 @@ def test_names_are_borrowed_within_a_split_from_tables_of_the_same_kind(tmp_path
             ["Ship", "Year", "Length", "Crew"],
             [
                 [
-                    f"Ship{n}x{i}",
+                    TOWNS[12 * n + i],
                     str(1950 + 7 * i % 41),
                     f"{40 + 13 * i % 61} m",
                     str(9 + 5 * i % 37),
