@@ -17,8 +17,12 @@ from tests.support.injected import found
 
 GOLD = Table.of(COLUMNS, [])
 RULE = SortRule("Wheels", "ascending")
-EMPTY = [*((form, write_table(GOLD, form)) for form in FORMATS), ("json", "[]"),
-         ("json", '#### {"Mills": []}'), ("markdown", "| Mill | Place | Wheels |\n|-|-|-|\n| | - | |")]  # fmt: skip
+EMPTY = [
+    *((form, write_table(GOLD, form)) for form in FORMATS),
+    ("json", "[]"),
+    ("json", '#### {"Mills": []}'),
+    ("markdown", "| Mill | Place | Wheels |\n|-|-|-|\n| | - | |"),
+]
 
 
 @pytest.mark.parametrize(("form", "text"), EMPTY)
