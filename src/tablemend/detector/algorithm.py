@@ -9,7 +9,13 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from tablemend.detector.errors import REPEATED, check_format, find_errors
-from tablemend.detector.keys import Gold, filled_rows, prepare_gold, primary_key
+from tablemend.detector.keys import (
+    Gold,
+    filled_rows,
+    names_of_rows,
+    prepare_gold,
+    primary_key,
+)
 from tablemend.detector.matching import Cells, match_rows
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity, Similarity
@@ -173,13 +179,15 @@ def _detect_in_table(
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
         alone = () if found.empty else (unread,)
         abstained = found.empty and bool(gold.rows)
-        return Judgement(alone, _recall(gold, 0, 0), abstained, scorer=name)
+        said = names_of_rows(Table(gold_table.columns, ())) if found.empty else ""
+        return Judgement(alone, _recall(gold, 0, 0), abstained, scorer=name, said=said)
+    said = names_of_rows(answer)
     format_error = check_format(gold, answer)
     aligned = align(answer, gold, similarity)
     if aligned is None:
         only = (format_error,) if format_error else ()
         abstained = bool(gold.rows) and not filled_rows(answer)
-        return Judgement(only, _recall(gold, 0, 0), abstained, scorer=name)
+        return Judgement(only, _recall(gold, 0, 0), abstained, scorer=name, said=said)
     place, body, cells, matched = aligned
     cells.prepare((gold_row, row) for row, gold_row in matched.items())
     stated = _count_matched_cells(gold, place, cells, matched)
@@ -188,7 +196,7 @@ def _detect_in_table(
         if format_error
         else tuple(find_errors(gold, cells, matched, body, context, order))
     )
-    return Judgement(findings, _recall(gold, len(matched), stated), scorer=name)
+    return Judgement(findings, _recall(gold, len(matched), stated), scorer=name, said=said)
 
 
 def _recall(gold: Gold, rows: int, cells: int) -> dict[str, Share]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,6 +88,13 @@ def column_kind(cells: Sequence[Cell]) -> str:
         return "name"
     dates = sum(bool(value.dates) for value in values)
     return "date" if 2 * dates >= len(values) > 0 else "number"
+
+
+def names_of_rows(table: Table) -> str:
+    """Hash of the set of keys of a table: equal for two tables that list the same rows."""
+    key = primary_key(table)
+    names = {read_value(table.rows[index][key]).text for index in filled_rows(table)}
+    return hashlib.sha256(json.dumps(sorted(names)).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=512)

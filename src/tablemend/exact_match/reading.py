@@ -164,7 +164,8 @@ def _read_json(value: Any) -> Grid | Unreadable:
 
 def _read_split(value: dict[str, Any]) -> Grid | Unreadable:
     """A header and rows of cells: how JSON says the columns of a table without a row."""
-    lines = [value["columns"], *value["rows"]] if isinstance(value["rows"], list) else [None]
+    columns, rows = value["columns"], value["rows"]
+    lines: list[Any] = [columns, *rows] if isinstance(rows, list) else [None]
     if not all(isinstance(line, list) and not isinstance(line, _Pairs) for line in lines):
         return Unreadable("JSON columns and rows that are no lists")
     if any(isinstance(cell, list) for line in lines for cell in line):
