@@ -89,7 +89,7 @@ class Rates:
                     if judgement.unscored and metric.kind != "unscored":
                         continue
                     if value is None:  # a gold table without rows has no recall
-                        if metric.name == self.evaluate.metric:
+                        if metric.name == self.evaluate.metric and not unread:
                             del values["selection"]
                         continue
                     values[metric.name] = value
