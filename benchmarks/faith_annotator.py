@@ -29,6 +29,7 @@ from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan
 
 _DEV = ("893538", "1045810", "709005")
 _STEP = re.compile(r"(add|subtract|divide)\(([^,()]+), ([^,()]+)\)")
+_ASKED = re.compile(r"(?:what|how much) (?:is|was|were|are) ", re.I)
 _PROGRAMS = ("subtract", "divide", "add", "subtract, divide", "add, add")
 _SHARE = re.compile(r"percent|portion|share|growth rate|margin|%")
 
@@ -94,7 +95,7 @@ def finqa(lines: list[dict[str, Any]]) -> Counter[str]:
         value = float(line["answer"])
         is_share = steps[-1][0] == "divide" and _SHARE.search(line["question"])
         span = f"{100 * value:.2f}%" if is_share else f"{value:g}"
-        way = Evidence(report.tables).derive(f"{line['question']} {MASK}", span)
+        way = Evidence(report.tables).derive(_said(line["question"]), span)
         found["questions"] += 1
         if way is None:
             found["no derivation"] += 1
@@ -102,6 +103,11 @@ def finqa(lines: list[dict[str, Any]]) -> Counter[str]:
             same = {number(one.text) for one in way.operands} == wanted
             found["the cells of the gold program" if same else "other cells"] += 1
     return found
+
+
+def _said(question: str) -> str:
+    """A question as a sentence with a masked number: a program reads no questions."""
+    return f"{_ASKED.sub('', question).rstrip(' ?')} was {MASK} ."
 
 
 def number(text: str | None) -> Decimal | None:
