@@ -537,7 +537,10 @@ class _Search:
         for (value,) in self._scaled(one):
             if self._fits(value):
                 found = self._made("value", value, one)
-                yield found if value == one.cell.value else found._replace(score=found.score - 0.1)
+                score = found.score - 0.1 * (value != one.cell.value)
+                if one.is_change and self._wording.is_change:
+                    score += 0.4  # its header says what is asked for, and no year
+                yield found._replace(score=score)
 
     def _of_row(self, line: Sequence[_Number]) -> Iterator[Derivation]:
         """A column's share of the total, and sums of columns that are all named."""
