@@ -59,7 +59,10 @@ _OBJECT = re.compile(
     re.I,
 )
 _BEHIND_OF = re.compile(rf" ?(?:in|of) (?!the (?:prior|same|year)|fiscal|\d)(.+?){_STOP}", re.I)
-_WHOLE = re.compile(r" ?(?:\([^()]*\) )?of (.+?)(?=[;:.]| ?, | (?:in|at|as of|compared)\b|$)", re.I)
+_WHOLE = re.compile(
+    r" ?(?:\([^()]*\) )?of (.+?)(?=[;:.]| ?, | (?:in|at|as of|compared|came|was|were|is|are)\b|$)",
+    re.I,
+)
 _OF_WHOLE = re.compile(
     r"(?:percent(?:age)?|proportion|portion|share|ratio|%) (?:of|to) ([^,;:]{3,80}?)"
     r" (?:was|were|is|are|of|at|to|an|increased|decreased)\b[^;:]*$",
