@@ -6,8 +6,8 @@
 On FAITH's pilot: spans found of those that were masked, and derivations of those that people call
 answerable, by scenario and by how three models voted. On FinQA: the cells of the gold program, of
 the questions whose program works on cells of the table alone. Sets are split by company; rules were
-chosen on ``dev``. ``--show`` prints derivations at random, for a person to judge. ``--pages`` labels
-the pages of FinQA and TAT-QA as ``data_gen/faith.py`` does, counts, and prints so many labels.
+chosen on ``dev``. ``--show`` prints derivations at random, for a person to judge. ``--pages``
+labels pages of FinQA and TAT-QA as ``data_gen/faith.py`` does, counts, and prints so many labels.
 """
 
 from __future__ import annotations
