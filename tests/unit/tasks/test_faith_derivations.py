@@ -148,6 +148,15 @@ def test_what_is_compared_is_one_metric_in_two_periods() -> None:
         ]
     )
     assert moved.derive("The severance decreased by [MASK] in 2023.", "$106 thousand") is None
+    due = Evidence([Table.of(["", "Payments due", "Payments due"], [["Leases", "$90", "$60"]])])
+    assert due.derive("The leases decreased by [MASK].", "$30") is None
+    bare = Evidence([Table.of(["", "Year ended", ""], [["Leases", "$90", "$60"]])])
+    assert bare.derive("The leases increased by [MASK].", "$30") is not None
+
+
+def test_a_round_number_is_no_other() -> None:
+    shops = Evidence([Table.of(["", "2023"], [["Square feet of a shop", "628"]])])
+    assert shops.derive("The square feet of a shop were [MASK] in 2023.", "1,000") is None
 
 
 def test_rows_may_be_periods_and_periods_quarters() -> None:

@@ -374,7 +374,7 @@ def _written(span: str, reading: Reading) -> Reading:
     scale = abs(reading.value) / type(reading.value)(plain) if float(plain) else reading.step
     decimals = len(plain.partition(".")[2])
     step = scale / 10**decimals
-    if plain.endswith("000"):  # "$168,000" is rounded to thousands
+    if re.fullmatch(r"\d{2,}000", plain):  # "$168,000" is rounded to thousands, "1,000" is not
         step *= 1000
     return reading._replace(step=step)
 
@@ -482,7 +482,7 @@ class _Search:
         stated = [one for one in numbers if not one.is_change or one.metric <= said]
         for metric in dict.fromkeys(one.metric for one in stated):
             own = [one for one in stated if one.metric == metric]
-            pairs = list(pairwise(own))[:1]
+            pairs = [] if metric else list(pairwise(own))[:1]  # two columns that say nothing
             if all(one.years for one in own):
                 own.sort(key=lambda one: max(one.years), reverse=True)
                 years = sorted({max(one.years) for one in own}, reverse=True)
