@@ -19,6 +19,7 @@ from typing import Literal
 from tablemend.datasets.tablehallu.formulas import Formula, find_formulas
 from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
+from tablemend.evidence.flat import flatten
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
@@ -166,18 +167,12 @@ def type_table(
     Raises:
         Unusable: with the reason.
     """
-    duplicates = table.duplicate_columns()
-    names = [clean_cell(name) for name in table.columns]
-    if len(names) < 2:
+    flat = Table(table.columns, table.rows[:MAX_ROWS], table.title)
+    flat = flatten(flat) if key is None else flat
+    if len(flat.columns) < 2:
         raise Unusable("only one column")
-    if names[0] is None and len(set(names)) == len(names):
-        names[0] = "Item"
-    if any(name is None for name in names):
-        raise Unusable("a column without a name")
-    headers = [name or "" for name in names]
-    if duplicates or len({name.casefold() for name in headers}) < len(headers):
-        raise Unusable("duplicate column names")
-    rows = [tuple(map(clean_cell, row)) for row in table.rows[:MAX_ROWS]]
+    headers = [clean_cell(name) or f"Column {n}" for n, name in enumerate(flat.columns, 1)]
+    rows = [tuple(map(clean_cell, row)) for row in flat.rows]
     rows = [row for row in rows if not _is_heading(headers, row)]
     if len(rows) < min_rows:
         raise Unusable("too few rows")

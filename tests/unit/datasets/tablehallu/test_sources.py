@@ -14,9 +14,10 @@ from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu.domains import UNKNOWN, domain_of
 from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.sources import find_table, open_source
+from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
+from tablemend.tables.records import find_table
 from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
 

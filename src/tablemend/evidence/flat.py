@@ -1,0 +1,68 @@
+"""A table of several levels as a plain one: one header row, and rows that are entities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tablemend.evidence.grid import Column, Grid
+from tablemend.evidence.labels import is_unit_label
+from tablemend.tables.table import Table
+from tablemend.values.blanks import is_blank
+
+SECTION = "Section"
+"""Header of the column that says below which heading a row stood."""
+UNNAMED = "Item"
+"""Header of a first column that has none, or has the unit of all others."""
+
+
+def flatten(table: Table) -> Table:
+    """A table with one header row, without headings, totals, units, notes and spacer columns.
+
+    The levels of a header become one name; headings of rows become a column where they are what
+    tells rows of one name apart, or group most rows. Of columns with one name, each takes the name
+    of the column that it follows ("Gold, Time, Silver, Time"); the second of two that cannot be
+    told apart so is left out, and so is one without a name behind the first.
+    """
+    grid = Grid(table)
+    lines = [line for line in grid.lines if not line.total]
+    rows = [grid.named_row(line.index) for line in lines]
+    used = [
+        column for column in grid.columns if any(not is_blank(row[column.index]) for row in rows)
+    ]
+    if not used:
+        return table
+    names = _names(used)
+    cells = [tuple(row[column.index] for row in rows) for column in used]
+    kept: dict[str, tuple[str, ...]] = {}
+    for name, column in zip(names, cells, strict=True):
+        if name and name.casefold() not in map(str.casefold, kept):
+            kept[name] = column
+    above = [
+        ", ".join(part.strip(" :") for part in line.path if part not in row)
+        for line, row in zip(lines, rows, strict=True)
+    ]
+    filled = sum(map(bool, above))
+    if len(set(above) - {""}) > 1 and 5 * filled >= 4 * len(rows) and SECTION not in kept:
+        kept[SECTION] = tuple(above)
+    return Table.of([*kept], zip(*kept.values(), strict=True), table.title)
+
+
+def _names(columns: Sequence[Column]) -> list[str]:
+    """One name for each column; the same twice, or none, where there is no other."""
+    inner = Counter(column.name.casefold() for column in columns)
+    names = []
+    for column in columns:
+        # What stands above words ("Club performance" over "Season") says nothing of them.
+        alone = column.kind != "number" and inner[column.name.casefold()] == 1
+        names.append(column.name if alone else " ".join(column.path))
+    if not names[0] or is_unit_label(names[0]):
+        names[0] = UNNAMED
+    counts = Counter(map(str.casefold, names))
+    leader = ""
+    for place, name in enumerate(names):
+        if counts[name.casefold()] == 1:
+            leader = name
+        elif leader and name:
+            names[place] = f"{leader} {name}"
+    return names
