@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -14,6 +15,9 @@ SECTION = "Section"
 """Header of the column that says below which heading a row stood."""
 UNNAMED = "Item"
 """Header of a first column that has none, or has the unit of all others."""
+LONGEST = 60
+"""Characters of a name beyond which only its last level is kept."""
+_BRACKETS = re.compile(r"\s*\([^()]*\)\s*")
 
 
 def flatten(table: Table) -> Table:
@@ -53,10 +57,13 @@ def _names(columns: Sequence[Column]) -> list[str]:
     inner = Counter(column.name.casefold() for column in columns)
     names = []
     for column in columns:
+        name = " ".join(column.path)
         # What stands above words ("Club performance" over "Season") says nothing of them.
-        alone = column.kind != "number" and inner[column.name.casefold()] == 1
-        names.append(column.name if alone else " ".join(column.path))
-    if not names[0] or is_unit_label(names[0]):
+        is_apart = column.kind != "number" or len(name) > LONGEST
+        names.append(
+            (column.name if is_apart and inner[column.name.casefold()] == 1 else name).strip(" :")
+        )
+    if is_unit_label(names[0]) or not _BRACKETS.sub("", names[0]):
         names[0] = UNNAMED
     counts = Counter(map(str.casefold, names))
     leader = ""
@@ -64,5 +71,5 @@ def _names(columns: Sequence[Column]) -> list[str]:
         if counts[name.casefold()] == 1:
             leader = name
         elif leader and name:
-            names[place] = f"{leader} {name}"
+            names[place] = f"{leader} {columns[place].name}"
     return names

@@ -43,6 +43,7 @@ _CODED = re.compile(r"[^\W\d_]|\d{1,2}[^\W\d_]|[\W_]+")
 _SYMBOLS = re.compile(r"[^#%№\w]|[\W_]{2,}")
 _DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
 DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_TWICE = re.compile(r"(\d[\d.,]*)( ?%?) \( ?\1 ?%? ?\)")  # "-84 ( 84 )", "3.5% (3.5%)"
 _SPACED_SIGN = re.compile(r"(?<=^[-+\u2212\u2013]) (?=[\d.,]+$)")
 _CODE = re.compile(r"0\d")
 _SIGNS = "()+-\u2212\u2013 "
@@ -119,7 +120,7 @@ def clean_cell(cell: Cell) -> Cell:
     text = _SPACED_SIGN.sub("", " ".join(cell.split()))
     if "[" in text:
         text = _FOOTNOTE.sub("", text).strip()
-    text = _POINT.sub("", _DAGGERS.sub("", text))
+    text = _TWICE.sub(r"\1\2", _POINT.sub("", _DAGGERS.sub("", text)))
     return None if is_blank(text) or _BROKEN.search(text) else text
 
 
@@ -306,11 +307,18 @@ def _letters(text: str) -> int:
     return sum(map(str.isalpha, text))
 
 
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
+
+
 def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> int:
     """The column that names the entities: the leftmost with distinct names, else the most
     distinct one; never a number or a date (TableHallu, C.1: the first non-numeric column).
+
+    Few names may come again and again where a column of times tells their rows apart.
     """
     candidates: list[tuple[float, int]] = []
+    times = [[row[index] for row in rows] for index in _times(columns)]
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows]
         filled = [cell for cell in cells if cell is not None]
@@ -320,9 +328,15 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
         if len(named) < 0.9 * len(filled) or not _are_names(named[:40]):
             continue
         distinct = len({cell.casefold() for cell in named}) / len(named)
-        poor = bool(_POOR_KEY.search(column.name)) or column.kind == "text"
-        if distinct >= 0.34:
-            candidates.append(((2.0 if poor else 0.0) + (0.0 if distinct >= 0.95 else 1.0), index))
+        poor = bool(_POOR_KEY.search(column.name)) or (
+            # a long first column: labels of a statement, but not what moments are written in
+            column.kind == "text" and (index > 0 or 2 * sum(map(_has_digit, named)) > len(named))
+        )
+        moments = (len(set(zip(cells, time, strict=True))) for time in times)
+        told = index < 3 and distinct >= 0.15 and max(moments, default=0) >= 0.9 * len(cells)
+        if distinct >= 0.34 or told:
+            rank = 0.0 if distinct >= 0.95 else 1.0 if distinct >= 0.34 else 1.5
+            candidates.append((rank + 2.0 * poor, index))
     if not candidates:
         raise Unusable("no column that names entities")
     best, index = min(candidates)
@@ -350,17 +364,22 @@ def _is_heading(headers: Sequence[str], row: tuple[Cell, ...]) -> bool:
     return same > 1 or 2 * within >= max(4, count)
 
 
+def _times(columns: Sequence[Column]) -> set[int]:
+    """Columns that say when something was, in any spelling."""
+    return {
+        index
+        for index, column in enumerate(columns)
+        if column.kind in ("year", "date") or _TIME.search(column.name)
+    }
+
+
 def _find_distinguishing(
     columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
 ) -> tuple[int, ...]:
     """Up to two columns that tell rows of one entity apart, first one of times if there is any."""
     counts = Counter(row[key] for row in rows)
     repeated = [row for row in rows if counts[row[key]] > 1]
-    times = {
-        index
-        for index, column in enumerate(columns)
-        if column.kind in ("year", "date") or _TIME.search(column.name)
-    }
+    times = _times(columns)
     usable = [
         index
         for index, column in enumerate(columns)
@@ -424,7 +443,7 @@ def _mark_usable(
         filled = [cell for cell in cells if cell is not None]
         counts = Counter(filled)
         usable = (
-            len(filled) >= 0.6 * len(cells)
+            len(filled) >= 0.5 * len(cells)
             and max(map(len, filled), default=0) <= MAX_CELL
             and len(column.name) <= 60
             and (index == key or cells not in seen)
