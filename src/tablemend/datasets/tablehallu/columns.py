@@ -49,7 +49,7 @@ _CODE = re.compile(r"0\d")
 _SIGNS = "()+-\u2212\u2013 "
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
 _DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
-_TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day)\b", re.I)
+_TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day|section)\b", re.I)
 _RECURRING = re.compile(
     r"\b(?:opponents?|tournament|competition|championship|grand prix|race|event|match|rival)\b",
     re.I,
@@ -58,10 +58,11 @@ _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
     r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|report|"
-    r"aggregate|source|refs?|tv|loss|save|high|leading|attendance|venue|location|site|height|weight|"
+    r"aggregate|source|refs?|tv|loss|save|high|leading|attendance|height|weight|"
     r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up)\b",
     re.I,
 )
+_PLACE = re.compile(r"\b(?:venue|location|site)\b", re.I)
 
 
 class Unusable(TablemendError):
@@ -336,6 +337,8 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
         told = index < 3 and distinct >= 0.15 and max(moments, default=0) >= 0.9 * len(cells)
         if distinct >= 0.34 or told:
             rank = 0.0 if distinct >= 0.95 else 1.0 if distinct >= 0.34 else 1.5
+            if _PLACE.search(column.name):  # names the rows where nothing else does
+                rank = 1.6
             candidates.append((rank + 2.0 * poor, index))
     if not candidates:
         raise Unusable("no column that names entities")
