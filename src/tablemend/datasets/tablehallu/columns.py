@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from tablemend.datasets.tablehallu.flags import without_flags
 from tablemend.datasets.tablehallu.formulas import Formula, find_formulas
 from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
@@ -39,7 +40,9 @@ _BROKEN = re.compile(  # left over of a page, or cut off
     r"\[\[|\]\]|\{\{|\}\}|\|\||\|\s*-|(?<!\d)''|</?\w|&#?\w+;|\w://|[,(&]$|^[^()]*\)|\([^()]*$"
 )
 _POINT = re.compile(r"(?<=^\d)\.$|(?<=^\d\d)\.$")
-_CODED = re.compile(r"[^\W\d_]|\d{1,2}[^\W\d_]|[\W_]+")
+_CODED = re.compile(
+    r"(?!(?:no|us|uk|eu|un|tv|cd|lp|ep)$)[^\W\d_]{1,2}|\d{1,2}[^\W\d_]|[\W_]+", re.I
+)
 _SYMBOLS = re.compile(r"[^#%№\w]|[\W_]{2,}")
 _DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
 DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -47,7 +50,13 @@ _TWICE = re.compile(r"(\d[\d.,]*)( ?%?) \( ?\1 ?%? ?\)")  # "-84 ( 84 )", "3.5% 
 _SPACED_SIGN = re.compile(r"(?<=^[-+\u2212\u2013]) (?=[\d.,]+$)")
 _CODE = re.compile(r"0\d")
 _SIGNS = "()+-\u2212\u2013 "
-_TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
+_TOTAL = re.compile(
+    r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b|(?:majority|turnout|swing)\b"
+    r"|(?:registered electors|(?:rejected|invalid|blank)[\w ,]* (?:votes|ballots))\b|career\b"
+    r"|.* (?:hold|gain from .*)$",
+    re.I,
+)
+_NOTES = re.compile(r"(?:notes?|comments?|remarks?)\b", re.I)
 _DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
 _TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day|section)\b", re.I)
 _RECURRING = re.compile(
@@ -62,6 +71,12 @@ _POOR_KEY = re.compile(
     r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up)\b",
     re.I,
 )
+_CODES = (
+    {"h": "home", "a": "away", "n": "neutral"},
+    {"w": "win", "l": "loss", "d": "draw", "t": "tie"},
+    {"gk": "goalkeeper", "df": "defender", "mf": "midfielder", "fw": "forward"},
+)
+_FINISH = re.compile(r"(?:T-?)?\d+(?:st|nd|rd|th)(?:$| ?[,(]| (?:in|place|round))", re.I)
 _PLACE = re.compile(r"\b(?:venue|location|site)\b", re.I)
 
 
@@ -176,9 +191,18 @@ def type_table(
     headers = [clean_cell(name) or f"Column {n}" for n, name in enumerate(flat.columns, 1)]
     rows = [tuple(map(clean_cell, row)) for row in flat.rows]
     rows = [row for row in rows if not _is_heading(headers, row)]
+    rows = list(zip(*map(_written_out, map(without_flags, zip(*rows, strict=True))), strict=True))
     if len(rows) < min_rows:
         raise Unusable("too few rows")
     columns, orders = type_columns(headers, rows)
+    # "dsq", "f" (a footnote) and the like are no number
+    rows = [
+        tuple(
+            None if column.kind == "number" and order[place] is None else cell
+            for column, order, cell in zip(columns, orders, row, strict=True)
+        )
+        for place, row in enumerate(rows)
+    ]
     key = _choose_key(columns, rows) if key is None else key
     keep = _kept_rows(rows, key)
     columns = _mark_usable(columns, [rows[index] for index in keep], key)
@@ -214,6 +238,15 @@ def type_table(
         formulas,
         distinguishing if repeated else (),
     )
+
+
+def _written_out(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """The cells of a column of clear codes as words: home and away, win, loss and draw."""
+    used = {cell.casefold() for cell in cells if cell}
+    for codes in _CODES:
+        if len(used) > 1 and used <= codes.keys():
+            return [cell and codes[cell.casefold()] for cell in cells]
+    return cells
 
 
 def _dates(columns: Sequence[Column], orders: Sequence[tuple[float | None, ...]]) -> Iterator[int]:
@@ -349,8 +382,8 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
 
 
 def _are_names(cells: Sequence[str]) -> bool:
-    """Whether the detector, too, takes these for names: not "april 19", not "Seven"."""
-    values = map(read_value, cells)
+    """Whether the detector, too, takes these for names: not "april 19", "Seven", "3rd, East"."""
+    values = [read_value(cell) for cell in cells if not _FINISH.match(cell)]
     names = sum(value.number is None and not value.dates for value in values)
     return names >= 0.9 * len(cells)
 
@@ -420,25 +453,34 @@ def _distinguished(
 
 
 def _kept_rows(rows: Sequence[tuple[Cell, ...]], key: int) -> list[int]:
+    """Rows of an entity, each once; not what spans several columns ("Majority", "Abolished")."""
     seen: set[tuple[Cell, ...]] = set()
+    beside = [
+        index
+        for index in range(max(key - 1, 0), min(key + 2, len(rows[0])))
+        if 4 * sum(row[index] == row[key] for row in rows) <= len(rows)
+    ]
     keep = []
     for index, row in enumerate(rows):
         entity = row[key]
-        if entity is not None and is_name(entity) and row not in seen:
+        spans = entity in (row[other] for other in beside)
+        if entity is not None and is_name(entity) and not spans and row not in seen:
             seen.add(row)
             keep.append(index)
     return keep
 
 
 def is_name(cell: str) -> bool:
-    """Whether a key cell can name an entity: not a total, not a number."""
+    """Whether a key cell can name an entity: not a number, a total or a line on an election."""
     return _letters(cell) >= 2 and len(cell) <= 60 and not _TOTAL.match(cell)
 
 
 def _mark_usable(
     columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
 ) -> list[Column]:
-    """A column is usable if mostly filled, short, no copy of an earlier one, and not of codes."""
+    """A column is usable if half filled, short, no copy of an earlier one, and not of codes or of
+    the marks of results that a column of notes holds.
+    """
     marked: list[Column] = []
     seen: set[tuple[Cell, ...]] = {tuple(row[key] for row in rows)}
     for index, column in enumerate(columns):
@@ -453,6 +495,10 @@ def _mark_usable(
             and (len(counts) > 1 or index == key)
             and not _UNSPEAKABLE.intersection(column.name)
             and not _SYMBOLS.fullmatch(column.name)
+            and not (
+                _NOTES.match(column.name)
+                and 2 * sum(map(bool, map(DIGITS.match, filled))) > len(filled)
+            )
             and 2 * sum(_CODED.fullmatch(cell) is not None for cell in filled) <= len(filled)
         )
         seen.add(cells)
