@@ -56,6 +56,7 @@ _TOTAL = re.compile(
     r"|.* (?:hold|gain from .*)$",
     re.I,
 )
+_MARK = re.compile(r"\d[\d:.,]*(?: ?[^\W\d_]{1,3})?(?: [A-Z]{2})?|[A-Z]{1,2}")
 _NOTES = re.compile(r"(?:notes?|comments?|remarks?)\b", re.I)
 _DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
 _TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day|section)\b", re.I)
@@ -487,6 +488,7 @@ def _mark_usable(
         cells = tuple(row[index] for row in rows)
         filled = [cell for cell in cells if cell is not None]
         counts = Counter(filled)
+        coded = _MARK if _NOTES.match(column.name) else _CODED
         usable = (
             len(filled) >= 0.5 * len(cells)
             and max(map(len, filled), default=0) <= MAX_CELL
@@ -495,11 +497,7 @@ def _mark_usable(
             and (len(counts) > 1 or index == key)
             and not _UNSPEAKABLE.intersection(column.name)
             and not _SYMBOLS.fullmatch(column.name)
-            and not (
-                _NOTES.match(column.name)
-                and 2 * sum(map(bool, map(DIGITS.match, filled))) > len(filled)
-            )
-            and 2 * sum(_CODED.fullmatch(cell) is not None for cell in filled) <= len(filled)
+            and 2 * sum(bool(coded.fullmatch(cell)) for cell in filled) <= len(filled)
         )
         seen.add(cells)
         marked.append(replace(column, usable=column.usable and usable))
