@@ -41,9 +41,10 @@ NAMED = 10
 """Skipped tables that are named in the terminal."""
 _TABLES = "tables"
 Record = dict[str, Any]
-"""What came of a number: ``line``, ``split`` and ``counts`` of its example, or why it was
-``dropped``, or where its source is and why it was ``skipped``; ``notes``: what was drawn in vain,
-by reason; and ``beside``: lines for further files, by their names."""
+"""What came of a number: ``line``, ``split`` and ``counts`` of its example (or of several:
+``examples`` says how many, and there are as many lines), or why it was ``dropped``, or where its
+source is and why it was ``skipped``; ``notes``: what was drawn in vain, by reason; and ``beside``:
+lines for further files, by their names."""
 
 
 class Skipped(NamedTuple):
@@ -164,7 +165,7 @@ def _join(
                 dropped[record["dropped"]] += 1
                 continue
             write(record["line"], record["split"])
-            splits[record["split"]] += 1
+            splits[record["split"]] += record.get("examples", 1)
             counts.update(record["counts"])
     skipped = Counter(re.sub(r"\d+", "#", entry.reason)[:80] for entry in left_out)
     if not splits:
@@ -194,7 +195,11 @@ def describe(
     """What came of a data set, in lines for a person; ``what`` is made of a number."""
     examples, tables = counts["examples"], counts["tables"]
     splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
-    yield f"{examples['made']} of {examples['asked']} {what}s in {out} ({splits})"
+    if contexts := counts["counts"].get("contexts"):
+        of = f"{examples['made']} {what}s of {contexts} of {examples['asked']} contexts"
+    else:
+        of = f"{examples['made']} of {examples['asked']} {what}s"
+    yield f"{of} in {out} ({splits})"
     for split, share in shares.model_dump().items():
         if share and split not in counts["splits"]:
             yield f"note: no {what} fell into {split}: raise n, or set other shares"

@@ -139,7 +139,9 @@ class Example(FromJson):
     Field names follow the paper's record; ``facts`` adds the places.
     ``source_hash`` is the content hash of the table the example was cut from: splits are made
     by it, so that no table is in two splits. ``calls`` are the answers of language models that
-    it was made with; none for an example of the program engine.
+    it was made with; none for an example of the program engine. ``groups`` says of each distractor
+    row, by its running number, which group it is in: another query of the same context asks for
+    each, and gold is the one left out; empty where the context was made for this query alone.
     """
 
     topic: str
@@ -158,15 +160,16 @@ class Example(FromJson):
     seed: int
     id: str = field(default="")
     calls: tuple[Call, ...] = ()
+    groups: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.id:
             object.__setattr__(self, "id", self._content_hash())
 
     def _content_hash(self) -> str:
-        # Facts are places in the texts; they would take most of the time. Calls
-        # say how the example came about: another model's route to it is the same example.
-        left_out = ("id", "facts", "calls")
+        # Facts are places in the texts; they would take most of the time. Calls and groups
+        # say how the example came about: another route to it is the same example.
+        left_out = ("id", "facts", "calls", "groups")
         content = {n: getattr(self, n) for n in self.__slots__ if n not in left_out}
         content["constraints"] = constraints = asdict(self.constraints)
         if self.constraints.computed is None:  # the ids of older data stay

@@ -1,13 +1,14 @@
 """From sentences that state cells to a pair of contexts whose facts all have a known place.
 
 A row is verbalised as passages (:class:`Sentence`), each knowing where in it every value
-stands. :func:`compose` lays the gold rows out as the clean context, and gold and distractor
-rows together, dispersed, as the adversarial one (TableHallu, A.2.2), and carries every span
-along, so that no place ever has to be searched for.
+stands. :class:`Context` lays all rows out, dispersed, before a query is known (the adversarial
+context of TableHallu, A.2.2), and carries every span along, so that no place ever has to be
+searched for.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -48,20 +49,23 @@ class StatedRow:
     Attributes:
         entity: the row's primary key.
         sentences: in any order; each can be read alone.
-        violates: column of the condition that the row breaks; ``None`` for a gold row.
     """
 
     entity: str
     sentences: tuple[Sentence, ...]
-    violates: str | None = None
 
 
 class Composition(NamedTuple):
-    """Both contexts and the place of every fact in them."""
+    """Both contexts of a query and the place of every fact in them.
+
+    Attributes:
+        groups: the group of each distractor row, by its number in ``facts``.
+    """
 
     clean: str
     adversarial: str
     facts: tuple[Fact, ...]
+    groups: tuple[int, ...]
 
 
 def fill(pattern: str, values: Mapping[str, str]) -> Sentence:
@@ -91,89 +95,99 @@ def _cut(order: Sequence[int], size: int) -> list[Sequence[int]]:
     return [order[start:end] for start, end in pairwise(ends)]
 
 
-def _lay_out(
-    paragraphs: Iterable[Sequence[int]],
-    sentences: Sequence[Sentence],
-    border: str,
-    heading: str,
-) -> tuple[str, dict[int, int]]:
-    """Join the numbered sentences of paragraphs; starts by number."""
-    parts = [heading]
-    starts: dict[int, int] = {}
-    length, joint = len(heading), "\n\n" if heading else ""
-    for paragraph in paragraphs:
-        for number in paragraph:
-            starts[number] = length + len(joint)
-            parts.append(joint + sentences[number].text)
-            length += len(parts[-1])
-            joint = " "
-        joint = border
-    return "".join(parts), starts
+class Context:
+    """The text of all rows, laid out before there is a query.
 
-
-def compose(
-    gold: Sequence[StatedRow],
-    distractors: Sequence[StatedRow],
-    rng: Random,
-    paragraph: int = 0,
-    apart: bool = False,
-    heading: str = "",
-) -> Composition:
-    """Lay out both contexts.
-
-    Sentences are shuffled within their themes, gold ones first among themselves (the clean
-    context), then all together: the gold order of the clean context is kept inside the
-    adversarial one.
+    Sentences are shuffled within their themes, those of all rows alike.
 
     Args:
-        gold: the rows in scope, in the order of the gold table.
-        distractors: the rows out of scope; each names the condition it breaks.
+        rows: what is said of each.
+        groups: the group of each row, any of which may be asked for.
         rng: the only source of chance.
         paragraph: sentences a paragraph, with a blank line between two; 0 writes one
             paragraph, 1 one sentence a line.
-        apart: no paragraph has sentences of both kinds.
-        heading: heading of both contexts; may be empty.
+        apart: no paragraph has sentences of two groups.
+        heading: heading of the text; may be empty.
+
+    Attributes:
+        text: the adversarial context of every query.
     """
-    numbered = [
-        (row, stated_row, sentence)
-        for rows in (gold, distractors)
-        for row, stated_row in enumerate(rows)
-        for sentence in stated_row.sentences
-    ]
-    first_distractor = sum(len(row.sentences) for row in gold)
-    themes: dict[int, tuple[list[int], list[int]]] = {}
-    for n, (_, _, sentence) in enumerate(numbered):
-        themes.setdefault(sentence.theme, ([], []))[n >= first_distractor].append(n)
-    size = paragraph or len(numbered)
-    step = size if apart else 1
-    clean_paragraphs, paragraphs = list[Sequence[int]](), list[Sequence[int]]()
-    for _, (gold_order, other_order) in sorted(themes.items()):
-        rng.shuffle(gold_order)
-        # A shuffled pattern of gold (True) and distractor places disperses the gold sentences.
-        places = [True] * len(_cut(gold_order, step)) + [False] * len(_cut(other_order, step))
-        rng.shuffle(places)
-        rng.shuffle(other_order)
-        next_of = {True: iter(_cut(gold_order, step)), False: iter(_cut(other_order, step))}
-        order = [next(next_of[is_gold]) for is_gold in places]
-        clean_paragraphs += _cut(gold_order, size)
-        paragraphs += order if apart else _cut([n for piece in order for n in piece], size)
-    sentences = [sentence for _, _, sentence in numbered]
-    border = "\n" if paragraph == 1 else "\n\n"
-    clean, clean_starts = _lay_out(clean_paragraphs, sentences, border, heading)
-    adversarial, starts = _lay_out(paragraphs, sentences, border, heading)
-    facts: list[Fact] = []
-    # tuple.__new__ skips the keyword handling of named tuples: a third of the time of compose.
-    new = tuple.__new__
-    for n, (row, stated_row, sentence) in enumerate(numbered):
-        entity, violates = stated_row.entity, stated_row.violates
-        at, length = starts[n], len(sentence.text)
-        clean_at = clean_starts[n] if n < first_distractor else None
-        for column, value, start, end in sentence.stated:
-            clean_place = None
-            if clean_at is not None:
-                place = (clean_at + start, clean_at + end, clean_at, clean_at + length)
-                clean_place = new(Mention, place)
-            place = (at + start, at + end, at, at + length)
-            fact = (row, entity, column, value, violates, clean_place, new(Mention, place))
-            facts.append(new(Fact, fact))
-    return Composition(clean, adversarial, tuple(facts))
+
+    def __init__(
+        self,
+        rows: Sequence[StatedRow],
+        groups: Sequence[int],
+        rng: Random,
+        paragraph: int = 0,
+        apart: bool = False,
+        heading: str = "",
+    ) -> None:
+        self._rows, self._groups, self._heading = rows, groups, heading
+        self._sentences = [(row, said) for row, own in enumerate(rows) for said in own.sentences]
+        self._size = paragraph or len(self._sentences)
+        self._border = "\n" if paragraph == 1 else "\n\n"
+        themes: dict[int, list[int]] = defaultdict(list)
+        for number, (_, sentence) in enumerate(self._sentences):
+            themes[sentence.theme].append(number)
+        self._order = [themes[theme] for theme in sorted(themes)]
+        paragraphs = list[Sequence[int]]()
+        for order in self._order:
+            rng.shuffle(order)
+            pieces = [order]
+            if apart:
+                of: dict[int, list[int]] = defaultdict(list)
+                for number in order:
+                    of[groups[self._sentences[number][0]]].append(number)
+                pieces = list(of.values())
+            cut = [part for piece in pieces for part in _cut(piece, self._size)]
+            if apart:
+                rng.shuffle(cut)
+            paragraphs += cut
+        self.text, self._starts = self._lay_out(paragraphs)
+
+    def _lay_out(self, paragraphs: Iterable[Sequence[int]]) -> tuple[str, dict[int, int]]:
+        """Join the numbered sentences of paragraphs; starts by number."""
+        parts, starts = [self._heading], dict[int, int]()
+        length, joint = len(self._heading), "\n\n" if self._heading else ""
+        for paragraph in paragraphs:
+            for number in paragraph:
+                starts[number] = length + len(joint)
+                parts.append(joint + self._sentences[number][1].text)
+                length += len(parts[-1])
+                joint = " "
+            joint = self._border
+        return "".join(parts), starts
+
+    def ask(self, gold: Sequence[int], violated: Sequence[str | None]) -> Composition:
+        """What a query makes of the text: some rows are gold, the others distractors.
+
+        The clean context has the sentences of the gold rows alone, in the same order.
+
+        Args:
+            gold: the rows asked for, in the order of the gold table; none where no row is.
+            violated: for each row the column of the condition that it breaks; ``None`` for gold.
+        """
+        place = {row: number for number, row in enumerate(gold)}
+        others = [row for row in range(len(self._rows)) if row not in place]
+        numbers = place | {row: number for number, row in enumerate(others)}
+        paragraphs = list[Sequence[int]]()
+        for order in self._order:
+            own = [number for number in order if self._sentences[number][0] in place]
+            paragraphs += _cut(own, self._size)
+        clean, clean_starts = self._lay_out(paragraphs)
+        facts: list[Fact] = []
+        # tuple.__new__ skips the keyword handling of named tuples: a third of the time.
+        new = tuple.__new__
+        for number, (row, sentence) in enumerate(self._sentences):
+            at, length, entity = self._starts[number], len(sentence.text), self._rows[row].entity
+            clean_at = clean_starts.get(number)
+            for column, value, start, end in sentence.stated:
+                clean_place = None
+                if clean_at is not None:
+                    spans = (clean_at + start, clean_at + end, clean_at, clean_at + length)
+                    clean_place = new(Mention, spans)
+                mention = new(Mention, (at + start, at + end, at, at + length))
+                fact = (numbers[row], entity, column, value, violated[row], clean_place, mention)
+                facts.append(new(Fact, fact))
+        groups = tuple(self._groups[row] for row in others)
+        return Composition(clean, self.text, tuple(facts), groups)

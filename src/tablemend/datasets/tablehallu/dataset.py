@@ -42,7 +42,7 @@ MEANS = {
 }
 """What is averaged over the examples of a data set."""
 ARITHMETIC = (
-    "No gold table has a blank, and each is asked for five times in turn: as it is, and with the "
+    "No gold table has a blank, and each query is asked five times in turn: as it is, and with the "
     "sum, difference, product and quotient of the same two columns as a last column, rounded as "
     "the query says."
 )
@@ -86,7 +86,7 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
 
 
 class RecordMaker:
-    """Makes the record of a number: its example, and what came of the draws."""
+    """Makes the record of a number: the examples of its context, and what came of the draws."""
 
     def __init__(self, settings: Synthesis, usable: list[Usable]) -> None:
         self._maker = open_maker(settings, usable)
@@ -97,17 +97,21 @@ class RecordMaker:
         self._maker.rejected.clear()
         gc.disable()  # few examples hold cycles; looking for some costs an eighth of the time
         try:
-            example = self._maker.make(number)
+            found = self._maker.make(number)
         finally:
             gc.enable()
         record: Record = {"number": number, "notes": dict(self._maker.rejected)}
-        if example is None:
+        if not found:
             return {**record, "dropped": _IN_VAIN}
+        counts = Counter(contexts=1)
+        for example in found:
+            counts.update(sizes_of(example))
         return {
             **record,
-            "split": split_of(example.source_hash, self._shares),
-            "counts": {**sizes_of(example), **self._maker.rows},
-            "line": to_line(example.to_json()),
+            "examples": len(found),
+            "split": split_of(found[0].source_hash, self._shares),
+            "counts": {**counts, **self._maker.rows},
+            "line": "".join(to_line(example.to_json()) for example in found),
         }
 
 
@@ -147,9 +151,12 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
     named = {"source": settings.source, "n": settings.n, "seed": settings.seed}
     parts = [
         "# Query-driven table generation among distractors",
-        f"{counts['examples']['made']} examples, made by `{engine}` from {tables}. Each asks for a "
-        "table of the rows in a scope; the adversarial context holds them among rows out of scope. "
-        "The gold table is right by construction, and a program has checked every example.",
+        f"{counts['examples']['made']} examples of {counts['counts'].get('contexts', 0)} contexts, "
+        f"made by `{engine}` from {tables}. Each asks for a table of the rows in a scope; the "
+        "adversarial context holds them among rows out of scope. It was made first, of groups of "
+        "rows that any query could ask for, and the query was drawn last: nothing in it says which "
+        "rows are gold. The gold table is right by construction, and a program has checked every "
+        "example.",
         command_of("tablehallu.py", settings, named, ("kind", "workers", "out")),
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
@@ -174,13 +181,16 @@ def say_distractors(out: Path, counts: Mapping[str, int]) -> Iterator[str]:
 
 def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
     if settings.source == SMALL_WORLD:
-        return "Everything is invented, gold rows and distractors alike."
+        return "Everything is invented."
     if settings.distractors == "real":
-        return "All distractors are rows of the source tables."
-    share = 100 * counts.get("made-up rows", 0) / max(1, counts.get("distractor rows", 0))
+        return "All rows are rows of the source tables."
+    gold, others = (
+        100 * counts.get(f"made-up {kind}rows", 0) / max(1, counts.get(f"{whole} rows", 0))
+        for kind, whole in (("gold ", "gold"), ("", "distractor"))
+    )
     return (
-        "Distractors are rows of the source table, near misses first; where they run out, "
-        "made-up rows follow (names of entities of the same kind in other tables, numbers "
-        "between their neighbours in the column), which are no facts about the world: "
-        f"{share:.0f} % of the distractor rows."
+        "Where a table has too few rows, made-up rows stand beside them, in all groups alike (its "
+        "entities at other times, or names of the same kind in other tables; numbers, years and "
+        "dates within the range of their columns). These are no facts about the world: "
+        f"{gold:.0f} % of the gold rows, {others:.0f} % of the others."
     )

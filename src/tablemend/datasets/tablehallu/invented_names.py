@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -51,34 +52,36 @@ def is_like(one: str, other: str) -> bool:
     return equal_values(first, second) or includes(first, second)
 
 
-class NameGuard:
-    """Which names are too similar to those of the gold rows (TableHallu, A.2.2, rule 4).
-
-    Similar is: equal but for case and punctuation, one edit apart after the first letter, or
-    all words of one among the words of the other. An *identical* name is not similar: it is
-    the same entity, which the scope distinguishes.
+def distinct_names(names: Iterable[str]) -> list[str]:
+    """The names, each once, without those too similar to an earlier one (TableHallu, A.2.2, rule
+    4): equal but for case and punctuation, one edit apart after the first letter, or all words of
+    one among the words of the other, brackets aside.
     """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(names)
-        self._forms = [forms_of(name) for name in self._names]
-        self._forms += [forms_of(bare) for n in self._names if (bare := _BRACKETS.sub("", n)) != n]
-        self._words: frozenset[str] = frozenset().union(*(form.words for form in self._forms))
-        self._by_first: dict[str, list[str]] = {}
-        for form in self._forms:
-            self._by_first.setdefault(form.plain[:1], []).append(form.plain)
-
-    def is_similar(self, name: str, forms: NameForms | None = None) -> bool:
-        """Whether a distractor of this name could be taken for a gold entity."""
-        if name in self._names:
-            return False
-        plain, words = forms or forms_of(name)
-        for gold in self._by_first.get(plain[:1], ()):
-            if abs(len(gold) - len(plain)) <= 1 and _within_one_edit(gold, plain):
-                return True
-        if words and self._words.isdisjoint(words):
-            return False
-        return any(words <= form.words or form.words <= words for form in self._forms)
+    kept: dict[str, None] = {}
+    plains: dict[str, list[str]] = defaultdict(list)
+    by_word: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for name in names:
+        bare = _BRACKETS.sub("", name)
+        own = [forms_of(name), *([forms_of(bare)] if bare and bare != name else [])]
+        if name in kept or any(
+            abs(len(plain) - len(form.plain)) <= 1 and _within_one_edit(plain, form.plain)
+            for form in own
+            for plain in plains[form.plain[:1]]
+        ):
+            continue
+        if any(
+            words <= form.words or form.words <= words
+            for form in own
+            for word in form.words
+            for words in by_word[word]
+        ):
+            continue
+        kept[name] = None
+        for form in own:
+            plains[form.plain[:1]].append(form.plain)
+            for word in form.words:
+                by_word[word].append(form.words)
+    return list(kept)
 
 
 def _within_one_edit(one: str, other: str) -> bool:

@@ -1,31 +1,31 @@
 """The program engine: from source tables to verified examples, one number at a time.
 
-Example ``i`` depends on the settings, the tables and ``i`` alone, never on the examples before
-it: the same seed gives the same bytes with any number of workers, and after an interruption.
+The examples of context ``i`` depend on the settings, the tables and ``i`` alone, never on those
+before it: the same seed gives the same bytes with any number of workers, and after an interruption.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain, islice
 from random import Random
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import Skipped
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.arithmetic import QUERIES, is_measure, with_computed_column
+from tablemend.datasets.tablehallu.arithmetic import is_measure, with_computed_column
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
-from tablemend.datasets.tablehallu.compose import StatedRow, compose
-from tablemend.datasets.tablehallu.distractors import NO_NAMES, Rows, choose_distractors
+from tablemend.datasets.tablehallu.compose import Context
+from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse_alike
 from tablemend.datasets.tablehallu.donors import Donors, Usable
-from tablemend.datasets.tablehallu.kernel import Kernel, Rejected, draw_kernel
-from tablemend.datasets.tablehallu.query import subject_of, write_query
-from tablemend.datasets.tablehallu.related_tables import RelatedTable
+from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
+from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
 from tablemend.datasets.tablehallu.renaming import Renaming, read_words
-from tablemend.datasets.tablehallu.scope import Scopes
+from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import (
@@ -42,82 +42,103 @@ from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/8"
+ENGINE = "program/9"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
-LENGTHS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
+GROUPS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
-TOO_FEW = "too few rows and names of its kind for so long a context (distractors=real needs none)"
-SHORT: dict[Difficulty, float] = {"paper": 0.5, **dict.fromkeys(EXPANSION, 0.1)}
-"""Share of the distractors that may be missing where rows run out; the paper's contexts vary."""
-FEW = 0.1
-"""Share of the rows that may be missing beside it, before their lengths are known."""
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
-HEADING = 80
-"""Characters of the heading of a context, about."""
+FEWEST_ROWS = 5
+"""Of a table; groups of fewer are filled up."""
+MOST_NAMES = 400
+"""Names of other tables that one table is given."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
 OPEN_TABLES = 512
 
 
 class OpenTable:
-    """Everything about one table that its examples share."""
+    """Everything about one table that its contexts share."""
 
     def __init__(
         self,
         read: SourceTable,
         settings: Synthesis,
-        names: Iterator[str] = NO_NAMES,
+        names: Iterable[str] = (),
         renaming: Renaming | None = None,
     ) -> None:
-        shape = settings.shape
-        typed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
+        fewest = settings.shape.min_columns
+        typed = type_table(read.table, fewest, FEWEST_ROWS, read.key)
         if renaming is not None:
             read, names = renaming.table(read, typed), map(renaming.name, names)
-            renamed = type_table(read.table, shape.min_columns, shape.min_rows + 1, read.key)
+            renamed = type_table(read.table, fewest, FEWEST_ROWS, read.key)
             # It stays in the split of the table that it was.
             typed = replace(renamed, source_hash=typed.source_hash)
         self.read, self.typed, self.renaming = read, typed, renaming
-        self.scopes = Scopes(self.typed, shape.min_rows, shape.max_rows)
-        if not self.scopes:
-            raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
-        if settings.arithmetic and sum(map(is_measure, self.typed.columns)) < 2:
+        invent = settings.distractors == "extended"
+        self.rows = RowMaker(typed, islice(names, MOST_NAMES))
+        self.groups = GroupMaker(self.rows, invent)
+        if len(self.rows.free if invent else typed.columns) < fewest:
+            raise Unusable("too few columns that do not follow from others")
+        if not any(self.groups.columns.values()):
+            raise Unusable("no column of categories, numbers or dates to tell groups by")
+        if settings.arithmetic and sum(map(is_measure, typed.columns)) < 2:
             raise Unusable("fewer than two columns to calculate with")
-        self.rows = Rows(self.typed, settings.seed, names)
-        self.speaker = Speaker(self.typed, self.rows.repeated)
-        self.subject = subject_of(self.typed, read.subject, self.speaker)
+        repeated = {row[typed.key] or "" for row in typed.table.rows} if typed.distinguishing else ()
+        self.speaker = Speaker(typed, repeated)
+        self.subject = subject_of(typed, read.subject, self.speaker)
+
+    @property
+    def kind(self) -> str:
+        """What its rows are, where the header of their names says it; else empty."""
+        header = self.typed.columns[self.typed.key].name
+        return header if self.speaker.noun == header.lower() else ""
 
 
 class Maker(Protocol):
-    """Makes the examples of a source by their number.
+    """Makes the examples of a source by the number of their context.
 
     Attributes:
         rejected: how many draws were rejected so far, by reason.
-        rows: how many distractor and made-up rows the last example has.
+        rows: how many rows the last context has, and how many of them are made up.
     """
 
     rejected: Counter[str]
     rows: Counter[str]
 
-    def make(self, number: int) -> Example | None:
-        """Example ``number``; ``None`` where no valid one was drawn."""
+    def make(self, number: int) -> list[Example]:
+        """The examples of context ``number``; none where no valid one was drawn."""
 
 
 class SmallWorld:
     """Examples of the small world, verified like any other."""
 
     def __init__(self, settings: Synthesis) -> None:
-        self._seed = settings.seed
+        self._settings = settings
         self.rejected: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
 
-    def make(self, number: int) -> Example | None:
+    def make(self, number: int) -> list[Example]:
         """See :class:`Maker`."""
-        example = small_world.example(self._seed, number)
-        if (invalid := verify(example)) is None:
-            return example
+        seed, most = self._settings.seed, self._settings.queries or 2
+        found = small_world.context(seed, number, most)
+        found = found[: self._settings.queries_of(found[0].source_hash)]
+        if (invalid := next(filter(None, map(verify, found)), None)) is None:
+            return found
         self.rejected[invalid] += 1
-        return None
+        return []
+
+
+class Asked(NamedTuple):
+    """A group that a query asks for.
+
+    Attributes:
+        part: which of the tables it is of.
+        group: its number within that.
+    """
+
+    part: int
+    group: int
 
 
 class Engine:
@@ -135,46 +156,39 @@ class Engine:
         self._source = source
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
-        self._related = lru_cache(maxsize=OPEN_TABLES)(self._read_related)
         self._donors = Donors(settings, usable)
         self._vocabulary = read_words(settings.rename) if settings.rename else None
         self.rejected: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
 
-    def make(self, number: int) -> Example | None:
+    def make(self, number: int) -> list[Example]:
         """See :class:`Maker`.
 
         A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
         """
-        arithmetic = self._settings.arithmetic
-        number, query = divmod(number, QUERIES) if arithmetic else (number, 0)
         rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
         # Drawn once: draws that are too long must not turn hard examples into easy ones.
         difficulty = _draw_difficulty(self._settings, rng)
-        fewest = 1 - SHORT[difficulty] - FEW
-        needed = fewest * LENGTHS[difficulty] * self._settings.shape.min_rows
+        few = not self._settings.arithmetic and rng.random() < self._settings.few
         for attempt in range(TABLES_TRIED):
             try:
                 place = self._place(number, attempt, rng)
                 table = self._table(place, f"rename:{self._settings.seed}:{number}:{attempt}")
-                if self._settings.distractors == "extended" and not table.rows.reach(needed):
-                    raise Unusable(TOO_FEW)
             except TablemendError as error:
                 self.rejected[str(error)] += 1
                 continue
             for _ in range(TRIES_A_TABLE):
                 try:
-                    example = self._draw(table, place, difficulty, rng)
-                    found = with_computed_column(example, rng) if arithmetic else [example]
+                    found = self._draw(table, place, difficulty, few, rng)
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
                     continue
-                # All or none: what a calculation costs is measured on the same rows.
+                # All or none: which of them are asked must not depend on what they say.
                 if invalid := next(filter(None, map(verify, found)), None):
                     self.rejected[invalid] += 1
                     continue
-                return found[query]
-        return None
+                return found
+        return []
 
     def _table(self, place: Place, seed: str) -> OpenTable:
         """The table at a place, under names of its own where tables are renamed."""
@@ -187,25 +201,22 @@ class Engine:
         names = self._donors.names_for(place)
         return OpenTable(self._source.read(place), self._settings, names, renaming)
 
-    def _read_related(self, place: Place, renaming: Renaming | None = None) -> RelatedTable | None:
-        """The table beside that of a place, where there is one."""
+    def _beside(self, table: OpenTable, place: Place) -> OpenTable | None:
+        """A table about another kind of subject, where there is one."""
         is_pool = self._settings.source == POOL
         other = pool_place(related_number(place.offset)) if is_pool else self._donors.related(place)
         try:
-            if other is None:
+            if other is None or not table.kind:
                 return None
-            read = self._source.read(other)
-            if renaming is not None:
-                read = renaming.table(read, type_table(read.table, key=read.key))
-            return RelatedTable(read)
+            found = self._read(other, table.renaming) if table.renaming else self._open(other)
         except TablemendError:
             return None
+        return found if found.kind else None
 
     def _place(self, number: int, attempt: int, rng: Random) -> Place:
         """Tables take turns in an order that is shuffled anew for every round."""
         if self._settings.source == POOL:
-            index = number + attempt * self._settings.n
-            return pool_place(index)
+            return pool_place(number + attempt * self._settings.n)
         if attempt:
             return rng.choice(self._usable).place
         epoch, position = divmod(number, len(self._usable))
@@ -216,54 +227,111 @@ class Engine:
         Random(f"order:{self._settings.seed}:{epoch}").shuffle(order)
         return order
 
-    def _draw(self, table: OpenTable, place: Place, difficulty: Difficulty, rng: Random) -> Example:
-        settings, read, typed = self._settings, table.read, table.typed
-        kernel = draw_kernel(typed, table.scopes, settings.shape, rng, not settings.arithmetic)
-        themes = table.speaker.themes(kernel.stated(), rng)
-        shares = settings.distractor_types.model_dump()
-        beside, speaker, share = None, table.speaker, shares["entity"] / sum(shares.values())
-        if table.speaker.noun and not settings.arithmetic and rng.random() < 2 * share:
-            renaming = table.renaming
-            beside = self._read_related(place, renaming) if renaming else self._related(place)
-        if beside is not None:  # what is asked for and what is not are named alike
-            speaker = table.speaker.with_kinds()
-        gold = _state_gold(table, speaker, kernel, themes, rng)
-        most, invent = settings.max_tokens, settings.distractors == "extended"
-        # In vain, as made-up rows always fill the length; real ones may run out before it.
-        if most is not None and invent and _count_rows(gold) * LENGTHS[difficulty] > most:
+    def _draw(
+        self, table: OpenTable, place: Place, difficulty: Difficulty, few: bool, rng: Random
+    ) -> list[Example]:
+        settings, count = self._settings, GROUPS[difficulty]
+        weights = settings.distractor_types.model_dump()
+        beside, share = None, weights.pop("entity")
+        if not settings.arithmetic and rng.random() * (share + sum(weights.values())) < 2 * share:
+            beside = self._beside(table, place)
+        shape, invent = settings.shape, settings.distractors == "extended"
+        rows = rng.randint(shape.min_rows, max(shape.min_rows, shape.max_rows - 1))
+        most = min(rows + 1, shape.max_rows)
+        tables = [table] if beside is None else [table, beside]
+        parts = []
+        for number, one in enumerate(tables):
+            own = (count + number) // len(tables)
+            parts.append(
+                Part(
+                    one.rows,
+                    one.groups,
+                    one.speaker if beside is None else one.speaker.with_kinds(),
+                    Sizes(own, (rows, most), few),
+                    shape,
+                    weights,
+                    invent,
+                    not settings.arithmetic,
+                    rng,
+                )
+            )
+        refuse_alike(parts)
+        context, subjects = self._tell(tables, parts, rng)
+        if settings.max_tokens is not None and count_tokens(context.text) > settings.max_tokens:
             raise Rejected(TOO_LONG)
-        room = (HEADING + sum(map(_length, gold))) * (LENGTHS[difficulty] - 1)
-        distractors, self.rows = _state_distractors(
-            table, speaker, kernel, themes, room, SHORT[difficulty], settings, beside, rng
-        )
-        if not distractors:
-            raise Rejected("no row out of scope")
-        query, subject, constraints = write_query(typed, kernel, table.subject, table.speaker, rng)
-        composition = compose(
-            gold,
-            distractors,
-            rng,
-            paragraph=PASSAGES_A_PARAGRAPH[len(themes) > 1],
-            apart=settings.distractor_paragraphs == "own",
-            heading=heading_of(*subject),
-        )
-        if most is not None and count_tokens(composition.adversarial) > most:
-            raise Rejected(TOO_LONG)
-        return Example(
-            topic=read.topic,
-            category=read.category,
-            domain=read.domain,
-            query=query,
-            constraints=constraints,
-            gold_table=_gold_table(table, kernel),
-            gold_context=composition.clean,
-            adversarial_context=composition.adversarial,
-            difficulty=difficulty,
-            facts=composition.facts,
-            source=read.source,
-            source_hash=typed.source_hash,
-            engine=ENGINE,
-            seed=settings.seed,
+        # What is asked for is drawn last, so nothing in the context can say what it is.
+        groups = [Asked(n, group) for n, part in enumerate(parts) for group in range(part.count)]
+        queries = min(len(groups), settings.queries_of(table.typed.source_hash))
+        found, counts = [], Counter[str]()
+        for asked in rng.sample(groups, queries):
+            part = parts[asked.part]
+            question = part.ask(asked.group, rng)
+            before = sum(len(one.rows) for one in parts[: asked.part])
+            gold = [before + row for row in question.rows]
+            violated = [
+                broken
+                for one in parts
+                for broken in (
+                    part.violated(asked.group)
+                    if one is part
+                    else [one.typed.columns[one.typed.key].name] * len(one.rows)
+                )
+            ]
+            query, constraints = write_query(
+                part.typed, question, subjects[asked.part], part.speaker, rng
+            )
+            composition = context.ask(gold, violated)
+            read = tables[asked.part].read
+            example = Example(
+                topic=read.topic,
+                category=read.category,
+                domain=read.domain,
+                query=query,
+                constraints=constraints,
+                gold_table=_gold_table(part, question, read.topic),
+                gold_context=composition.clean,
+                adversarial_context=composition.adversarial,
+                difficulty=difficulty,
+                facts=composition.facts,
+                groups=composition.groups,
+                source=table.read.source,
+                source_hash=table.typed.source_hash,
+                engine=ENGINE,
+                seed=settings.seed,
+            )
+            found += with_computed_column(example, rng) if settings.arithmetic else [example]
+            made_up = [row.made_up for one in parts for row in one.rows]
+            counts["gold rows"] += len(gold)
+            counts["made-up gold rows"] += sum(made_up[row] for row in gold)
+            counts["distractor rows"] += len(made_up) - len(gold)
+            counts["made-up rows"] += sum(made_up) - sum(made_up[row] for row in gold)
+        self.rows = counts
+        return found
+
+    def _tell(
+        self, tables: Sequence[OpenTable], parts: Sequence[Part], rng: Random
+    ) -> tuple[Context, list[Subject]]:
+        """The text of all rows, and what queries call those of each table."""
+        themes = [part.speaker.themes(part.stated, rng) for part in parts]
+        size = min(map(len, themes))  # rows of two tables are cut alike
+        themes = [own if len(own) == size else [[*chain(*own)]] for own in themes]
+        subjects = [
+            choose_subject(part.typed, part.stated, table.subject, part.speaker, rng)
+            for table, part in zip(tables, parts, strict=True)
+        ]
+        offsets = [sum(one.count for one in parts[:n]) for n in range(len(parts))]
+        groups = [off + g for off, part in zip(offsets, parts, strict=True) for g in part.groups]
+        stated = [row for part, own in zip(parts, themes, strict=True) for row in part.state(own, rng)]
+        return (
+            Context(
+                stated,
+                groups,
+                rng,
+                paragraph=PASSAGES_A_PARAGRAPH[size > 1],
+                apart=self._settings.distractor_paragraphs == "own",
+                heading=heading_of(*subjects[0]) if len(parts) == 1 else "",
+            ),
+            subjects,
         )
 
 
@@ -273,97 +341,13 @@ def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:
     return rng.choice(tuple(EXPANSION))
 
 
-def _gold_table(table: OpenTable, kernel: Kernel) -> Table:
-    typed = table.typed
-    columns = tuple(typed.table.columns[index] for index in kernel.columns)
+def _gold_table(part: Part, question: Question, title: str) -> Table:
+    """The rows asked for; what is not said of them is blank."""
+    table = part.typed.table
     rows = tuple(
-        tuple(
-            None if (row, column) in kernel.blanks else typed.table.rows[row][column]
-            for column in kernel.columns
-        )
-        for row in kernel.rows
+        tuple(table.rows[row][column] for column in question.columns) for row in question.rows
     )
-    return Table(columns, rows, table.read.topic)
-
-
-def _state_gold(
-    table: OpenTable, speaker: Speaker, kernel: Kernel, themes: list[list[int]], rng: Random
-) -> list[StatedRow]:
-    return [
-        speaker.state(
-            table.typed.table.rows[row],
-            [
-                [column for column in theme if (row, column) not in kernel.blanks]
-                for theme in themes
-            ],
-            None,
-            rng,
-        )
-        for row in kernel.rows
-    ]
-
-
-def _count_rows(rows: Iterable[StatedRow]) -> int:
-    """Tokens of rows; one more a sentence for what joins it to the next."""
-    return sum(count_tokens(s.text) + 1 for row in rows for s in row.sentences)
-
-
-def _length(row: StatedRow) -> int:
-    """Characters of a row, with what joins its sentences to the next."""
-    return sum(len(sentence.text) + 1 for sentence in row.sentences)
-
-
-def _state_distractors(
-    table: OpenTable,
-    speaker: Speaker,
-    kernel: Kernel,
-    themes: list[list[int]],
-    room: int,
-    short: float,
-    settings: Synthesis,
-    beside: RelatedTable | None,
-    rng: Random,
-) -> tuple[list[StatedRow], Counter[str]]:
-    """The rows around the gold rows, and how many of them are made up.
-
-    Every second one is of the table beside, if there is one and as long as it has rows.
-    """
-    typed, rows = table.typed, table.rows
-    others = beside.state(typed, kernel, len(themes) > 1, rng) if beside else iter(())
-    gold = [typed.table.rows[row] for row in kernel.rows]
-    # What is blank for an entity in scope is left out in its other rows too.
-    hidden: dict[str | None, set[int]] = {}
-    # Distractors leave out as much: nobody can tell gold rows by their holes.
-    holes: list[set[int]] = []
-    for row, cells in zip(kernel.rows, gold, strict=True):
-        blanks = {column for blank, column in kernel.blanks if blank == row}
-        hidden.setdefault(cells[typed.key], set()).update(blanks)
-        holes.append({column for column in blanks if cells[column] is not None})
-    found, counts, whole = [], Counter[str](), room
-    invent, shares = settings.distractors == "extended", settings.distractor_types.model_dump()
-    for number, violates in choose_distractors(rows, kernel, typed.key, invent, shares, rng):
-        if room > 0 and (other := next(others, None)):
-            room -= _length(other)
-            found.append(other)
-            counts["distractor rows"] += 1
-        cells = rows.cells[number]
-        is_made_up = number >= rows.real
-        if is_made_up and beside is not None and cells[typed.key] in beside.names:
-            continue
-        name = cells[typed.key]
-        secret = hidden[name] if name in hidden else rng.choice(holes)
-        shown = [[c for c in theme if c not in secret] for theme in themes]
-        # The row that no room is left for is stated all the same: what is drawn then stays.
-        row_in_words = speaker.state(cells, shown, violates, rng)
-        if room <= 0:
-            break
-        room -= _length(row_in_words)
-        found.append(row_in_words)
-        counts["distractor rows"] += 1
-        counts["made-up rows"] += is_made_up
-    if invent and room > short * whole:
-        raise Rejected(TOO_FEW)
-    return found, counts
+    return Table(tuple(table.columns[column] for column in question.columns), rows, title)
 
 
 def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:
@@ -394,7 +378,7 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)
         raise TablemendError(
             f"source={settings.source}: none of {len(skipped)} tables is usable ({listing}); "
-            "smaller shape.min_columns or shape.min_rows may help"
+            "a smaller shape.min_columns may help"
         )
     return list(usable.values()), skipped
 
@@ -423,4 +407,4 @@ def examples(settings: Synthesis) -> Iterator[Example]:
         TablemendError: the source has no usable table.
     """
     maker = open_maker(settings)
-    return (example for number in range(settings.n) if (example := maker.make(number)) is not None)
+    return (example for number in range(settings.n) for example in maker.make(number))

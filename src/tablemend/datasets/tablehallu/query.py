@@ -13,10 +13,10 @@ import yaml
 
 from tablemend.datasets.tablehallu import labels
 from tablemend.datasets.tablehallu.columns import TypedTable, is_whole, words_of, write_day
-from tablemend.datasets.tablehallu.kernel import Kernel
+from tablemend.datasets.tablehallu.contexts import Question
+from tablemend.datasets.tablehallu.groups import Bound, cost_of_number
 from tablemend.datasets.tablehallu.labels import EVENTS, Label
 from tablemend.datasets.tablehallu.letter_case import with_capital
-from tablemend.datasets.tablehallu.scope import Bound, cost_of_number
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.programs.nouns import is_plural_label, noun_of, plural_of
 from tablemend.records import Condition, Constraints, SortOrder
@@ -24,9 +24,9 @@ from tablemend.values.places import singular
 
 WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
 _SCOPES: dict[str, Any] = WORDS["scopes"]
-_CATEGORIES, _ORDINALS, _SIZES = (
+_CATEGORIES, _ORDINALS = (
     {label: said for names, said in WORDS[section].items() for label in names.split("|")}
-    for section in ("categories", "ordinals", "sizes")
+    for section in ("categories", "ordinals")
 )
 _TITLE = re.compile(r"(?=(?:\W*\w){3})[\w '\u2019.,:&()+\u2013-]{3,90}")
 _FILE = re.compile(r"\.\w{2,5}$|^[\d\W_]+$")
@@ -84,29 +84,43 @@ def _kind_of(typed: TypedTable) -> str:
     return next((kind for kind, sign in kinds if known.issuperset(sign.split(" + "))), "")
 
 
-def write_query(
-    typed: TypedTable, kernel: Kernel, subject: Subject, speaker: Speaker, rng: Random
-) -> tuple[str, Subject, Constraints]:
-    """The query of a kernel, what it calls the rows and the text, and its constraints (A.2.1).
+def choose_subject(
+    typed: TypedTable, columns: Sequence[int], subject: Subject, speaker: Speaker, rng: Random
+) -> Subject:
+    """What queries and heading of a context call its rows and its text.
 
-    A subject that contains a cell of the gold table is replaced by a plain one.
+    A subject that contains a cell of the context is replaced by a plain one.
+
+    Args:
+        typed: the table of the context.
+        columns: what is stated of it.
+        subject: as :func:`subject_of` finds it.
+        speaker: says what rows are called.
+        rng: what draws.
     """
-    names = typed.table.columns
-    if _names_a_cell(typed, kernel, subject.rows):
+    if _names_a_cell(typed, columns, subject.rows):
         subject = Subject(speaker.rows)
-    if rng.random() >= TITLED or _names_a_cell(typed, kernel, subject.title):
+    if rng.random() >= TITLED or _names_a_cell(typed, columns, subject.title):
         subject = Subject(subject.rows)
+    return subject
+
+
+def write_query(
+    typed: TypedTable, question: Question, subject: Subject, speaker: Speaker, rng: Random
+) -> tuple[str, Constraints]:
+    """The query of a question about a context, and its constraints (A.2.1)."""
+    names = typed.table.columns
     text, about = rng.choice(WORDS["texts"]), rng.choice(WORDS["about"])
     query = rng.choice(WORDS["wholes"]).format(
-        rows=_phrase_scope(kernel, typed, subject.rows, speaker, rng),
+        rows=_phrase_scope(question, typed, subject.rows, speaker, rng),
         text=about.format(text=text, title=subject.title) if subject.title else text,
-        columns=list_columns([names[index] for index in kernel.columns]),
-        sort=f'"{names[kernel.sort]}"',
-        order=kernel.order,
+        columns=list_columns([names[index] for index in question.columns]),
+        sort=f'"{names[question.sort]}"',
+        order=question.order,
     )
     query = re.sub(r"\.\.(?= )", ".", query)  # "Jr.."
-    conditions = [bound.condition for bound in kernel.scope.bounds]
-    return query, subject, constraints_of(conditions, subject, names[kernel.sort], kernel.order)
+    conditions = [bound.condition for bound in question.bounds]
+    return query, constraints_of(conditions, subject, names[question.sort], question.order)
 
 
 def list_columns(columns: Sequence[str]) -> str:
@@ -136,27 +150,23 @@ def _range_text(condition: Condition) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _names_a_cell(typed: TypedTable, kernel: Kernel, subject: str) -> bool:
-    spoken, rows = words_of(subject), typed.table.rows
-    cells = (rows[row][column] for row in kernel.rows for column in kernel.columns)
+def _names_a_cell(typed: TypedTable, columns: Sequence[int], subject: str) -> bool:
+    spoken = words_of(subject)
+    cells = (row[column] for row in typed.table.rows for column in columns)
     return any(cell is not None and words_of(cell) in spoken for cell in cells)
 
 
 def _phrase_scope(
-    kernel: Kernel, typed: TypedTable, rows: str, speaker: Speaker, rng: Random
+    question: Question, typed: TypedTable, rows: str, speaker: Speaker, rng: Random
 ) -> str:
     """The rows that are asked for, in words."""
-    said, phrases, before = f"the {rows}", list[str](), ""
-    for bound in kernel.scope.bounds:
-        label = _in_small(speaker.labels[bound.column])
-        if bound.condition.top:
-            said = _superlative(bound, label, rows)
-        elif bound.column == typed.key and speaker.before_names:
-            said = f"the {speaker.rows} {speaker.before_names} {_listing(bound, ' and ')}"
-        elif bound.column == typed.key:
-            said += f"{' named' if ' ' in rows else ''} {_listing(bound, ' and ')}"
-        else:
-            phrases.append(_phrase_bound(bound, typed, label, rows, speaker.is_of_persons, rng))
+    said, before = f"the {rows}", ""
+    phrases = [
+        _phrase_bound(
+            bound, typed, _in_small(speaker.labels[bound.column]), rows, speaker.is_of_persons, rng
+        )
+        for bound in question.bounds
+    ]
     # "from Chile" before "with 3 wins" before "whose age is 20"
     for phrase in sorted(phrases, key=lambda phrase: _OPENERS.get(phrase.split()[0], 0)):
         opener = phrase.split()[0]
@@ -171,29 +181,11 @@ def _phrase_scope(
     return said
 
 
-def _superlative(bound: Bound, label: Label, rows: str) -> str:
-    """``the five clubs with the most wins``."""
-    name, ends = label.name, ("fewest", "most")
-    if bound.kind != "number":
-        ends = ("first", "last") if name in EVENTS else ("earliest", "latest")
-        name = EVENTS.get(name, name)
-    elif not label.is_counted:
-        ends = _SIZES.get(name, ("lowest", "highest"))
-    end, known = ends[bound.condition.top > 0], WORDS["superlatives"]
-    slots = {"n": WORDS["numbers"][abs(bound.condition.top)], "c": name, "end": end}
-    return str(known.get(end, known["other"])).format(rows=rows, **slots)
-
-
 def _in_small(label: Label) -> Label:
     """The label in small letters where it is a usual word: "Lane"."""
     first, *others = label.name.split()
     is_usual = label.is_plain and first.istitle() and all(map(str.islower, others))
     return label._replace(name=label.name.lower()) if is_usual else label
-
-
-def _listing(bound: Bound, joint: str) -> str:
-    values = sorted(bound.condition.values or bound.condition.excluded)
-    return "".join(values) if len(values) < 2 else f"{', '.join(values[:-1])}{joint}{values[-1]}"
 
 
 def _phrase_bound(
@@ -210,7 +202,7 @@ def _phrase_bound(
         "a": labels.articled(name) if is_plain else name,
         "be": "are" if label.is_plural else "is",
         "p": name if name.endswith("series") else plural_of(name),
-        "v": _listing(bound, " or "),
+        "v": "".join(bound.values),
         "is": f"{verb}are " if verb else "",
         "was": f"{verb}were " if verb else "",
     }
@@ -219,8 +211,8 @@ def _phrase_bound(
     is_year = "year" in folded and all(1500 <= end <= 2100 for end in ends)
     has_unit, last = any(typed.columns[bound.column].unit), folded.split()[-1]
     if bound.values:
-        patterns = _SCOPES["excluded" if bound.condition.excluded else "values"]
-        if is_plain and not bound.condition.excluded:
+        patterns = _SCOPES["values"]
+        if is_plain:
             deed = labels.DEEDS.get(folded, "")
             if deed.endswith("in {v}") and " in " in rows:
                 deed = ""  # no "plants in Etawah located in Lunel"

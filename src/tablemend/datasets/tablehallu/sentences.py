@@ -36,7 +36,7 @@ from tablemend.datasets.tablehallu.labels import (
     row_noun,
 )
 from tablemend.datasets.tablehallu.letter_case import MONTH
-from tablemend.datasets.tablehallu.scope import Row
+from tablemend.datasets.tablehallu.rows import Row
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import plural_of
 from tablemend.tables.table import Cell
@@ -328,9 +328,7 @@ class Speaker:
             return [shown]
         return [others, numbers]
 
-    def state(
-        self, row: Row, themes: Sequence[Sequence[int]], violates: str | None, rng: Random
-    ) -> StatedRow:
+    def state(self, row: Row, themes: Sequence[Sequence[int]], rng: Random) -> StatedRow:
         """Passages that state every given cell of a row once, one a theme.
 
         The key itself is recorded in the first one.
@@ -338,7 +336,6 @@ class Speaker:
         Args:
             row: the cells.
             themes: the columns to state; blank cells are passed over.
-            violates: as in :class:`~tablemend.datasets.tablehallu.compose.StatedRow`.
             rng: what draws.
         """
         random, passages = rng.random, list[Sentence]()
@@ -346,7 +343,7 @@ class Speaker:
             given = [index for index in columns if row[index] is not None]
             if given:
                 passages.append(self._passage(row, given, theme, not passages, random))
-        return StatedRow(row[self._key] or "", tuple(passages), violates)
+        return StatedRow(row[self._key] or "", tuple(passages))
 
     def _passage(
         self, row: Row, facts: list[int], theme: int, with_key: bool, random: _Random

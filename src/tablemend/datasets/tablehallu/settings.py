@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from tablemend.config import HUB, SMALL_WORLD, Section
-from tablemend.datasets.splits import Shares
+from tablemend.datasets.splits import Shares, split_of
 from tablemend.shipped import here_or_shipped
 
 POOL = "pool"
@@ -16,11 +16,14 @@ Difficulty = Literal["paper", "easy", "medium", "hard"]
 
 
 class Shape(Section):
-    """Size of the gold table; both ends are included (TableHallu, 3.3 and Appendix E)."""
+    """Size of the gold table; both ends are included (TableHallu, 3.3 and Appendix E).
 
-    min_rows: int = Field(default=5, ge=2)
-    """Fewest rows in scope."""
-    max_rows: int = Field(default=8, ge=2)
+    Groups of very different sizes in one context would say how likely each is asked for.
+    """
+
+    min_rows: int = Field(default=5, ge=1)
+    """Fewest rows in scope, but for the contexts of `few`."""
+    max_rows: int = Field(default=6, ge=2)
     """Most rows in scope."""
     min_columns: int = Field(default=5, ge=3)
     """Fewest columns; a table with fewer usable ones is skipped."""
@@ -36,22 +39,22 @@ class Shape(Section):
 
 
 class Types(Section):
-    """How often the types of distractors are drawn, beside each other (TableHallu, A.2.2); 0 leaves
-    one out. What a query's conditions do not allow is not drawn.
+    """How often the groups of a context differ in the types of distractors (TableHallu, A.2.2),
+    beside each other; 0 leaves one out. What the columns of a table do not allow is not drawn.
     """
 
     temporal: float = Field(default=1, ge=0)
-    """Of another time."""
+    """In time."""
     numerical: float = Field(default=1, ge=0)
-    """With a number out of range."""
+    """In the range of a number."""
     categorical: float = Field(default=1, ge=0)
-    """Of another category."""
+    """In category."""
     geographic: float = Field(default=1, ge=0)
-    """Of another place."""
+    """In place."""
     entity: float = Field(default=1, ge=0)
-    """Of another kind of subject: rows of a second table, where there is a related one."""
+    """In kind of subject: rows of a second table, where there is a related one."""
     both: float = Field(default=1, ge=0)
-    """That break two conditions."""
+    """In two columns."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """All at 0."""
@@ -88,36 +91,44 @@ class Synthesis(HubOptions):
     """A CSV or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in topics) or
     `small-world`."""
     n: int = Field(default=1000, ge=1)
-    """Number of examples, over all splits."""
+    """Number of contexts, over all splits."""
+    queries: int | None = Field(default=None, ge=1)
+    """Queries of a context, an example each; null: two in the test split, one elsewhere."""
+    few: float = Field(default=0.1, ge=0, le=1)
+    """Share of the contexts in which half of the groups have one row, and one has none."""
     out: str = "data/tablehallu"
     """Folder to write into; an interrupted run in it is continued."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything that is drawn at random."""
     difficulty: Literal["paper", "easy", "medium", "hard", "mixed"] = "paper"
-    """Length of the adversarial context over the gold one. paper: 5 times, as in the data of the
-    paper (TableHallu, Figure 4); easy, medium and hard: 10, 20 and 30 times, as its prompt asks
-    for; mixed: a third of these each."""
+    """Groups of rows in a context, and so its length over that of the gold one. paper: 5, as in the
+    data of the paper (TableHallu, Figure 4); easy, medium and hard: 10, 20 and 30, as its prompt
+    asks for; mixed: a third of these each."""
     max_tokens: int | None = Field(default=None, ge=50)
     """Longest adversarial context in tokens (estimated as Qwen's tokenizer counts, rather too many
     than too few); what would be longer is drawn again, so hard examples have smaller tables."""
     distractor_paragraphs: Literal["mixed", "own"] = "mixed"
-    """mixed: distractors are in the same paragraphs as the gold rows; own: in others."""
+    """mixed: the rows of all groups stand mixed; own: every paragraph has rows of one group."""
     distractors: Literal["real", "extended"] = "extended"
-    """real: only rows of the table; extended: made-up rows follow where those run out."""
+    """real: only rows of the table; extended: made-up rows where those run out, in all groups."""
     rename: str | None = None
     """Folder of a model: every example has its table under other names, with words of the model's
     vocabulary, and with cells in other places (for training: few tables are learnt by heart)."""
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
-    asked for five times in turn: as it is, and with +, -, * and / on the same two columns."""
+    query asked five times in turn: as it is, and with +, -, * and / on the same two columns."""
     distractor_types: Types = Types()
-    """Shares of the types of distractors."""
+    """What the groups of a context differ in."""
     shape: Shape = Shape()
     """Size of the gold table, without a column that is worked out."""
     shares: Shares = Shares()
     """Split of the source tables."""
     workers: int = Field(default=1, ge=1, le=256)
     """Processes; the data are the same for any number."""
+
+    def queries_of(self, source_hash: str) -> int:
+        """How many queries a context of a table gets."""
+        return self.queries or 1 + (split_of(source_hash, self.shares) == "test")
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings that the source does not read."""
@@ -130,6 +141,7 @@ class Synthesis(HubOptions):
                 "distractors",
                 "rename",
                 "arithmetic",
+                "few",
                 "shape",
             ):
                 if name in self.model_fields_set:

@@ -1,23 +1,24 @@
 """A world small enough for a model of a few million parameters.
 
-The same task as everywhere in tablemend (scope, columns in order, sort rule, blanks,
-distractors that each break the scope), with short contexts, one kind of scope (a year), few
-columns and invented names, so that a tiny model can learn it on a laptop and its errors can
-be studied. Nothing in it is true of the real world and nothing can be known beforehand:
-names are drawn from 48 x 40 words, values uniformly.
+The same task as everywhere in tablemend (scope, columns in order, sort rule, blanks, a context
+of groups of rows that is told before one of them is asked for), with short contexts, one kind of
+scope (a year), few columns and invented names, so that a tiny model can learn it on a laptop and
+its errors can be studied. Nothing in it is true of the real world and nothing can be known
+beforehand: names are drawn from 48 x 40 words, values uniformly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, count, islice
 from random import Random
 
-from tablemend.datasets.tablehallu.compose import StatedRow, compose, fill
+from tablemend.datasets.tablehallu.compose import Context, StatedRow, fill
 from tablemend.records import Condition, Constraints, Example, SortOrder
 from tablemend.tables.table import Table
 
-ENGINE = "small-world/4"
+ENGINE = "small-world/5"
 SCOPE_COLUMN = "Year"
 YEARS = range(2010, 2030)
 NUMBERS = range(2, 10)
@@ -95,27 +96,34 @@ QUERY_PATTERNS = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a small-world example is; both ends of the bounds are included.
+    """How large a small-world context is; both ends of the bounds are included.
 
     Attributes:
-        rows: rows in scope.
+        groups: years of a context, each of which may be asked for.
+        rows: rows of a year.
+        even: share of the contexts whose years have as many rows each. Where they differ, rows of
+            few-row years are gold a little too often for who counts rows.
         attributes: columns beside the key.
-        distractors: rows out of scope.
-        twins: share of the distractors that are an entity in scope, in another year.
+        twins: share of the rows that are an entity of another year again.
+        blank: share of the years that have a blank cell.
+        none: share of the queries that ask for a year that no row has.
         descending: share of the queries that sort in descending order.
     """
 
-    rows: tuple[int, int] = (2, 3)
+    groups: int = 4
+    rows: tuple[int, int] = (1, 3)
+    even: float = 0.75
     attributes: tuple[int, int] = (2, 3)
-    distractors: tuple[int, int] = (3, 6)
-    twins: float = 0.5
+    twins: float = 0.4
+    blank: float = 0.5
+    none: float = 0.05
     descending: float = 0.0
 
 
 DEFAULT_SIZE = Size()
 SIZES = {
     "default": DEFAULT_SIZE,
-    "large": Size(rows=(4, 6), attributes=(3, 4), distractors=(6, 10), descending=0.5),
+    "large": Size(groups=3, rows=(4, 6), attributes=(3, 4), descending=0.5),
 }
 """Sizes that a recipe can name. The embedded base has seen neither six rows nor a descending sort,
 so on the large one fine-tuning does not solve all there is within a few minutes."""
@@ -138,59 +146,41 @@ def _listing(phrases: list[str]) -> str:
     return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
 
-def _state(
-    topic: Topic, values: dict[str, str | None], violates: str | None, rng: Random
-) -> StatedRow:
+def _state(topic: Topic, values: dict[str, str | None], rng: Random) -> StatedRow:
     """One sentence that states the year and every non-blank cell of a row exactly once."""
     given = {column: value for column, value in values.items() if value is not None}
     columns = [column for column in given if column not in (topic.key, SCOPE_COLUMN)]
     rng.shuffle(columns)
     phrases = _listing([_phrase(topic, column) for column in columns])
     pattern = f"In {{{SCOPE_COLUMN}}}, {{{topic.key}}} {rng.choice(topic.verbs)} {phrases}."
-    return StatedRow(given[topic.key], (fill(pattern, given),), violates)
+    return StatedRow(given[topic.key], (fill(pattern, given),))
 
 
-def _gold_rows(
-    topic: Topic, attributes: list[str], sort: str, names: list[str], year: str, rng: Random
+def _rows(
+    topic: Topic, attributes: list[str], sort: str, sizes: list[int], size: Size, rng: Random
 ) -> list[dict[str, str | None]]:
-    """Rows in scope: distinct sort values, exactly one blank cell outside key and sort."""
-    sort_values = rng.sample(NUMBERS, len(names))
-    rows: list[dict[str, str | None]] = []
-    for name, sort_value in zip(names, sort_values, strict=True):
-        row: dict[str, str | None] = {SCOPE_COLUMN: year, topic.key: name}
-        for column in attributes:
-            row[column] = str(sort_value) if column == sort else _value(topic, column, rng)
-        rows.append(row)
-    rng.choice(rows)[rng.choice([c for c in attributes if c != sort])] = None
-    return rows
+    """The rows of a context, year by year, with different sort values in each year.
 
-
-def _distractor_rows(
-    topic: Topic,
-    attributes: list[str],
-    gold: list[dict[str, str | None]],
-    other_names: list[str],
-    year: str,
-    twins: float,
-    rng: Random,
-) -> list[dict[str, str | None]]:
-    """Rows of other years; a twin is an entity in scope, which only the year distinguishes.
-
-    What is blank for an entity in scope is left out in its other years too (TableHallu,
-    Appendix E, null value protection).
+    A blank is blank in all rows of its entity (TableHallu, Appendix E, null value protection).
     """
-    other_years = [str(y) for y in YEARS if str(y) != year]
-    pairs = [(row, other) for row in gold for other in other_years]
-    twin_count = sum(rng.random() < twins for _ in other_names)
-    rows: list[dict[str, str | None]] = []
-    for twin, other in rng.sample(pairs, twin_count):
-        row: dict[str, str | None] = {SCOPE_COLUMN: other, topic.key: twin[topic.key]}
-        for column in attributes:
-            row[column] = None if twin[column] is None else _value(topic, column, rng)
-        rows.append(row)
-    for name in other_names[twin_count:]:
-        row = {SCOPE_COLUMN: rng.choice(other_years), topic.key: name}
-        rows.append(row | {column: _value(topic, column, rng) for column in attributes})
+    years = [str(year) for year in rng.sample(YEARS, len(sizes))]
+    names, rows = iter(invent_names(sum(sizes), rng)), list[dict[str, str | None]]()
+    for year, own in zip(years, sizes, strict=True):
+        elsewhere = sorted({row[topic.key] or "" for row in rows})
+        twins = min(len(elsewhere), sum(rng.random() < size.twins for _ in range(own)))
+        entities = [*rng.sample(elsewhere, twins), *islice(names, own - twins)]
+        for entity, value in zip(entities, rng.sample(NUMBERS, own), strict=True):
+            row: dict[str, str | None] = {SCOPE_COLUMN: year, topic.key: entity}
+            for column in attributes:
+                row[column] = str(value) if column == sort else _value(topic, column, rng)
+            rows.append(row)
+    for year in years:
+        if rng.random() < size.blank:
+            entity = rng.choice([row[topic.key] for row in rows if row[SCOPE_COLUMN] == year])
+            column = rng.choice([column for column in attributes if column != sort])
+            for row in rows:
+                if row[topic.key] == entity:
+                    row[column] = None
     return rows
 
 
@@ -201,64 +191,86 @@ def invent_names(count: int, rng: Random) -> list[str]:
 
 
 def example(seed: int, index: int, size: Size = DEFAULT_SIZE) -> Example:
-    """The example number ``index`` of the stream ``seed``; the same bytes on any machine."""
+    """The first query of context ``index`` of the stream ``seed``."""
+    return context(seed, index, 1, size)[0]
+
+
+def context(seed: int, index: int, queries: int, size: Size = DEFAULT_SIZE) -> list[Example]:
+    """The first queries of context ``index`` of the stream ``seed``: the same on any machine.
+
+    Args:
+        seed: of the stream.
+        index: of the context.
+        queries: how many, each for another year.
+        size: of the context.
+    """
     rng = Random(f"{ENGINE}:{seed}:{index}")
     topic = rng.choice(TOPICS)
     attributes = rng.sample([*topic.counts, *topic.kinds], rng.randint(*size.attributes))
     if not any(column in topic.counts for column in attributes):
         attributes[rng.randrange(len(attributes))] = rng.choice(list(topic.counts))
     sort = rng.choice([column for column in attributes if column in topic.counts])
-    order: SortOrder = "descending" if rng.random() < size.descending else "ascending"
-    year = str(rng.choice(YEARS))
-    row_count, distractor_count = rng.randint(*size.rows), rng.randint(*size.distractors)
-    names = invent_names(row_count + distractor_count, rng)
-    gold = _gold_rows(topic, attributes, sort, names[:row_count], year, rng)
-    distractors = _distractor_rows(
-        topic, attributes, gold, names[row_count:], year, size.twins, rng
-    )
-    gold.sort(key=lambda row: int(row[sort] or 0), reverse=order == "descending")
-    composition = compose(
-        [_state(topic, row, None, rng) for row in gold],
-        [_state(topic, row, SCOPE_COLUMN, rng) for row in distractors],
-        rng,
-        paragraph=1,
-    )
+    sizes = [rng.randint(*size.rows) for _ in range(size.groups)]
+    if rng.random() < size.even:
+        sizes = sizes[:1] * size.groups
+    rows = _rows(topic, attributes, sort, sizes, size, rng)
     # As a rank does, the sort column stands first: a row is then found by its value.
     columns = [sort, topic.key, *(column for column in attributes if column != sort)]
-    query = rng.choice(QUERY_PATTERNS).format(
-        plural=topic.plural,
-        year=year,
-        columns=", ".join(f'"{column}"' for column in columns),
-        sort=sort,
-        order=order,
-    )
-    table = Table.of(columns, [[row[column] for column in columns] for row in gold])
-    constraints = Constraints(
-        entity_scope=(topic.plural,),
-        numerical_range=year,
-        sort_column=sort,
-        sort_order=order,
-        conditions=(Condition(SCOPE_COLUMN, low=year, high=year),),
-    )
-    return Example(
-        topic=topic.plural,
-        category=topic.category,
-        domain=topic.domain,
-        query=query,
-        constraints=constraints,
-        gold_table=table,
-        gold_context=composition.clean,
-        adversarial_context=composition.adversarial,
-        difficulty="small",
-        facts=composition.facts,
-        source="small-world",
-        source_hash=table.content_hash(),
-        engine=ENGINE,
-        seed=seed,
-    )
+    years = [row[SCOPE_COLUMN] or "" for row in rows]
+    groups = {year: group for group, year in enumerate(dict.fromkeys(years))}
+    stated = [_state(topic, row, rng) for row in rows]
+    told = Context(stated, [groups[year] for year in years], rng, paragraph=1)
+    whole = Table.of((SCOPE_COLUMN, *columns), [[row[c] for c in row] for row in rows])
+    # What is asked for is drawn last, so nothing in the context can say what it is.
+    asked = rng.sample([*groups], min(queries, len(groups)))
+    if rng.random() < size.none * len(asked):
+        unheard = [str(year) for year in YEARS if str(year) not in groups]
+        asked[rng.randrange(len(asked))] = rng.choice(unheard)
+    found = []
+    for year in asked:
+        order: SortOrder = "descending" if rng.random() < size.descending else "ascending"
+        gold = [number for number, own in enumerate(years) if own == year]
+        gold.sort(key=lambda number: int(rows[number][sort] or 0), reverse=order == "descending")
+        composition = told.ask(gold, [None if own == year else SCOPE_COLUMN for own in years])
+        query = rng.choice(QUERY_PATTERNS).format(
+            plural=topic.plural,
+            year=year,
+            columns=", ".join(f'"{column}"' for column in columns),
+            sort=sort,
+            order=order,
+        )
+        constraints = Constraints(
+            entity_scope=(topic.plural,),
+            numerical_range=year,
+            sort_column=sort,
+            sort_order=order,
+            conditions=(Condition(SCOPE_COLUMN, low=year, high=year),),
+        )
+        found.append(
+            Example(
+                topic=topic.plural,
+                category=topic.category,
+                domain=topic.domain,
+                query=query,
+                constraints=constraints,
+                gold_table=Table.of(columns, [[rows[n][column] for column in columns] for n in gold]),
+                gold_context=composition.clean,
+                adversarial_context=composition.adversarial,
+                difficulty="small",
+                facts=composition.facts,
+                groups=composition.groups,
+                source="small-world",
+                source_hash=whole.content_hash(),
+                engine=ENGINE,
+                seed=seed,
+            )
+        )
+    return found
 
 
-def examples(seed: int, n: int, start: int = 0, size: Size = DEFAULT_SIZE) -> Iterator[Example]:
-    """Stream ``n`` examples from number ``start`` on."""
-    for index in range(start, start + n):
-        yield example(seed, index, size)
+def examples(
+    seed: int, n: int, start: int = 0, size: Size = DEFAULT_SIZE, queries: int = 1
+) -> Iterator[Example]:
+    """Stream ``n`` examples from context ``start`` on."""
+    contexts = (context(seed, index, queries, size) for index in count(start))
+    return islice(chain.from_iterable(contexts), n)

@@ -1,0 +1,380 @@
+"""The rows of a context: those of the table, and made-up rows of the same kind where these run out.
+
+A made-up row takes a real one as its pattern: another name (or the same entity at another time),
+other numbers, years and dates, the texts of a row of the same categories. What is unique in the
+table stays so in a context, and columns that follow from others, or rise and fall with them, are
+left out where rows are made up.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from itertools import combinations, permutations
+from math import gcd, inf
+from random import Random
+from typing import NamedTuple
+
+from tablemend.datasets.tablehallu.columns import (
+    DIGITS,
+    ORDERED,
+    Column,
+    Kind,
+    TypedTable,
+    read_date,
+    read_number,
+)
+from tablemend.datasets.tablehallu.invented_names import distinct_names
+from tablemend.tables.table import Cell
+from tablemend.values.periods import MONTHS
+
+BEYOND = 0.2
+"""How far made-up numbers go beyond the observed range, as a share of it."""
+TRIES = 6
+REUSED = 6
+"""Most made-up rows of one entity, at other times."""
+ROOM = 2
+"""Values that a column of unique ones must have left for each row that is made up."""
+_MINUS = "-\u2212\u2013"
+_WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
+_MONTH = re.compile(rf"\b(?:{'|'.join(f'{month}|{month[:3]}' for month in MONTHS)})\b", re.I)
+Row = tuple[Cell, ...]
+Value = tuple[Cell, float | None]
+"""A cell, and what it is sorted by."""
+
+
+class StatableRow(NamedTuple):
+    """A row of a context.
+
+    Attributes:
+        cells, orders: as in the typed table.
+        made_up: no row of the table.
+    """
+
+    cells: Row
+    orders: tuple[float | None, ...]
+    made_up: bool = False
+
+
+class Range(NamedTuple):
+    """The values of an ordered column.
+
+    Attributes:
+        kind: of the column.
+        values: sorted, each once.
+        low, high: ends of what may be made up.
+        step: that all whole numbers are multiples of; of decimals, that of the last digit.
+        grouped: thousands are set apart by commas.
+        signs: that stand before positive and negative numbers.
+        unique: no value is there twice.
+    """
+
+    kind: Kind
+    values: list[float]
+    low: float
+    high: float
+    step: float
+    grouped: bool
+    signs: tuple[str, str]
+    unique: bool
+
+    @classmethod
+    def of(cls, column: Column, cells: Sequence[Cell], orders: Sequence[float | None]) -> Range:
+        """That of a column.
+
+        Numbers go beyond the observed ones by a fifth of their range, but not below 0 (or 1 where
+        none is), nor above 100 %; years and dates stay inside: a later one may not have come yet.
+        """
+        filled = [value for value in orders if value is not None]
+        values = sorted({*filled})
+        low, high = values[0], values[-1]
+        decimals = max(len(m[0].partition(".")[2]) for c in cells if c and (m := DIGITS.search(c)))
+        step = 10.0**-decimals
+        if column.kind != "number":
+            step = 1.0
+        elif not decimals:
+            step = float(gcd(*(int(abs(value)) for value in values)) or 1)
+        if column.kind == "number":
+            floor = next((bound for bound in (1.0, 0.0) if low >= bound), -inf)
+            percent = (
+                "%" in column.unit[1] or "%" in column.name or "percent" in column.name.lower()
+            )
+            ceiling = 100.0 if percent and high <= 100 else inf
+            wider = BEYOND * (high - low)
+            low, high = max(floor, low - wider), min(ceiling, high + wider)
+        numbers = [cell for cell in cells if cell and read_number(cell)]
+        signs = (
+            "+" if any("+" in cell for cell in numbers) else "",
+            next((sign for sign in _MINUS if any(sign in cell for cell in numbers)), "-"),
+        )
+        grouped = any("," in cell for cell in numbers)
+        unique = len(values) == len(filled)
+        return cls(column.kind, values, low, high, step, grouped, signs, unique)
+
+    def room(self, low: float, high: float) -> float:
+        """How many values there are between two, inclusive, about."""
+        return max(0.0, (min(high, self.high) - max(low, self.low)) / self.step + 1)
+
+    def near(self, order: float) -> tuple[float, float]:
+        """The neighbours of a value."""
+        place = bisect_left(self.values, order)
+        below = self.values[place - 1] if place else self.low
+        return below, self.values[place + 1] if place + 1 < len(self.values) else self.high
+
+    def draw(
+        self, cell: str, low: float, high: float, taken: set[float], rng: Random
+    ) -> tuple[str, float] | None:
+        """A cell written like this one, with a value between two, inclusive, that is not taken."""
+        low, high = max(low, self.low), min(high, self.high)
+        match = DIGITS.search(cell)
+        for _ in range(TRIES):
+            if self.kind == "date":
+                found = _on_day(cell, float(rng.randint(int(low), int(high)))) if low <= high else None
+            elif match is None:
+                return None
+            else:
+                digits = match[0].replace(",", "")
+                decimals = len(digits.partition(".")[2])
+                unit = 10.0**-decimals if decimals else self.step
+                zeros = len(digits) - len(digits.rstrip("0"))
+                if not decimals and zeros and self.kind == "number" and 10.0**zeros * 4 < high - low:
+                    unit = max(unit, 10.0**zeros)  # round numbers stay as round
+                value = round(round(rng.uniform(low, high) / unit) * unit, decimals)
+                found = self._write(cell, match, decimals, value)
+            if found and low <= found[1] <= high and found[1] not in taken:
+                return found
+        return None
+
+    def _write(
+        self, cell: str, match: re.Match[str], decimals: int, value: float
+    ) -> tuple[str, float] | None:
+        """A number in the form of a cell, and it as written; ``None`` where it may not stand."""
+        text = f"{abs(value):{',' if self.grouped and self.kind == 'number' else ''}.{decimals}f}"
+        before, after = cell[: match.start()], cell[match.end() :]
+        value = float(text.replace(",", "")) * (-1 if value < 0 else 1)
+        was = read_number(cell)
+        if was is not None and (value < 0) != (was[0] < 0):
+            before = before.rstrip(f"+{_MINUS}") + (self.signs[value < 0] if value else "")
+            if "(" in before:
+                return None
+        return before + text + after, value
+
+
+def _on_day(cell: str, order: float) -> tuple[str, float] | None:
+    """A cell that writes another day as this one is written; ``None`` where that is not clear."""
+    was, day = read_date(cell), date.fromordinal(int(order))
+    if was is None or _WEEKDAY.search(_MONTH.sub("", cell)):
+        return None
+    old = date.fromordinal(int(was))
+    if cell == old.isoformat():
+        return day.isoformat(), order
+    month = _MONTH.search(cell)
+    if month is None:
+        return None
+    name = MONTHS[day.month - 1] if len(month[0]) > 3 else MONTHS[day.month - 1][:3]
+    name = name.upper() if month[0].isupper() else name
+    text = f"{cell[: month.start()]}{name}{cell[month.end() :]}".replace(str(old.year), str(day.year))
+    number = re.compile(rf"(?<!\d){old.day:02d}(?!\d)|(?<!\d){old.day}(?!\d)")
+    text = number.sub(lambda m: f"{day.day:0{len(m[0]) if m[0][0] == '0' else 1}d}", text, count=1)
+    return (text, order) if read_date(text) == order else None
+
+
+class RowMaker:
+    """Makes rows like those of a table.
+
+    Args:
+        typed: the table.
+        names: of other entities of the same kind.
+
+    Attributes:
+        rows: those of the table that can stand in a context: no two have names alike.
+        names: those of others that can stand beside them.
+        free: columns that can be stated where rows are made up.
+        ranges: of the ordered columns.
+    """
+
+    def __init__(self, typed: TypedTable, names: Iterable[str]) -> None:
+        self.typed, key = typed, typed.key
+        entities = list(dict.fromkeys(row[key] or "" for row in typed.table.rows))
+        every = distinct_names([*entities, *names])
+        known = {name for name in entities if name in every}
+        self.names = tuple(name for name in every if name not in known)
+        orders = list(zip(*typed.orders, strict=True))
+        self.rows = [
+            StatableRow(cells, own)
+            for cells, own in zip(typed.table.rows, orders, strict=True)
+            if (cells[key] or "") in known
+        ]
+        cells_of = list(zip(*typed.table.rows, strict=True))
+        self.ranges = {
+            index: Range.of(column, cells_of[index], typed.orders[index])
+            for index, column in enumerate(typed.columns)
+            if column.kind in ORDERED and column.usable and index != key
+            if any(order is not None for order in typed.orders[index])
+        }
+        self.free = tuple(self._free(cells_of))
+        self._alike: dict[Row, list[StatableRow]] = defaultdict(list)
+        for row in self.rows:
+            self._alike[self._categories(row.cells)].append(row)
+        times = [index for index in typed.distinguishing[:1] if index in self.ranges]
+        self._time = times[0] if times and typed.columns[times[0]].kind != "number" else None
+        """The column of times, where the rows of an entity can be of others."""
+        self._entities = sorted(known)
+
+    def most(self, count: int) -> bool:
+        """Whether there are so many rows, made-up ones included."""
+        others = 0
+        if self._time is not None:
+            others = min(REUSED, len(self.ranges[self._time].values)) * len(self._entities)
+        return len(self.rows) + len(self.names) + others >= count
+
+    def _categories(self, cells: Row) -> Row:
+        columns = enumerate(self.typed.columns)
+        return tuple(cells[index] for index, column in columns if column.kind == "category")
+
+    def _free(self, cells_of: Sequence[Sequence[Cell]]) -> Iterator[int]:
+        """Usable columns of which none follows from others, or identifies rows by words."""
+        typed = self.typed
+        follow = set[int]()
+        for formula in typed.formulas:
+            if follow.isdisjoint((formula.total, *formula.parts)):
+                follow.add(formula.total)
+        for one, other in _bound_pairs(typed, [*self.ranges]):
+            if follow.isdisjoint((one, other)):
+                follow.add(one if typed.columns[one].serial else other)
+        for index, column in enumerate(typed.columns):
+            filled = [cell for cell in cells_of[index] if cell is not None]
+            is_words = column.kind in ("name", "text") or (
+                column.kind == "date" and index not in self.ranges
+            )
+            identifies = is_words and len({*filled}) == len(filled)
+            if index == typed.key or (column.usable and index not in follow and not identifies):
+                yield index
+
+    def has_room(self, column: int, made_up: int) -> bool:
+        """Whether a column has values enough for so many made-up rows."""
+        found = self.ranges.get(column)
+        if found is None or not found.unique:
+            return True
+        return found.room(found.low, found.high) - len(found.values) >= ROOM * made_up
+
+    def fresh(self, rows: Sequence[StatableRow], count: int, rng: Random) -> Entities:
+        """Who the made-up rows beside some rows are about."""
+        return Entities(self, rows, count, rng)
+
+    def make_up(
+        self,
+        name: str,
+        pattern: StatableRow,
+        columns: Sequence[int],
+        limits: Mapping[int, tuple[float, float]],
+        taken: Mapping[int, set[float]],
+        rng: Random,
+    ) -> StatableRow | None:
+        """A made-up row.
+
+        Args:
+            name: of its entity.
+            pattern: the row that it is like.
+            columns: those that are stated; the others stay as in the pattern.
+            limits: ends of what some columns may say.
+            taken: what others say already in columns of unique values.
+            rng: what draws.
+
+        Returns:
+            ``None`` where a column has no value left.
+        """
+        cells, orders = list(pattern.cells), list(pattern.orders)
+        cells[self.typed.key] = name
+        other = rng.choice(self._alike[self._categories(pattern.cells)])
+        for index in columns:
+            if index == self.typed.key or self.typed.columns[index].kind == "category":
+                continue
+            found = self.ranges.get(index)
+            if found is None:  # all of one row: a venue stays in its city
+                cells[index] = cells[index] and (other.cells[index] or cells[index])
+                continue
+            cell, order = cells[index], orders[index]
+            if cell is None or order is None:
+                if index in limits:
+                    return None
+                continue
+            ends = limits.get(index)
+            if ends is None:
+                ends = found.near(order) if index != self._time else (found.low, found.high)
+            said = found.draw(cell, *ends, taken.get(index, set()), rng)
+            if said is None and index not in limits:
+                said = found.draw(cell, found.low, found.high, taken.get(index, set()), rng)
+            if said is None:
+                return None
+            cells[index], orders[index] = said
+        return StatableRow(tuple(cells), tuple(orders), made_up=True)
+
+    def identity(self, row: StatableRow) -> Row:
+        """What tells a row from the others of its table."""
+        return tuple(row.cells[index] for index in (self.typed.key, *self.typed.distinguishing))
+
+
+class Entities:
+    """Who made-up rows are about: the table's own entities at other times first, where these are
+    told apart by times; others, as many as the table has for so many rows, else.
+    """
+
+    def __init__(
+        self, maker: RowMaker, rows: Sequence[StatableRow], count: int, rng: Random
+    ) -> None:
+        typed, self._rng = maker.typed, rng
+        self._counts = Counter[str]()
+        self._recurring: list[str] = []
+        names = rng.sample(maker.names, len(maker.names))
+        if maker._time is not None:
+            each = max(1.5, len(maker.rows) / len(maker._entities))
+            missing = int((len(rows) + count) / each) - len(maker._entities)
+            self._recurring = [*maker._entities, *names[: max(0, missing)]]
+            names = names[max(0, missing) :]
+        self._names = iter(names)
+
+    @property
+    def recurs(self) -> bool:
+        """Whether one can have several rows."""
+        return bool(self._recurring)
+
+    def draw(self) -> str | None:
+        """The name of one; ``None`` where there are no more."""
+        if self._recurring:
+            return self._rng.choice(self._recurring)
+        return next(self._names, None)
+
+    def use(self, name: str) -> None:
+        """One more row is about somebody."""
+        self._counts[name] += 1
+        if self._counts[name] >= REUSED and name in self._recurring:
+            self._recurring.remove(name)
+
+
+def _bound_pairs(typed: TypedTable, ordered: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Columns of which one rises or falls with the other, or never exceeds it."""
+    for one, other in combinations(ordered, 2):
+        rows = zip(typed.orders[one], typed.orders[other], strict=True)
+        both = sorted((a, b) for a, b in rows if a is not None and b is not None)
+        if len(both) < 4:
+            continue
+        firsts, lasts = [a for a, _ in both], [b for _, b in both]
+        rises = lasts == sorted(lasts)
+        falls = [b for _, b in sorted(both, key=lambda pair: (pair[0], -pair[1]))]
+        falls_with = falls == sorted(falls, reverse=True)
+        if len({*firsts}) > 2 and len({*lasts}) > 2 and (rises or falls_with):
+            yield one, other
+            continue
+        alike = (typed.columns[one].kind, typed.columns[one].unit) == (
+            typed.columns[other].kind,
+            typed.columns[other].unit,
+        )
+        for (first, low), (last, high) in permutations(((one, firsts), (other, lasts))):
+            overlap = max(low) > min(high)
+            pairs = both if first == one else [(b, a) for a, b in both]
+            if alike and overlap and all(a <= b for a, b in pairs):
+                yield first, last
