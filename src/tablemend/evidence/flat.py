@@ -67,9 +67,13 @@ def _names(columns: Sequence[Column]) -> list[str]:
         names[0] = UNNAMED
     counts = Counter(map(str.casefold, names))
     leader = ""
+    led = list(names)
     for place, name in enumerate(names):
         if counts[name.casefold()] == 1:
             leader = name
         elif leader and name:
-            names[place] = f"{leader} {columns[place].name}"
-    return names
+            led[place] = f"{leader} {columns[place].name}"
+    counts = Counter(map(str.casefold, led))
+    return [
+        own if counts[own.casefold()] == 1 else name for own, name in zip(led, names, strict=True)
+    ]

@@ -29,6 +29,6 @@ def without_flags(cells: Sequence[Cell]) -> list[Cell]:
         return list(cells)
     rests = {match.string[match.end() :].removesuffix(f", {match[1]}") for match in flags}
     kinds = Counter(rest.split()[-1] for rest in rests)
-    if max(kinds.values()) > max(2, len(rests) / 3):
+    if max(kinds.values()) > max(2, len(rests) / 3) or len(rests) < 0.9 * len({*filled}):
         return list(cells)
     return [_FLAG.sub("", cell, count=1) if cell and _FLAG.match(cell) else cell for cell in cells]

@@ -37,6 +37,10 @@ def settings(*tokens: str) -> Synthesis:
         {"table": {"columns": ["a", "b"], "data": [[1, 2]]}},
         {"table_array": [["a", "b"], ["1", "2"]]},
         {"table_column_names": ["a", "b"], "table_content_values": [["1", "2"]]},
+        {"table": {"title": "T", "texts": [["a", "b"], ["1", "2"]]}},
+        {"table_html": "<table><tr><th>a<th>b<tr><td>1<td>2</table>"},
+        {"raw_table": "<TABLE>\n<S>  <C>\na    b\n1    2\n</TABLE>"},
+        {"table": [[{"value": "a"}, {"value": "b"}], [{"value": "1"}, {"value": "2"}]]},
         [{"a": 1, "b": 2}],
         {"data": [{"a": "1", "b": "2"}]},
     ],
@@ -105,11 +109,12 @@ def test_bad_input_is_reported_per_file_and_passed_over(
     assert skipped["good.csv"] == "the same table as an earlier one"
     assert "cells" in skipped["ragged.csv"]
     assert skipped["narrow.csv"] == "only one column"
-    assert skipped["latin.csv"] == "not UTF-8 text"
+    assert skipped["latin.csv"] == "not UTF-8 text (byte 4); save it as UTF-8"
     assert skipped["broken.jsonl:1"] == "not a line of JSON"
     assert skipped["deep.jsonl:1"] == "nested too deeply"
     assert "U+D800" in skipped["surrogate.jsonl:1"]
-    assert skipped["locked.csv"] == skipped["locked.jsonl"] == "not readable: Permission denied"
+    assert skipped["locked.csv"] == "cannot be read (Permission denied)"
+    assert skipped["locked.jsonl"] == "not readable: Permission denied"
     assert skipped["dangling.csv"] == skipped["loop.jsonl"] == "a link to nothing"
     assert skipped["folder.csv"] == skipped["pipe.csv"] == "not a regular file"
 
