@@ -14,7 +14,7 @@ from tablemend.values.blanks import is_blank
 SECTION = "Section"
 """Header of the column that says below which heading a row stood."""
 UNNAMED = "Item"
-"""Header of a first column that has none, or has the unit of all others."""
+"""Header of a first column that has none, the unit of all others, or the table's title."""
 LONGEST = 60
 """Characters of a name beyond which only its last level is kept."""
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*")
@@ -63,7 +63,7 @@ def _names(columns: Sequence[Column]) -> list[str]:
         names.append(
             (column.name if is_apart and inner[column.name.casefold()] == 1 else name).strip(" :")
         )
-    if is_unit_label(names[0]) or not _BRACKETS.sub("", names[0]):
+    if is_unit_label(names[0]) or not 0 < len(_BRACKETS.sub("", names[0])) <= LONGEST:
         names[0] = UNNAMED
     counts = Counter(map(str.casefold, names))
     leader = ""

@@ -187,10 +187,14 @@ def type_table(
     """
     flat = Table(table.columns, table.rows[:MAX_ROWS], table.title)
     flat = flatten(flat) if key is None else flat
-    if len(flat.columns) < 2:
+    names = list(map(clean_cell, flat.columns))
+    if sum(map(bool, names)) < 2:
         raise Unusable("only one column")
-    headers = [clean_cell(name) or f"Column {n}" for n, name in enumerate(flat.columns, 1)]
-    rows = [tuple(map(clean_cell, row)) for row in flat.rows]
+    headers = list(filter(None, names))
+    rows = [
+        tuple(clean_cell(cell) for name, cell in zip(names, row, strict=True) if name)
+        for row in flat.rows
+    ]
     rows = [row for row in rows if not _is_heading(headers, row)]
     rows = list(zip(*map(_written_out, map(without_flags, zip(*rows, strict=True))), strict=True))
     if len(rows) < min_rows:

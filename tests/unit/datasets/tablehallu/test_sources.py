@@ -119,6 +119,20 @@ def test_bad_input_is_reported_per_file_and_passed_over(
     assert skipped["folder.csv"] == skipped["pipe.csv"] == "not a regular file"
 
 
+def test_every_table_of_a_page_is_one_of_the_source(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(write_table(TABLE, "html") * 2 + "<table><tr>", "utf-8")
+    (tmp_path / "one.html").write_text(write_table(TABLE, "html"), encoding="utf-8")
+    (tmp_path / "three.html").write_text(write_table(TABLE, "html") * 3, encoding="utf-8")
+    source = open_source(settings(f"source={tmp_path}"))
+    places = list(source.places())
+    assert [place.where for place in places] == [
+        "one.html", "page.html", "three.html#1", "three.html#2", "three.html#3",
+    ]  # fmt: skip
+    with pytest.raises(TableError, match="^the HTML table is cut off$"):
+        source.read(places[1])
+    assert source.read(places[4]).table.rows == TABLE.rows
+
+
 def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "narrow.csv").write_text("a\n1\n")
     with pytest.raises(TablemendError, match=r"none of 1 tables is usable .*only one column"):
