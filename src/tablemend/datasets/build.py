@@ -61,11 +61,13 @@ class Opened(NamedTuple):
         tables: what examples are made from, as their maker takes it.
         hashes: content hashes of those of a user.
         skipped: the others.
+        unfit: how many of these give examples by other settings.
     """
 
     tables: Any
     hashes: Sequence[str]
     skipped: Sequence[Skipped]
+    unfit: int = 0
 
 
 def refuse_empty_splits(source: str, opened: Opened, shares: Shares) -> None:
@@ -183,7 +185,8 @@ def _join(
         "counts": ranked(counts),
         "dropped": ranked(dropped),
         "notes": ranked(notes),
-        "tables": {"usable": len(source.hashes), "skipped": skipped.total()},
+        "tables": {"usable": len(source.hashes), "skipped": skipped.total()}
+        | ({"unfit": source.unfit} if source.unfit else {}),
         "skipped": ranked(skipped),
     }
     return counted, left_out
@@ -204,7 +207,9 @@ def describe(
         if share and split not in counts["splits"]:
             yield f"note: no {what} fell into {split}: raise n, or set other shares"
     if tables["usable"] and what == "example":
-        yield f"source tables: {tables['usable']} usable, {tables['skipped']} skipped"
+        said = f"source tables: {tables['usable']} usable, {tables['skipped']} skipped"
+        other = f", {tables['unfit']} of them usable by other settings" if "unfit" in tables else ""
+        yield said + other
     elif tables["skipped"]:
         yield f"skipped: {tables['skipped']} {what}s"
     source = "table" if what == "example" else what

@@ -29,8 +29,7 @@ _engine = cache(lambda: open_maker(Synthesis(shape=SHAPE)))
 @cache
 def script(place: int) -> Example:
     """What is given out under a number."""
-    example = _engine().make(place)
-    assert example is not None
+    example, *_ = _engine().make(place)
     clean, adversarial = prose(example.gold_context), prose(example.adversarial_context)
     return replace(example, id="", gold_context=clean, adversarial_context=adversarial)
 

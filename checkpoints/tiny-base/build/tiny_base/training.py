@@ -52,7 +52,7 @@ class Batch:
 
 
 def size_at(progress: float, full: Size, ease_in: float) -> Size:
-    """Small examples first: the upper bounds grow linearly until ``ease_in`` of the run."""
+    """Small contexts first: the upper bounds grow linearly until ``ease_in`` of the run."""
     share = min(1.0, progress / ease_in)
 
     def grow(low: int, bounds: tuple[int, int]) -> tuple[int, int]:
@@ -63,7 +63,7 @@ def size_at(progress: float, full: Size, ease_in: float) -> Size:
         full,
         rows=grow(1, full.rows),
         attributes=grow(2, full.attributes),
-        distractors=grow(1, full.distractors),
+        groups=grow(2, (2, full.groups))[1],
     )
 
 

@@ -16,7 +16,7 @@ from random import Random
 import yaml
 
 from tablemend.datasets.tablehallu.columns import Column, type_columns, words_of
-from tablemend.datasets.tablehallu.kernel import Rejected
+from tablemend.datasets.tablehallu.groups import Rejected
 from tablemend.datasets.tablehallu.query import list_columns
 from tablemend.programs.program import (
     Aggregate,
@@ -39,8 +39,6 @@ PROGRAMS: dict[str, Program] = {
     "division": Ratio(_LEFT, _RIGHT),
 }
 """By operation, over a table of two rows: the numbers that it is worked out of."""
-QUERIES = 1 + len(PROGRAMS)
-"""Queries that one kernel gives: the first without a calculation."""
 MOST_DECIMALS = 2
 _LARGEST = 10**9
 _TIE = 1e-6

@@ -8,24 +8,28 @@ of a row, real or made up.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import permutations
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import ORDERED, TypedTable, words_of
+from tablemend.datasets.tablehallu.columns import ORDERED, words_of
 from tablemend.datasets.tablehallu.compose import StatedRow
-from tablemend.datasets.tablehallu.groups import Bound, GroupMaker, Groups, Rejected
+from tablemend.datasets.tablehallu.groups import Bound, GroupMaker, Rejected
 from tablemend.datasets.tablehallu.invented_names import distinct_names
-from tablemend.datasets.tablehallu.rows import Row, RowMaker, StatableRow
+from tablemend.datasets.tablehallu.rows import RowMaker, StatableRow
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.records import SortOrder
-from tablemend.tables.table import Table
+from tablemend.tables.table import Cell, Table
+from tablemend.values.text import strip_accents
 
 TOO_FEW = "too few rows and names of its kind for so long a context (distractors=real needs none)"
 TRIES_A_ROW = 8
+FILLED = 0.4
+"""Share of the rows that say something in a column of the gold tables, at least."""
 SCOPE_IN_TABLE = 0.7
 """Share of the columns of a condition that the gold table has, too."""
 BY_NAME = 0.15
@@ -125,8 +129,10 @@ class Part:
         self._sorter = self._draw_sorter(sum(wanted), invent, rng)
         found = self._real_rows(wanted, rng)
         missing = sum(wanted) - sum(map(len, found))
-        if missing and not invent:
-            raise Rejected("too few rows in a group")
+        if not invent:
+            if any(len(own) < min(n, shape.min_rows) for own, n in zip(found, wanted, strict=True)):
+                raise Rejected("too few rows in a group")
+            missing = 0
         self.columns = self._draw_columns(shape, found, missing, blanks, rng)
         outside = {*self._scope}.difference(self.columns)
         self.stated = (*self.columns, *sorted(outside))
@@ -146,16 +152,24 @@ class Part:
         self.typed = replace(typed, table=table, orders=orders)
         if not all(map(self._sorts, range(self.count))):
             raise Rejected("no sort column without ties")
+        for group in range(self.count):
+            rows_of = [cells[row] for row in self._members(group)]
+            if len(rows_of) > 1 and any(
+                all(row[c] is None for row in rows_of) for c in self.columns
+            ):
+                raise Rejected("a column without a value in a group")
 
     def _draw_sorter(self, rows: int, invent: bool, rng: Random) -> int | None:
         """A column of which no group is to have a value twice; ``None``: names are sorted by."""
         typed, made_up = self.maker.typed, max(0, rows - len(self.maker.rows))
         usable = self.maker.free if invent else range(len(typed.columns))
+        ranges = self.maker.varied if invent else self.maker.ranges
         fit = [
             index
             for index in usable
-            if index in self.maker.ranges
+            if index in ranges
             and typed.columns[index].usable
+            and (index not in self._scope or ranges[index].unique)
             and 2 * len(self.maker.ranges[index].values) >= len(self.maker.rows)
             and self.maker.has_room(index, made_up)
         ]
@@ -190,13 +204,13 @@ class Part:
         """The key, what tells rows apart, the sort column, often the scope's, others at random."""
         maker, typed = self.maker, self.maker.typed
         rows = [row for own in found for row in own]
-        least = len(rows) / 2 if blanks else len(rows)
+        least = (len(rows) + made_up) * (FILLED if blanks else 1)
         fit = [
             index
             for index in (maker.free if made_up else range(len(typed.columns)))
             if typed.columns[index].usable
             and index != typed.key
-            and sum(row.cells[index] is not None for row in rows) >= least
+            and maker.filled(index, rows, made_up) >= least
             and maker.has_room(index, made_up)
         ]
         most = min(shape.max_columns, len(fit) + 1)
@@ -235,7 +249,10 @@ class Part:
         }
         places = [group for group, own in enumerate(found) for _ in range(wanted[group] - len(own))]
         rng.shuffle(places)
+        kept = {*self._scope, *maker.typed.distinguishing}
+        kept |= set() if self._sorter is None else {self._sorter}
         patterns = {group: self._patterns(group, blanks) for group in {*places}}
+        said_of = {row.cells[key]: row for row in maker.rows}
         name: str | None = None
         for group in places:
             of_group = taken
@@ -246,16 +263,25 @@ class Part:
             for _ in range(TRIES_A_ROW):
                 if name is None and (name := entities.draw()) is None:
                     raise Rejected(TOO_FEW)
-                pattern = rng.choice(patterns[group])
-                made = maker.make_up(name, pattern, self.stated, limits, of_group, rng)
-                if made is not None and maker.identity(made) not in known:
-                    break
+                other = said_of.get(name)
+                like = [
+                    row
+                    for row in patterns[group]
+                    if other is None or all(row.cells[c] == other.cells[c] for c in maker.constant)
+                ]
+                if like:
+                    fixed = kept if other is None else kept | maker.constant
+                    pattern = rng.choice(like)
+                    made = maker.make_up(name, pattern, self.stated, limits, fixed, of_group, rng)
+                    if made is not None and maker.identity(made) not in known:
+                        break
                 if entities.recurs:
                     name = None
             else:
                 raise Rejected("no value left for a made-up row")
             known.add(maker.identity(made))
-            entities.use(made.cells[key] or "")
+            said_of.setdefault(name, made)
+            entities.use(name)
             found[group].append(made)
             for column, orders in taken.items():
                 orders.add(made.orders[column] or 0.0)
@@ -296,7 +322,8 @@ class Part:
         if not blanks:
             return hidden
         linked = ({one.total, *one.parts} for one in typed.formulas)
-        columns = [c for c in columns if not any(c in some and some <= {*self.stated} for some in linked)]
+        derived = set[int]().union(*(some for some in linked if some <= {*self.stated}))
+        columns = [c for c in columns if c not in derived]
         for group in range(self.count):
             rows = [number for number, own in enumerate(self.groups) if own == group]
             cells = [(number, c) for number in rows for c in columns]
@@ -325,27 +352,29 @@ class Part:
             return True
         if len(group) > 1 and all(self.rows[n].cells[column] in (value, None) for n in group):
             return True
-        alike, same = self._counts
         if column in self.maker.ranges:
             return False  # numbers of rows that are alike are near, not equal
-        return any(
-            alike[c, cells[c], column] > 2 and 2 * same[c, cells[c], value, column] > alike[c, cells[c], column]
-            for c in self.stated
-            if c not in (column, self.maker.typed.key) and c not in self.maker.ranges
-        )
+        for c in self._texts:
+            like = self._together[c, cells[c], column]
+            if c != column and like.total() > 2 and 2 * like[value] > like.total():
+                return True
+        return False
 
     @cached_property
-    def _counts(self) -> tuple[Counter[Row], Counter[Row]]:
-        """Rows that share a word cell and state another column, and those that share both."""
-        texts = [c for c in self.stated if c not in self.maker.ranges and c != self.maker.typed.key]
-        alike, same = Counter(), Counter()
+    def _texts(self) -> list[int]:
+        """Columns of words beside the key."""
+        ordered = self.maker.ranges
+        return [c for c in self.stated if c not in ordered and c != self.maker.typed.key]
+
+    @cached_property
+    def _together(self) -> Mapping[tuple[int, Cell, int], Counter[Cell]]:
+        """What rows that share the words of a column say in another one."""
+        found: dict[tuple[int, Cell, int], Counter[Cell]] = defaultdict(Counter)
         for row in self.rows:
-            for c in texts:
-                for other in texts:
-                    if c != other and row.cells[other] is not None:
-                        alike[c, row.cells[c], other] += 1
-                        same[c, row.cells[c], row.cells[other], other] += 1
-        return alike, same
+            for c, other in permutations(self._texts, 2):
+                if row.cells[other] is not None:
+                    found[c, row.cells[c], other][row.cells[other]] += 1
+        return found
 
     def _members(self, group: int) -> list[int]:
         return [number for number, own in enumerate(self.groups) if own == group]
@@ -366,11 +395,10 @@ class Part:
     def _sorts_by_name(self, group: int) -> bool:
         """Whether every alphabetical rule, with or without punctuation, gives one strict order."""
         names = [self.typed.table.rows[row][self.typed.key] or "" for row in self._members(group)]
-        if not all(name.isascii() and name[:1].isalpha() for name in names):
-            return False
         plain = sorted(names, key=str.casefold)
         letters = ["".join(filter(str.isalnum, name.casefold())) for name in plain]
-        return len({*letters}) == len(letters) and letters == sorted(letters)
+        bare = list(map(strip_accents, letters))
+        return len({*bare}) == len(bare) and bare == sorted(bare) and letters == sorted(letters)
 
     def _sorts(self, group: int) -> bool:
         return bool(self._sortable(group)) or self._sorts_by_name(group)

@@ -9,17 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.config import SMALL_WORLD
-from tablemend.datasets.build import Opened, Record, make_by_number, refuse_empty_splits
+from tablemend.datasets.build import (
+    Opened,
+    Record,
+    Skipped,
+    make_by_number,
+    refuse_empty_splits,
+)
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
+from tablemend.datasets.shortcut_probe import say_shortcuts
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.datasets.tablehallu.donors import Usable
-from tablemend.datasets.tablehallu.looks import say_looks
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
     find_tables,
     open_maker,
+    refuse_barren,
 )
 from tablemend.datasets.tablehallu.renaming import read_words
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
@@ -63,10 +70,13 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     def open_tables() -> Opened:
         if settings.source == SMALL_WORLD:
             return Opened([], (), ())
-        usable, skipped = find_tables(open_source(settings), settings)
-        opened = Opened(usable, [table.source_hash for table in usable], skipped)
+        tables, skipped = find_tables(open_source(settings), settings)
+        unfit = [Skipped(table.place.where, table.unfit) for table in tables if table.unfit]
+        hashes = [table.source_hash for table in tables if not table.unfit]
+        opened = Opened(tables, hashes, [*skipped, *unfit], len(unfit))
         if settings.source != POOL:
             refuse_empty_splits(f"source={settings.source}", opened, settings.shares)
+        refuse_barren(settings, tables)
         return opened
 
     def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
@@ -171,12 +181,12 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
 
 
 def say_distractors(out: Path, counts: Mapping[str, int]) -> Iterator[str]:
-    """The shares of the types of distractors, and what their looks give away."""
+    """The shares of the types of distractors, and whether gold is told without the query."""
     types = {type: counts.get(f"distractors {type}", 0) for type in TYPES}
     whole = max(1, sum(types.values()))
     shares = {type: f"{100 * count / whole:.0f} %" for type, count in types.items()}
     yield table_of("type of distractor (TableHallu, A.2.2) | rows", shares)
-    yield say_looks(out)
+    yield say_shortcuts(out)
 
 
 def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:

@@ -55,6 +55,7 @@ class Usable(NamedTuple):
         is_of_persons: whether they are persons.
         marks: figures, brackets and other signs that most of them have.
         is_small: it is written without capitals.
+        unfit: why it gives no context of the length asked for; empty where it does.
     """
 
     place: Place
@@ -65,6 +66,7 @@ class Usable(NamedTuple):
     is_of_persons: bool
     marks: frozenset[str]
     is_small: bool
+    unfit: str = ""
 
     @classmethod
     def of(cls, place: Place, read: SourceTable, typed: TypedTable) -> Usable:

@@ -7,6 +7,7 @@ one of them is asked for, so that nothing in a context tells which it will be.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,21 +17,29 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from operator import itemgetter
 from random import Random
-from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.columns import Kind, TypedTable, is_whole
 from tablemend.datasets.tablehallu.distractor_types import type_of
 from tablemend.datasets.tablehallu.invented_names import is_like
 from tablemend.datasets.tablehallu.labels import ORDINALS, labels_of
-from tablemend.datasets.tablehallu.rows import RowMaker, StatableRow
+from tablemend.datasets.tablehallu.rows import Range, RowMaker, StatableRow
 from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
 
 _NO_AMOUNTS = WORDS["no_amounts"] | ORDINALS
+_RECURRING = re.compile(
+    r"\b(?:country|nation|nationality|state|county|region|team|club|party|language|type|genre|class|"
+    r"college|school|conference|network|label|position|surface|category|division|league)\b",
+    re.I,
+)
+"""Columns of what many have, though few rows of a short table may."""
 JITTER = 0.2
-"""How far the ends of an interval are from where groups of equal size would have them, at most, as a
-share of an interval: the groups of two contexts of a table differ."""
+"""How far the ends of an interval are from where groups of equal size would have them, at most, as
+a share of an interval: the groups of two contexts of a table differ."""
 TRIES = 6
+EVEN = (0.0, 0.0, 0.5, 1.0)
+"""How evenly wide intervals are, from one try to the next: where values are dense, there are none
+left for made-up rows."""
 
 
 class Rejected(Exception):
@@ -57,7 +66,8 @@ class Bound:
     values: frozenset[str] = frozenset()
 
 
-class Axis(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Axis:
     """A column that cuts rows into parts.
 
     Attributes:
@@ -85,7 +95,8 @@ class Axis(NamedTuple):
         return next(parts, None)
 
 
-class Groups(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Groups:
     """One or two columns whose parts, or pairs of parts, are the groups.
 
     Attributes:
@@ -143,8 +154,8 @@ class GroupMaker:
         """By the type of distractor: columns, and how likely somebody asks for some of their
         values."""
         for index in fit:
-            is_range = index in maker.ranges
-            if is_range or (columns[index].kind == "category" and self._categories[index]):
+            is_range = index in (maker.varied if invent else maker.ranges)
+            if is_range or self._categories.get(index):
                 is_time = columns[index].kind in ("year", "date")
                 found = self.columns[type_of(columns[index].name, is_range, is_time)]
                 found[index] = self._interest(index)
@@ -154,9 +165,10 @@ class GroupMaker:
         """Rows by category, of columns of these; values that a query can name."""
         found: dict[int, Counter[str]] = {}
         for index, column in enumerate(self._typed.columns):
-            if column.kind == "category":
-                cells = (row.cells[index] for row in self._maker.rows)
-                counts = Counter(cell for cell in cells if cell)
+            cells = (row.cells[index] for row in self._maker.rows)
+            counts = Counter(cell for cell in cells if cell)
+            recurs = column.kind == "name" and _RECURRING.search(column.name)
+            if column.kind == "category" or (recurs and counts and max(counts.values()) > 1):
                 folded = Counter(map(str.casefold, counts))
                 found[index] = Counter(
                     {v: n for v, n in counts.items() if folded[v.casefold()] == 1 and '"' not in v}
@@ -165,7 +177,7 @@ class GroupMaker:
 
     def _interest(self, index: int) -> float:
         column = self._typed.columns[index]
-        if column.kind == "category":
+        if column.kind in ("category", "name"):
             interest = 2.0
         else:
             ordinal = column.serial or self.is_ordinal(index)
@@ -176,9 +188,7 @@ class GroupMaker:
         """Whether a column's numbers say which one, not how much."""
         return self._labels[index].name.lower().split()[-1] in _NO_AMOUNTS
 
-    def draw(
-        self, count: int, rows: int, weights: Mapping[str, float], rng: Random
-    ) -> Groups:
+    def draw(self, count: int, rows: int, weights: Mapping[str, float], rng: Random) -> Groups:
         """Groups at random.
 
         Args:
@@ -241,6 +251,17 @@ class GroupMaker:
             return Axis(index, values=tuple(sorted(chosen))) if len(chosen) == parts else None
         found = self._maker.ranges[index]
         values = sorted(o for row in self._maker.rows if (o := row.orders[index]) is not None)
+        needed = rows if found.unique else 1
+        for even in EVEN if len(values) > 1 else ():
+            edges = self._edges(found, values, parts, even, rng)
+            if all(found.room(low, high) - 1 >= needed for low, high in pairwise(edges)):
+                return Axis(index, edges=tuple(edges))
+        return None
+
+    def _edges(
+        self, found: Range, values: Sequence[float], parts: int, even: float, rng: Random
+    ) -> list[float]:
+        """Ends of intervals with about as many values each, or somewhat evenly wide."""
         cuts = [
             (part + rng.uniform(-JITTER, JITTER)) / parts * (len(values) - 1)
             for part in range(1, parts)
@@ -249,21 +270,19 @@ class GroupMaker:
         for cut in cuts:
             place = min(int(cut), len(values) - 2)
             value = values[place] + (cut - place) * (values[place + 1] - values[place])
+            wide = found.low + cut / (len(values) - 1) * (found.high - found.low)
+            value += even * (wide - value)
             edges.append((floor(value / found.step + 1e-9) + 0.5) * found.step)
-        edges.append(found.high + found.step / 2)
-        needed = 2 * rows if found.unique else 1
-        if any(found.room(low, high) - 1 < needed for low, high in pairwise(edges)):
-            return None
-        return Axis(index, edges=tuple(edges))
+        return [*edges, found.high + found.step / 2]
 
     def bounds(
         self, groups: Groups, group: int, typed: TypedTable, rows: Sequence[StatableRow]
     ) -> tuple[Bound, ...]:
         """The conditions that the rows of a group meet and no other row does.
 
-        A range has ends as round as the gaps to the next values of the context allow; the query then
-        states a bound and no cell. At the table's end it is open, but for numbers that say which
-        one: "ranked 3 to 8".
+        A range has ends as round as the gaps to the next values of the context allow; the query
+        then states a bound and no cell. At the table's end it is open, but for numbers that say
+        which one: "ranked 3 to 8".
 
         Args:
             groups: all of them.
@@ -291,19 +310,16 @@ class GroupMaker:
             low, high = axis.edges[part], axis.edges[part + 1]
             own = values[part] or [round((low + high) / 2 / step) * step]
             ends = list[float | None]()
-            for value, others in (
-                (min(own), [v for p in values if p < part for v in values[p]]),
-                (max(own), [v for p in values if p > part for v in values[p]]),
-            ):
-                beyond = max(others, default=None) if not ends else min(others, default=None)
-                ordinal = column.kind == "number" and self.is_ordinal(axis.column)
-                if beyond is None and not ordinal:
+            below = max((v for p in values if p < part for v in values[p]), default=None)
+            above = min((v for p in values if p > part for v in values[p]), default=None)
+            ordinal = column.kind == "number" and self.is_ordinal(axis.column)
+            for end, beyond in ((min(own), below), (max(own), above)):
+                if ordinal:
+                    ends.append(end)
+                elif beyond is None:
                     ends.append(None)
-                elif ordinal:
-                    ends.append(value)
                 else:
-                    assert beyond is not None
-                    ends.append(_round_end(value, beyond, column.kind, whole))
+                    ends.append(_round_end(end, beyond, column.kind, whole))
             if ends == [None, None]:
                 raise Rejected("a context whose rows are all in one interval")
             yield _range_bound(axis.column, typed, *ends)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -58,38 +58,32 @@ def distinct_names(names: Iterable[str]) -> list[str]:
     one among the words of the other, brackets aside.
     """
     kept: dict[str, None] = {}
-    plains: dict[str, list[str]] = defaultdict(list)
-    by_word: dict[str, list[frozenset[str]]] = defaultdict(list)
+    edited, whole, parts = set[str](), set[frozenset[str]](), set[frozenset[str]]()
     for name in names:
         bare = _BRACKETS.sub("", name)
         own = [forms_of(name), *([forms_of(bare)] if bare and bare != name else [])]
-        if name in kept or any(
-            abs(len(plain) - len(form.plain)) <= 1 and _within_one_edit(plain, form.plain)
-            for form in own
-            for plain in plains[form.plain[:1]]
-        ):
+        edits = {edit for form in own for edit in _edits(form.plain)}
+        words = [(form.words, _subsets(form.words)) for form in own if form.words]
+        if name in kept or not edited.isdisjoint(edits):
             continue
-        if any(
-            words <= form.words or form.words <= words
-            for form in own
-            for word in form.words
-            for words in by_word[word]
-        ):
+        if any(set_ in parts or not whole.isdisjoint(subsets) for set_, subsets in words):
             continue
         kept[name] = None
-        for form in own:
-            plains[form.plain[:1]].append(form.plain)
-            for word in form.words:
-                by_word[word].append(form.words)
+        edited |= edits
+        for set_, subsets in words:
+            whole.add(set_)
+            parts |= subsets
     return list(kept)
 
 
-def _within_one_edit(one: str, other: str) -> bool:
-    """Whether one letter added, removed or changed at most makes the names equal."""
-    same = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        same += 1
-    short, long = sorted((one[same:], other[same:]), key=len)
-    return short == long[1:] or short[1:] == long[1:]
+def _edits(plain: str) -> Iterator[str]:
+    """What a name and any that is one edit away have in common."""
+    yield plain
+    for place in range(1, len(plain)):
+        yield plain[:place] + plain[place + 1 :]
+
+
+def _subsets(words: frozenset[str]) -> set[frozenset[str]]:
+    """All of few words; of many the single ones and all of them."""
+    sizes = range(1, len(words) + 1) if len(words) < 6 else (1, len(words))
+    return {frozenset(some) for size in sizes for some in combinations(sorted(words), size)}

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, product
 from random import Random
 from typing import NamedTuple, Protocol
 
@@ -27,7 +27,7 @@ from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject
 from tablemend.datasets.tablehallu.renaming import Renaming, read_words
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
-from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
+from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Shape, Synthesis
 from tablemend.datasets.tablehallu.sources import (
     Place,
     Source,
@@ -50,10 +50,11 @@ PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 FEWEST_ROWS = 5
 """Of a table; groups of fewer are filled up."""
-MOST_NAMES = 400
-"""Names of other tables that one table is given."""
+NAMES_A_ROW = 2
+"""Names of other tables that one table is given, for each row of the longest context."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
+MOST_IN_VAIN = 500
 OPEN_TABLES = 512
 
 
@@ -76,15 +77,20 @@ class OpenTable:
             typed = replace(renamed, source_hash=typed.source_hash)
         self.read, self.typed, self.renaming = read, typed, renaming
         invent = settings.distractors == "extended"
-        self.rows = RowMaker(typed, islice(names, MOST_NAMES))
+        most = GROUPS["hard" if settings.difficulty == "mixed" else settings.difficulty]
+        most *= NAMES_A_ROW * (settings.shape.max_rows + 1)
+        self.rows = RowMaker(typed, islice(names, most))
         self.groups = GroupMaker(self.rows, invent)
-        if len(self.rows.free if invent else typed.columns) < fewest:
-            raise Unusable("too few columns that do not follow from others")
+        enough = GROUPS[_easiest(settings)] * settings.shape.min_rows
+        if invent and len(self.rows.free) < fewest and len(self.rows.rows) < enough:
+            raise Unusable("too few rows, and too few columns that do not follow from others")
         if not any(self.groups.columns.values()):
             raise Unusable("no column of categories, numbers or dates to tell groups by")
         if settings.arithmetic and sum(map(is_measure, typed.columns)) < 2:
             raise Unusable("fewer than two columns to calculate with")
-        repeated = {row[typed.key] or "" for row in typed.table.rows} if typed.distinguishing else ()
+        repeated = (
+            {row[typed.key] or "" for row in typed.table.rows} if typed.distinguishing else ()
+        )
         self.speaker = Speaker(typed, repeated)
         self.subject = subject_of(typed, read.subject, self.speaker)
 
@@ -147,12 +153,12 @@ class Engine:
     Args:
         settings: what to make.
         source: where the tables are.
-        usable: the tables found by :func:`find_tables`.
+        usable: the tables found by :func:`find_tables`; those unfit give names alone.
     """
 
     def __init__(self, settings: Synthesis, source: Source, usable: list[Usable]) -> None:
         self._settings = settings
-        self._usable = usable
+        self._usable = [table for table in usable if not table.unfit]
         self._source = source
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
@@ -230,31 +236,13 @@ class Engine:
     def _draw(
         self, table: OpenTable, place: Place, difficulty: Difficulty, few: bool, rng: Random
     ) -> list[Example]:
-        settings, count = self._settings, GROUPS[difficulty]
+        settings = self._settings
         weights = settings.distractor_types.model_dump()
         beside, share = None, weights.pop("entity")
         if not settings.arithmetic and rng.random() * (share + sum(weights.values())) < 2 * share:
             beside = self._beside(table, place)
-        shape, invent = settings.shape, settings.distractors == "extended"
-        rows = rng.randint(shape.min_rows, max(shape.min_rows, shape.max_rows - 1))
-        most = min(rows + 1, shape.max_rows)
         tables = [table] if beside is None else [table, beside]
-        parts = []
-        for number, one in enumerate(tables):
-            own = (count + number) // len(tables)
-            parts.append(
-                Part(
-                    one.rows,
-                    one.groups,
-                    one.speaker if beside is None else one.speaker.with_kinds(),
-                    Sizes(own, (rows, most), few),
-                    shape,
-                    weights,
-                    invent,
-                    not settings.arithmetic,
-                    rng,
-                )
-            )
+        parts = self._parts(tables, GROUPS[difficulty], few, rng)
         refuse_alike(parts)
         context, subjects = self._tell(tables, parts, rng)
         if settings.max_tokens is not None and count_tokens(context.text) > settings.max_tokens:
@@ -308,6 +296,42 @@ class Engine:
         self.rows = counts
         return found
 
+    def _parts(self, tables: Sequence[OpenTable], count: int, few: bool, rng: Random) -> list[Part]:
+        """The rows of a context, in about so many groups."""
+        settings, shape = self._settings, self._settings.shape
+        rows = rng.randint(shape.min_rows, max(shape.min_rows, shape.max_rows - 1))
+        most, invent = min(rows + 1, shape.max_rows), settings.distractors == "extended"
+        if not invent:  # as many groups as there are rows for
+            count = min(count, sum(len(table.rows.rows) for table in tables) // most)
+        return [
+            Part(
+                table.rows,
+                table.groups,
+                table.speaker if len(tables) == 1 else table.speaker.with_kinds(),
+                Sizes(max(2, (count + n) // len(tables)), (rows, most), few),
+                shape,
+                settings.distractor_types.model_dump(exclude={"entity"}),
+                invent,
+                not settings.arithmetic,
+                rng,
+            )
+            for n, table in enumerate(tables)
+        ]
+
+    def unfit(self, place: Place) -> str:
+        """Why the table at a place gives no context of the easiest difficulty; empty: it does."""
+        count = GROUPS[_easiest(self._settings)]
+        rng, reasons = Random(f"trial:{self._settings.seed}:{place.where}"), Counter[str]()
+        table = self._read(place)
+        for _ in range(TRIES_A_TABLE):
+            try:
+                self._parts([table], count, False, rng)
+            except Rejected as reason:
+                reasons[str(reason)] += 1
+            else:
+                return ""
+        return reasons.most_common(1)[0][0]
+
     def _tell(
         self, tables: Sequence[OpenTable], parts: Sequence[Part], rng: Random
     ) -> tuple[Context, list[Subject]]:
@@ -321,7 +345,9 @@ class Engine:
         ]
         offsets = [sum(one.count for one in parts[:n]) for n in range(len(parts))]
         groups = [off + g for off, part in zip(offsets, parts, strict=True) for g in part.groups]
-        stated = [row for part, own in zip(parts, themes, strict=True) for row in part.state(own, rng)]
+        stated = [
+            row for part, own in zip(parts, themes, strict=True) for row in part.state(own, rng)
+        ]
         return (
             Context(
                 stated,
@@ -339,6 +365,10 @@ def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:
     if settings.difficulty != "mixed":
         return settings.difficulty
     return rng.choice(tuple(EXPANSION))
+
+
+def _easiest(settings: Synthesis) -> Difficulty:
+    return "easy" if settings.difficulty == "mixed" else settings.difficulty
 
 
 def _gold_table(part: Part, question: Question, title: str) -> Table:
@@ -373,14 +403,59 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
             skipped.append(Skipped(place.where, "the same table as an earlier one"))
         else:
             usable[source_hash] = Usable.of(place, table.read, table.typed)
-    if not usable:
-        reasons = Counter(entry.reason for entry in skipped).most_common(3)
-        listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)
+    tables = list(usable.values())
+    if tables and settings.rename is None:
+        trial = Engine(settings, source, tables)
+        tables = [table._replace(unfit=trial.unfit(table.place)) for table in tables]
+    if all(table.unfit for table in tables):
+        reasons = Counter([*(entry.reason for entry in skipped), *(one.unfit for one in tables)])
+        listing = "; ".join(f"{count}x {reason}" for reason, count in reasons.most_common(3))
         raise TablemendError(
-            f"source={settings.source}: none of {len(skipped)} tables is usable ({listing}); "
-            "a smaller shape.min_columns may help"
+            f"source={settings.source}: none of {reasons.total()} tables is usable ({listing})"
+            + _advice(settings, source, tables)
         )
-    return list(usable.values()), skipped
+    return tables, skipped
+
+
+def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> str:
+    """The first of some smaller settings by which one of the tables would do."""
+    shape = settings.shape
+    for rows, columns in product(
+        sorted({shape.min_rows, *(n for n in (3, 2, 1) if n < shape.min_rows)}, reverse=True),
+        sorted({shape.min_columns, 3}, reverse=True),
+    ):
+        most = rows + shape.max_rows - shape.min_rows
+        smaller = Shape(
+            min_rows=rows, max_rows=most, min_columns=columns, max_columns=shape.max_columns
+        )
+        trial = settings.model_copy(update={"shape": smaller, "difficulty": "paper"})
+        engine = Engine(trial, source, [*tables])
+        if any(not engine.unfit(table.place) for table in tables[:TABLES_TRIED]):
+            said = f"shape.min_rows={rows} shape.max_rows={most} shape.min_columns={columns}"
+            said += " difficulty=paper" * (settings.difficulty != "paper")
+            return f"; some are by {said}"
+    return "; a smaller shape.min_columns may help"
+
+
+def refuse_barren(settings: Synthesis, tables: list[Usable]) -> None:
+    """Refuse settings by which no draw gives an example, after :data:`MOST_IN_VAIN` of them.
+
+    Raises:
+        TablemendError: with the reasons, and what would do.
+    """
+    maker = open_maker(settings, tables)
+    for number in range(settings.n):
+        if maker.make(number):
+            return
+        if maker.rejected.total() >= MOST_IN_VAIN:
+            break
+    reasons = "; ".join(f"{n}x {reason}" for reason, n in maker.rejected.most_common(3))
+    too_long = settings.max_tokens and maker.rejected[TOO_LONG]
+    advice = f"max_tokens={2 * settings.max_tokens} or" if too_long and settings.max_tokens else ""
+    raise TablemendError(
+        f"source={settings.source}: {maker.rejected.total()} draws gave no example ({reasons}); "
+        f"set {advice} a smaller shape.max_rows or an easier difficulty".replace("  ", " ")
+    )
 
 
 def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:

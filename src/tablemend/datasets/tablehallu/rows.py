@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import combinations, permutations
 from math import gcd, inf
@@ -36,6 +36,8 @@ BEYOND = 0.2
 TRIES = 6
 REUSED = 6
 """Most made-up rows of one entity, at other times."""
+SEEN = 8
+"""Cells of a column by which one sees whether others can be written like them."""
 ROOM = 2
 """Values that a column of unique ones must have left for each row that is made up."""
 _MINUS = "-\u2212\u2013"
@@ -132,7 +134,9 @@ class Range(NamedTuple):
         match = DIGITS.search(cell)
         for _ in range(TRIES):
             if self.kind == "date":
-                found = _on_day(cell, float(rng.randint(int(low), int(high)))) if low <= high else None
+                if int(low) + 1 > int(high):
+                    return None
+                found = _on_day(cell, float(rng.randint(int(low) + 1, int(high))))
             elif match is None:
                 return None
             else:
@@ -140,8 +144,9 @@ class Range(NamedTuple):
                 decimals = len(digits.partition(".")[2])
                 unit = 10.0**-decimals if decimals else self.step
                 zeros = len(digits) - len(digits.rstrip("0"))
-                if not decimals and zeros and self.kind == "number" and 10.0**zeros * 4 < high - low:
-                    unit = max(unit, 10.0**zeros)  # round numbers stay as round
+                is_round = not decimals and zeros and self.kind == "number"
+                if is_round and 10.0**zeros * 4 < high - low:
+                    unit = max(unit, 10.0**zeros)  # it stays as round
                 value = round(round(rng.uniform(low, high) / unit) * unit, decimals)
                 found = self._write(cell, match, decimals, value)
             if found and low <= found[1] <= high and found[1] not in taken:
@@ -176,7 +181,8 @@ def _on_day(cell: str, order: float) -> tuple[str, float] | None:
         return None
     name = MONTHS[day.month - 1] if len(month[0]) > 3 else MONTHS[day.month - 1][:3]
     name = name.upper() if month[0].isupper() else name
-    text = f"{cell[: month.start()]}{name}{cell[month.end() :]}".replace(str(old.year), str(day.year))
+    text = f"{cell[: month.start()]}{name}{cell[month.end() :]}"
+    text = text.replace(str(old.year), str(day.year))
     number = re.compile(rf"(?<!\d){old.day:02d}(?!\d)|(?<!\d){old.day}(?!\d)")
     text = number.sub(lambda m: f"{day.day:0{len(m[0]) if m[0][0] == '0' else 1}d}", text, count=1)
     return (text, order) if read_date(text) == order else None
@@ -194,6 +200,7 @@ class RowMaker:
         names: those of others that can stand beside them.
         free: columns that can be stated where rows are made up.
         ranges: of the ordered columns.
+        varied: of those whose values can be made up.
     """
 
     def __init__(self, typed: TypedTable, names: Iterable[str]) -> None:
@@ -209,20 +216,35 @@ class RowMaker:
             if (cells[key] or "") in known
         ]
         cells_of = list(zip(*typed.table.rows, strict=True))
+        counts = map(Counter, cells_of)
+        self._shared = [{cell for cell, n in own.items() if n > 1} - {None} for own in counts]
+        """Words that more than one row says, by column: no made-up row says what is unique."""
         self.ranges = {
             index: Range.of(column, cells_of[index], typed.orders[index])
             for index, column in enumerate(typed.columns)
             if column.kind in ORDERED and column.usable and index != key
             if any(order is not None for order in typed.orders[index])
         }
-        self.free = tuple(self._free(cells_of))
+        rng = Random(0)
+        self.varied = {  # of the others no cell can be written with another value
+            index: found
+            for index, found in self.ranges.items()
+            if all(
+                found.draw(cell, found.low, found.high, set(), rng)
+                for row in self.rows[:SEEN]
+                if (cell := row.cells[index]) and row.orders[index] is not None
+            )
+        }
+        self.free = tuple(self._free())
         self._alike: dict[Row, list[StatableRow]] = defaultdict(list)
         for row in self.rows:
             self._alike[self._categories(row.cells)].append(row)
-        times = [index for index in typed.distinguishing[:1] if index in self.ranges]
+        times = [index for index in typed.distinguishing[:1] if index in self.varied]
         self._time = times[0] if times and typed.columns[times[0]].kind != "number" else None
         """The column of times, where the rows of an entity can be of others."""
         self._entities = sorted(known)
+        self.constant = frozenset(self._constant() if self._time is not None else ())
+        """Columns of words of which each entity has one value, whenever its rows are."""
 
     def most(self, count: int) -> bool:
         """Whether there are so many rows, made-up ones included."""
@@ -235,8 +257,8 @@ class RowMaker:
         columns = enumerate(self.typed.columns)
         return tuple(cells[index] for index, column in columns if column.kind == "category")
 
-    def _free(self, cells_of: Sequence[Sequence[Cell]]) -> Iterator[int]:
-        """Usable columns of which none follows from others, or identifies rows by words."""
+    def _free(self) -> Iterator[int]:
+        """Usable columns of which none follows from others."""
         typed = self.typed
         follow = set[int]()
         for formula in typed.formulas:
@@ -246,17 +268,31 @@ class RowMaker:
             if follow.isdisjoint((one, other)):
                 follow.add(one if typed.columns[one].serial else other)
         for index, column in enumerate(typed.columns):
-            filled = [cell for cell in cells_of[index] if cell is not None]
-            is_words = column.kind in ("name", "text") or (
-                column.kind == "date" and index not in self.ranges
-            )
-            identifies = is_words and len({*filled}) == len(filled)
-            if index == typed.key or (column.usable and index not in follow and not identifies):
+            if index == typed.key or (column.usable and index not in follow):
                 yield index
+
+    def _constant(self) -> Iterator[int]:
+        of: dict[str, list[StatableRow]] = defaultdict(list)
+        for row in self.rows:
+            of[row.cells[self.typed.key] or ""].append(row)
+        several = [own for own in of.values() if len(own) > 1]
+        for index in range(len(self.typed.columns)):
+            said = [{row.cells[index] for row in own} for own in several]
+            is_words = index not in (*self.ranges, *self.typed.distinguishing, self.typed.key)
+            if is_words and max(map(len, said), default=0) == 1:
+                yield index
+
+    def filled(self, column: int, rows: Sequence[StatableRow], made_up: int) -> float:
+        """How many of some rows, and made-up ones beside them, say something in a column, about."""
+        own = sum(row.cells[column] is not None for row in rows)
+        if column in self.varied:
+            return own + made_up
+        shared = sum(row.cells[column] in self._shared[column] for row in self.rows)
+        return own + made_up * shared / len(self.rows)
 
     def has_room(self, column: int, made_up: int) -> bool:
         """Whether a column has values enough for so many made-up rows."""
-        found = self.ranges.get(column)
+        found = self.varied.get(column)
         if found is None or not found.unique:
             return True
         return found.room(found.low, found.high) - len(found.values) >= ROOM * made_up
@@ -271,6 +307,7 @@ class RowMaker:
         pattern: StatableRow,
         columns: Sequence[int],
         limits: Mapping[int, tuple[float, float]],
+        kept: Collection[int],
         taken: Mapping[int, set[float]],
         rng: Random,
     ) -> StatableRow | None:
@@ -281,6 +318,7 @@ class RowMaker:
             pattern: the row that it is like.
             columns: those that are stated; the others stay as in the pattern.
             limits: ends of what some columns may say.
+            kept: columns that it cannot leave blank; of words, it shares the pattern's.
             taken: what others say already in columns of unique values.
             rng: what draws.
 
@@ -291,26 +329,26 @@ class RowMaker:
         cells[self.typed.key] = name
         other = rng.choice(self._alike[self._categories(pattern.cells)])
         for index in columns:
-            if index == self.typed.key or self.typed.columns[index].kind == "category":
+            if index == self.typed.key:
                 continue
-            found = self.ranges.get(index)
+            found = self.varied.get(index)
             if found is None:  # all of one row: a venue stays in its city
-                cells[index] = cells[index] and (other.cells[index] or cells[index])
+                is_own = index in kept or self.typed.columns[index].kind == "category"
+                said_by = pattern if is_own else other
+                cell = said_by.cells[index]
+                cells[index] = cell if cell in self._shared[index] or index in kept else None
+                orders[index] = said_by.orders[index] if cells[index] else None
                 continue
             cell, order = cells[index], orders[index]
-            if cell is None or order is None:
-                if index in limits:
-                    return None
-                continue
-            ends = limits.get(index)
-            if ends is None:
-                ends = found.near(order) if index != self._time else (found.low, found.high)
-            said = found.draw(cell, *ends, taken.get(index, set()), rng)
-            if said is None and index not in limits:
-                said = found.draw(cell, found.low, found.high, taken.get(index, set()), rng)
-            if said is None:
+            said = None
+            if cell is not None and order is not None:
+                whole = found.low, found.high
+                near = whole if index == self._time else found.near(order)
+                for low, high in [limits[index]] if index in limits else [near, whole]:
+                    said = said or found.draw(cell, low, high, taken.get(index, set()), rng)
+            if said is None and index in (*limits, *kept):
                 return None
-            cells[index], orders[index] = said
+            cells[index], orders[index] = said or (None, None)
         return StatableRow(tuple(cells), tuple(orders), made_up=True)
 
     def identity(self, row: StatableRow) -> Row:
@@ -326,7 +364,7 @@ class Entities:
     def __init__(
         self, maker: RowMaker, rows: Sequence[StatableRow], count: int, rng: Random
     ) -> None:
-        typed, self._rng = maker.typed, rng
+        self._rng = rng
         self._counts = Counter[str]()
         self._recurring: list[str] = []
         names = rng.sample(maker.names, len(maker.names))

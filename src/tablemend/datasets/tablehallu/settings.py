@@ -25,7 +25,7 @@ class Shape(Section):
     """Fewest rows in scope, but for the contexts of `few`."""
     max_rows: int = Field(default=6, ge=2)
     """Most rows in scope."""
-    min_columns: int = Field(default=5, ge=3)
+    min_columns: int = Field(default=4, ge=3)
     """Fewest columns; a table with fewer usable ones is skipped."""
     max_columns: int = Field(default=7, ge=3)
     """Most columns."""

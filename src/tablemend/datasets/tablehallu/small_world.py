@@ -176,10 +176,10 @@ def _rows(
             rows.append(row)
     for year in years:
         if rng.random() < size.blank:
-            entity = rng.choice([row[topic.key] for row in rows if row[SCOPE_COLUMN] == year])
+            hidden = rng.choice([row[topic.key] for row in rows if row[SCOPE_COLUMN] == year])
             column = rng.choice([column for column in attributes if column != sort])
             for row in rows:
-                if row[topic.key] == entity:
+                if row[topic.key] == hidden:
                     row[column] = None
     return rows
 
@@ -246,6 +246,7 @@ def context(seed: int, index: int, queries: int, size: Size = DEFAULT_SIZE) -> l
             sort_order=order,
             conditions=(Condition(SCOPE_COLUMN, low=year, high=year),),
         )
+        table = Table.of(columns, [[rows[n][column] for column in columns] for n in gold])
         found.append(
             Example(
                 topic=topic.plural,
@@ -253,7 +254,7 @@ def context(seed: int, index: int, queries: int, size: Size = DEFAULT_SIZE) -> l
                 domain=topic.domain,
                 query=query,
                 constraints=constraints,
-                gold_table=Table.of(columns, [[rows[n][column] for column in columns] for n in gold]),
+                gold_table=table,
                 gold_context=composition.clean,
                 adversarial_context=composition.adversarial,
                 difficulty="small",

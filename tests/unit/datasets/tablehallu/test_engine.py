@@ -11,6 +11,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from tablemend.datasets.tablehallu.distractors import Rows
+from tablemend.datasets.tablehallu.kernel import Rejected, draw_kernel
+from tablemend.datasets.tablehallu.scope import Scopes
 
 from tablemend.config import parse
 from tablemend.datasets.splits import split_of
@@ -20,11 +23,8 @@ from tablemend.datasets.tablehallu.columns import (
     read_number,
     type_table,
 )
-from tablemend.datasets.tablehallu.distractors import Rows
 from tablemend.datasets.tablehallu.invented_names import FAMILY, GIVEN, TOWNS, NameGuard, is_like
-from tablemend.datasets.tablehallu.kernel import Rejected, draw_kernel
 from tablemend.datasets.tablehallu.program_engine import Engine, examples, find_tables, open_maker
-from tablemend.datasets.tablehallu.scope import Scopes
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.verification import verify

@@ -8,6 +8,7 @@ from datetime import date
 from random import Random
 
 import pytest
+from tablemend.datasets.tablehallu.scope import Bound
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import query
@@ -16,7 +17,6 @@ from tablemend.datasets.tablehallu.labels import labels_of
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.query import Subject, subject_of
-from tablemend.datasets.tablehallu.scope import Bound
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
