@@ -6,6 +6,7 @@ The lists of words are in ``sentences.yaml``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -109,9 +110,30 @@ class Label(NamedTuple):
 
 
 def labels_of(columns: Sequence[Column]) -> list[Label]:
-    """What the columns of a table are called; an abbreviation is written out if that is clear."""
-    taken = {column.name.lower() for column in columns}
-    return [_label(column.name, any(column.unit), frozenset(taken)) for column in columns]
+    """What the columns of a table are called, each otherwise.
+
+    An abbreviation is written out if that is clear. Columns that would be called the same say
+    their unit ("area in km²"), or are called as the header has it.
+    """
+    taken = frozenset(column.name.lower() for column in columns)
+    labels = [_label(column.name, any(column.unit), taken) for column in columns]
+    for rename in (_with_unit, lambda header, _: Label(header, "", "", False)):
+        counts = Counter(label.name.lower() for label in labels)
+        labels = [
+            label if counts[label.name.lower()] == 1 else rename(column.name, label)
+            for column, label in zip(columns, labels, strict=True)
+        ]
+    return labels
+
+
+def _with_unit(header: str, label: Label) -> Label:
+    match = _BRACKETS.fullmatch(header)
+    if match is None:
+        return label
+    if not (unit := "".join(_say_unit(match[2].strip()) or ()).strip()):
+        return Label(header, "", "", False)
+    joined = "" if unit.startswith(("in ", "per ")) else "in "
+    return Label(f"{label.name} {joined}{unit}", "", "", True)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -16,12 +16,12 @@ from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
-from tablemend.datasets.tablehallu.sources import find_table
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.programs.execute import check
 from tablemend.programs.program import Rows, Value
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import CLAIM_ERRORS
+from tablemend.tables.records import find_table
 from tablemend.tables.table import Table, TableError
 from tablemend.values.sentences import sentence_spans
 

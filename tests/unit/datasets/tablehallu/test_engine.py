@@ -119,8 +119,6 @@ def test_cells_are_cleaned_only_where_that_is_safe(cell: str, clean: str | None)
     ("table", "reason"),
     [
         (Table.of(["A"], [["x"]] * 5), "only one column"),
-        (Table.of(["A", "a", "B"], [["x", "y", "z"]] * 5), "duplicate column names"),
-        (Table.of(["A", "", "B"], [["x", "y", "z"]] * 5), "a column without a name"),
         (Table.of(["A", "B", "C", "D"], [["x", "1", "2", "3"]]), "too few rows"),
         (
             Table.of(["A", "B", "C", "D"], [[str(i), "1", "2", "3"] for i in range(9)]),
