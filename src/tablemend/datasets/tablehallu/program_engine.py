@@ -49,7 +49,7 @@ TOO_LONG = "longer than max_tokens"
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 FEWEST_ROWS = 5
-"""Of a table; groups of fewer are filled up."""
+"""Of a table, or of two of its groups where these are smaller."""
 NAMES_A_ROW = 2
 """Names of other tables that one table is given, for each row of the longest context."""
 TRIES_A_TABLE = 8
@@ -68,11 +68,11 @@ class OpenTable:
         names: Iterable[str] = (),
         renaming: Renaming | None = None,
     ) -> None:
-        fewest = settings.shape.min_columns
-        typed = type_table(read.table, fewest, FEWEST_ROWS, read.key)
+        fewest, rows = settings.shape.min_columns, min(FEWEST_ROWS, 2 * settings.shape.min_rows)
+        typed = type_table(read.table, fewest, rows, read.key)
         if renaming is not None:
             read, names = renaming.table(read, typed), map(renaming.name, names)
-            renamed = type_table(read.table, fewest, FEWEST_ROWS, read.key)
+            renamed = type_table(read.table, fewest, rows, read.key)
             # It stays in the split of the table that it was.
             typed = replace(renamed, source_hash=typed.source_hash)
         self.read, self.typed, self.renaming = read, typed, renaming

@@ -285,20 +285,23 @@ def test_an_example_depends_on_its_number_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "usable", "fewest"),
-    [("wikitablequestions", 130, 55), ("finqa", 15, 30)],
+    ("name", "usable", "fewest", "smaller"),
+    [
+        ("wikitablequestions", 130, 58, ("shape.min_rows=3", "shape.max_rows=4")),
+        ("finqa", 25, 50, ("shape.min_rows=2", "shape.min_columns=3", "distractors=real")),
+    ],
 )
 def test_real_tables_give_verified_examples(
     name: str,
     usable: int,
     fewest: int,
+    smaller: tuple[str, ...],
     shared_data: Callable[[str], list[dict[str, Any]]],
     tmp_path: Path,
 ) -> None:
     records = shared_data(name)
     path = tmp_path / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    smaller = "shape.min_rows=3", "shape.min_columns=4"
     wanted = settings(f"source={path}", "n=60", "seed=7", *smaller)
     source = open_source(wanted)
     tables, _ = find_tables(source, wanted)
