@@ -39,8 +39,8 @@ _NUMBERED = (  # things that have a number for a name, in a report
 )
 _BEFORE = re.compile(  # what makes a number the name of something
     rf"(?:\b(?:{_NUMBERED}|fiscal(?: years?)?|fy|years? ended|q|basel|act of|class|series|covid"
-    rf"|ebitda|s&p|nasdaq|moody's|(?:{_MONTH})[a-z]*)\.?[\"')\]]{{0,2}} ?[#(]?"
-    rf"|[a-z]\d?[-\u2013./]|\d[/:]|#|(?:{_MONTH})[a-z]*\.? \d{{1,2}},? )$",
+    rf"|ebitda|s&p|nasdaq|moody's|(?:{_MONTH})[a-z]*) ?\.?[\"')\]]{{0,2}} ?[#(]? ?"
+    rf"|pages? \d+ of |\d\.|[a-z]\d?[-\u2013./]|\d[/:]|#|(?:{_MONTH})[a-z]*\.? \d{{1,2}},? )$",
     re.I,
 )
 _REFERENCE = re.compile(r"\b(?:forms?|items?|notes?|asu|asc) $|\d-$", re.I)
@@ -50,7 +50,7 @@ _RANGE = re.compile(
 )
 """A number that leaves the scale to the next one: "$1.2 and $1.5 million"."""
 _LISTED = re.compile(
-    rf"\b{_NUMBERED} (?:\d[\da-z()]*(?:\.\d+)* ?"
+    rf"\b{_NUMBERED} (?:\. )?(?:\d[\da-z()]*(?:\.\d+)* ?"
     r"(?:, ?(?:and |or )?|and |or |to |through |[-\u2013&] ?)){1,9}$"
 )
 _BEHIND = re.compile(
@@ -67,10 +67,14 @@ _NAME = re.compile(r"(?<=[\w,;:)] )[A-Z][\w'\u2019&-]*[\"\u201d)]{0,2} $")
 _AMOUNT = r"(?:[$\u20ac\u00a3] ?)?[(-]? ?\d(?:[\d.,]*\d)?(?: ?[)%])*"
 _ROW = re.compile(rf"(?<![\w.,/-]){_AMOUNT}(?: (?:[-\u2013\u2014]+ )*{_AMOUNT}(?![\w/-]))+")
 """Amounts side by side, as only the cells of a row stand."""
+_LABELLED = re.compile(r"[a-z)] [($\u20ac\u00a3]*\d[\d,.]*\)? (?=[A-Z][a-z])")
+"""An amount between two labels."""
 _VERB = re.compile(
-    r"\b(?:was|were|is|are|be|been|had|has|have|will|rose|fell|grew|due|\w{3,}ed)\b", re.I
+    r"\b(?:was|were|is|are|be|been|had|has|have|will|would|could|can|may|rose|fell|grew|due|used|held"
+    r"|made|to [a-z]+|\w{3,}ed)\b",
+    re.I,
 )
-_LEADERS = re.compile(r"(?:\. ){3}|\.{4}|-{4}|_{4}|={4}")
+_LEADERS = re.compile(r"(?:\. ){3}|\.{4}|-{4}|_{4}|={4}|(?:\|[^|]*){3}")
 _TORN = re.compile(r" (?:mil|bil|tril|thou)- ")
 _UNIT = re.compile(r"[ -]?(?:[A-Z]{2,6}[a-z]?\b|(?:basis|percentage) points?\b)")
 _PER = re.compile(
@@ -107,14 +111,17 @@ def find_spans(sentence: str, recogniser: Recogniser = "program") -> list[Span]:
 
 def is_table(sentence: str) -> bool:
     """Whether a "sentence" is a table that lost its cells, wholly or in part."""
-    words = sentence.split()
-    numbers = sum(any(map(str.isdigit, word)) for word in words)
-    is_dense = 3 * numbers > len(words) > 8 or 2 * numbers >= len(words)
-    if (is_dense and not _VERB.search(sentence)) or _LEADERS.search(sentence):
+    if _LEADERS.search(sentence):
         return True
     rows = [re.findall(r"\d[\d.,]*", match[0]) for match in _ROW.finditer(sentence)]
     amounts = [sum(not _YEAR.fullmatch(one) for one in row) for row in rows]  # "5% 2035 Notes"
-    return max(amounts, default=0) > 2 or sum(n > 1 for n in amounts) > 1
+    if max(amounts, default=0) > 2 or sum(n > 1 for n in amounts) > 1:
+        return True
+    words = sentence.split()
+    numbers = sum(any(map(str.isdigit, word)) for word in words)
+    is_dense = 3 * numbers > len(words) > 8 or 2 * numbers >= len(words)
+    is_dense = is_dense or len(_LABELLED.findall(sentence)) > 1
+    return (is_dense or max(amounts, default=0) > 1) and not _VERB.search(sentence)
 
 
 def _numbers(text: str) -> list[Stated]:

@@ -44,6 +44,7 @@ from tablemend.errors import TablemendError
         ('Accounting Standards Codification ("ASC") 605 applies.', []),
         ("It lasts at least 20 trading days, mostly 30 to 89 days.", []),
         ("- 21 -", []),
+        ("Page 12 of 45, section 4.1.2 and sfas no . 158 and 159 .", []),
         ("It cost $ 925 mil- lion.", []),
     ],
 )
@@ -62,6 +63,9 @@ def test_money_percentages_and_counts_are_spans_and_dates_and_references_are_non
         "payable to banks for the purchase of inventories . . . . . . . . . . $ 342.9",
         "Total deposits ---------- ----------",
         "$1,191,478 $1,054,870",
+        "Total $ 45 $ 50",
+        "| Sales | 45 | 50 |",
+        "Balance in January 5,000 Additions 300 Deductions (200) Balance in December 5,100",
     ],
 )
 def test_a_table_that_lost_its_cells_is_no_sentence(sentence: str) -> None:
