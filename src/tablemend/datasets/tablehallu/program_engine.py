@@ -54,7 +54,6 @@ NAMES_A_ROW = 2
 """Names of other tables that one table is given, for each row of the longest context."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
-MOST_IN_VAIN = 500
 OPEN_TABLES = 512
 
 
@@ -435,27 +434,6 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
             said += " difficulty=paper" * (settings.difficulty != "paper")
             return f"; some are by {said}"
     return "; a smaller shape.min_columns may help"
-
-
-def refuse_barren(settings: Synthesis, tables: list[Usable]) -> None:
-    """Refuse settings by which no draw gives an example, after :data:`MOST_IN_VAIN` of them.
-
-    Raises:
-        TablemendError: with the reasons, and what would do.
-    """
-    maker = open_maker(settings, tables)
-    for number in range(settings.n):
-        if maker.make(number):
-            return
-        if maker.rejected.total() >= MOST_IN_VAIN:
-            break
-    reasons = "; ".join(f"{n}x {reason}" for reason, n in maker.rejected.most_common(3))
-    too_long = settings.max_tokens and maker.rejected[TOO_LONG]
-    advice = f"max_tokens={2 * settings.max_tokens} or" if too_long and settings.max_tokens else ""
-    raise TablemendError(
-        f"source={settings.source}: {maker.rejected.total()} draws gave no example ({reasons}); "
-        f"set {advice} a smaller shape.max_rows or an easier difficulty".replace("  ", " ")
-    )
 
 
 def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:
