@@ -56,6 +56,7 @@ _TOTAL = re.compile(
     r"|.* (?:hold|gain from .*)$",
     re.I,
 )
+_SHORT = re.compile(r"[^\W\d_]{1,4}")
 _MARK = re.compile(r"\d[\d:.,]*(?: ?[^\W\d_]{1,3})?(?: [A-Z]{2})?|[A-Z]{1,2}")
 _NOTES = re.compile(r"(?:notes?|comments?|remarks?)\b", re.I)
 _DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
@@ -281,7 +282,8 @@ def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[floa
         return Column(name, "text", usable=False), nothing
     numbers = [None if cell is None else read_number(cell) for cell in cells]
     found = [number for number in numbers if number is not None]
-    if len(found) >= enough:
+    others = sum(_SHORT.fullmatch(cell) is None for cell in filled)  # no "dsq", "x"
+    if len(found) >= max(0.85 * others, 0.5 * len(filled)):
         prefixes = {prefix for _, prefix, _ in found if prefix}
         suffixes = {suffix for _, _, suffix in found}
         # "(18)" is below zero among amounts, and something else among whole numbers

@@ -128,7 +128,7 @@ def test_every_table_of_a_page_is_one_of_the_source(tmp_path: Path) -> None:
     assert [place.where for place in places] == [
         "one.html", "page.html", "three.html#1", "three.html#2", "three.html#3",
     ]  # fmt: skip
-    with pytest.raises(TableError, match="^the HTML table is cut off$"):
+    with pytest.raises(TableError, match=r"^the HTML table is cut off$"):
         source.read(places[1])
     assert source.read(places[4]).table.rows == TABLE.rows
 
