@@ -56,6 +56,7 @@ _TOTAL = re.compile(
     r"|.* (?:hold|gain from .*)$",
     re.I,
 )
+_SHORT = re.compile(r"[^\W\d_]{1,4}")
 _MARK = re.compile(r"\d[\d:.,]*(?: ?[^\W\d_]{1,3})?(?: [A-Z]{2})?|[A-Z]{1,2}")
 _NOTES = re.compile(r"(?:notes?|comments?|remarks?)\b", re.I)
 _DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
@@ -68,7 +69,7 @@ _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
     r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|report|"
-    r"aggregate|source|refs?|tv|loss|save|high|leading|attendance|height|weight|"
+    r"aggregate|source|section|refs?|tv|loss|save|high|leading|attendance|height|weight|"
     r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up)\b",
     re.I,
 )
@@ -281,7 +282,8 @@ def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[floa
         return Column(name, "text", usable=False), nothing
     numbers = [None if cell is None else read_number(cell) for cell in cells]
     found = [number for number in numbers if number is not None]
-    if len(found) >= enough:
+    others = sum(_SHORT.fullmatch(cell) is None for cell in filled)  # no "dsq", "x"
+    if len(found) >= max(0.85 * others, 0.5 * len(filled)):
         prefixes = {prefix for _, prefix, _ in found if prefix}
         suffixes = {suffix for _, _, suffix in found}
         # "(18)" is below zero among amounts, and something else among whole numbers
@@ -363,7 +365,7 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
         filled = [cell for cell in cells if cell is not None]
         if column.kind not in ("name", "category", "text") or len(filled) < 0.8 * len(cells):
             continue
-        named = [cell for cell in filled if _letters(cell) >= 3 and len(cell) <= 60]
+        named = [cell for cell in filled if _letters(cell) >= 2 and len(cell) <= 60]
         if len(named) < 0.9 * len(filled) or not _are_names(named[:40]):
             continue
         distinct = len({cell.casefold() for cell in named}) / len(named)
@@ -375,8 +377,11 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
         told = index < 3 and distinct >= 0.15 and max(moments, default=0) >= 0.9 * len(cells)
         if distinct >= 0.34 or told:
             rank = 0.0 if distinct >= 0.95 else 1.0 if distinct >= 0.34 else 1.5
-            if _PLACE.search(column.name):  # names the rows where nothing else does
+            # places and abbreviations name the rows where nothing else does
+            if _PLACE.search(column.name):
                 rank = 1.6
+            if sum(_letters(cell) >= 3 for cell in named) < 0.9 * len(filled):
+                rank = 1.7
             candidates.append((rank + 2.0 * poor, index))
     if not candidates:
         raise Unusable("no column that names entities")

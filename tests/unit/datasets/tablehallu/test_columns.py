@@ -124,6 +124,18 @@ def test_a_code_among_numbers_is_no_value(code: str) -> None:
     assert typed.table.rows[-1] == ("Holm Hill", "1911", None)
 
 
+def test_most_may_be_codes_but_for_numbers() -> None:
+    cells = ["16.2", "x", "15.9", "x", "16.4", "dns"]
+    assert with_column("Attempt", cells).columns[3].kind == "number"
+    assert with_column("Attempt", ["16.2", "x", "x", "x", "x", "dns"]).columns[3].kind != "number"
+
+
+def test_abbreviations_in_small_letters_are_capitals() -> None:
+    rows = [[n[:3].lower(), str(1990 + i), str(3 * i), str(8 - i)] for i, n in enumerate(NAMES)]
+    typed = type_table(Table.of(["team", "year", "won", "lost"], rows))
+    assert typed.table.rows[0][0] == "AVO"
+
+
 def test_names_come_again_where_a_time_tells_their_rows_apart() -> None:
     rows = [
         ["Stoke City" if year < 1988 else "Everton", str(year), str(year % 7), str(year % 5)]
