@@ -20,11 +20,13 @@ from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
+    AGENTS,
     EVENTS,
     HOMES,
     ORDINALS,
     PARTICIPLES,
     PASSIVE,
+    PERIOD,
     QUANTITIES,
     SAYS,
     SUBJECTS,
@@ -46,6 +48,12 @@ _DATE = re.compile(rf"{MONTH.pattern}|\d{{4}}-\d\d-\d\d", re.I)
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
 _SLOT = re.compile(r"\{(\w+)\}")
 _CODE = re.compile(r".*\d")
+_DONE = re.compile(r"\w{2,}[^e]ed")
+_NO_NUMBER = re.compile(rf"(?!.*\d|{MONTH.pattern})", re.I)
+_ENTRIES = "|".join(WORDS["entries"].split())
+_NO_NAME = re.compile(
+    rf"(?:(?:did|does|was|were|could|has|had|never|no longer|not) .*|{_ENTRIES})$", re.I
+)
 _NAMED = re.compile(r"\D*[^\W\d_]{3}")
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
@@ -65,6 +73,7 @@ APART = 0.4
 """Share of passages that say with the name what an entity is, where not all are of one kind."""
 _OF_MATCHES = {"score", "record"}
 _GIVEN = frozenset(GIVEN)
+_INTRANSITIVE = frozenset(WORDS["intransitive"].split())
 _HAPPENED = frozenset(WORDS["happened"].split())
 _PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
 _LEADS = ("its", "Its", "its2", "the", "whose")
@@ -92,16 +101,22 @@ class Wording(NamedTuple):
     """All ways to speak of one column's value.
 
     Attributes:
-        ways, one: any of them, and those for the value 1.
+        is_number: the values have digits, or are dates.
+        ways, one, entry: any of them, those for the value 1, those for what is no such value.
         homes: right behind the name; often none.
         whole, verb: what is so, in two pieces: "of" and the name stand between them.
+        given, noted: "price as 5 USD" and "price: 5 USD".
     """
 
+    is_number: bool
     ways: Sequence[Way]
     one: Sequence[Way]
+    entry: Sequence[Way]
     homes: Sequence[Clause]
     whole: str
     verb: Clause
+    given: Clause
+    noted: Clause
 
 
 @lru_cache(maxsize=1 << 13)
@@ -119,17 +134,22 @@ def _wording(
         plural: their number; that of "they".
     """
     name, before, after = label.name, label.before, label.after
-    value, folded, of = f"{before}{{v}}{after}", name.lower(), cells.removesuffix("!")
-    first, last, is_of_persons = folded.split()[0], folded.rpartition(" ")[2], "persons" in rows
+    full = value = f"{before}{{v}}{after}"
+    folded, of = name.lower(), cells.removesuffix("!")
+    noun, _, last = folded.rpartition(" ")
+    is_of_persons = "persons" in rows
     has_unit, on = kind == "measure" or bool(before or after), "in" if kind == "year" else "on"
+    is_deed = last in EVENTS or _DONE.fullmatch(last) is not None
     found = (SAYS.get((row, group, folded)) for row in rows for group in (of, "all"))
     said: list[str] = next(filter(None, found), [])
     if of == "times" and folded in EVENTS:
         said = [f"was {EVENTS[folded]} {on} {{v}}"]
         if is_of_persons and said[0].split()[1] not in WORDS["personal"]:
             said = []
-    elif not said and of == "words" and PASSIVE.fullmatch(folded):
+    elif not said and of != "numbers" and PASSIVE.fullmatch(folded):
         said = [f"was {folded} {{v}}"]
+    elif not said and of == "times" and is_deed and not noun:
+        said = [f"{'' if folded in _INTRANSITIVE else 'was '}{folded} {on} {{v}}"]
     said = [
         text
         for text in said
@@ -137,30 +157,65 @@ def _wording(
         and (of == cells or last not in text)
         and (after[:4] != " in " or text[-1] == "}")
     ]
-    slots = (("{u}", "{v}"), ("{v}", value), ("{c}", name), ("{on}", on))
-    ways = [
-        _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past, plural)
-        for text in said
-    ]
-    whole, has, one, is_one = name, "", "", not label.is_plural
-    if YEAR.fullmatch(name):
-        has, whole = f"{value} in {name}", f"entry for {name}"
-    elif not label.is_plain:
-        has = f"{value} for {name}" if of == "numbers" else ""
-    elif label.is_plural and after.startswith(" in "):
-        has = f"{before}{{v}} {name}{after}"
+    name = name if label.is_plain or PERIOD.fullmatch(name) else f'"{name}"'
+    whole, called, one, is_one = name, name, "", not label.is_plural
+    if PERIOD.fullmatch(name):
+        what, whole = "period", f"entry for {name}"
+    elif not label.is_plain or (is_deed and of != "numbers"):
+        what = "odd"
+    elif label.is_plural and after[:4] == " in ":
+        what, value, called = "counted", f"{before}{{v}}", f"{name}{after}"
     elif label.is_counted and kind == "number":
-        has, one, is_one = f"{{v}}{after} {name}", f"{{v}}{after} {_singular(name)}", True
-        whole = f"number {'' if last in PARTICIPLES else 'of '}{name}"
-    elif last in QUANTITIES if of != "numbers" else has_unit or last not in ORDINALS:
-        has = f"{articled(name)} of {value}"
+        what, one, is_one = "counted", _singular(name), True
+        whole = f"number {'of ' if noun or last not in PARTICIPLES else ''}{name}"
+        if folded.startswith("total "):
+            what, called, one = "total", name[6:], one[6:]
+        elif not said and noun and last in AGENTS:
+            said = [f"{AGENTS[last]} {{v}} {noun}"]
+    elif of == "numbers":
+        what = "quantity" if has_unit or last not in ORDINALS else "which"
+    elif last in QUANTITIES and of != "words":
+        what = "quantity"
+    else:
+        what = of if of in ("times", "words") else "codes"
+    its, general = "their" if is_of_persons else "its", WORDS["general"]
+    article = articled(called) if what in ("quantity", "times") else called
+
+    def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
+        slots = (("{u}", "{v}"), ("{c}", called), ("{a}", article), ("{its}", its), ("{v}", value))
+        return [
+            _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past, plural)
+            for text in texts
+        ]
+
     be = ("was" if past else "is") if is_one else ("were" if past else "are")
-    holds, ones = ([_way(f"with {text}", past, plural)] if text else [] for text in (has, one))
-    if not ways or not (of == "times" or first in PARTICIPLES or PASSIVE.fullmatch(folded)):
-        so = _clause(f"{whole} {be} {value}")
-        ways = ways * (6 // max(1, len(ways))) + holds * 2 + [("s", so, so)]
-    homes = HOMES.get(folded, []) if is_of_persons and of == "words" else []
-    return Wording(ways, ones or ways, [*map(_clause, homes)], whole, _clause(f"{be} {value}"))
+    so = _clause(f"{whole} {be} {full}")
+    ways = spoken(general[what].split(" / "), value, called)
+    ones = spoken(general[what].split(" / "), value, one) if one else ways
+    if said:
+        own = spoken(said, full, name)
+        is_alone = of == "times" or is_deed or PASSIVE.fullmatch(folded)
+        ways = own if is_alone else own * (6 // len(own)) + ways[:2] + [("s", so, so)]
+    else:
+        ways = ways * 2 + [("s", so, so)] * 3
+    of_entry = f"the {whole}" if label.is_plain else whole
+    return Wording(
+        of in ("numbers", "times"),
+        ways,
+        ones if one else ways,
+        spoken(general["clause"].split(" / "), "{v}", of_entry),
+        [*map(_clause, HOMES.get(folded, []) if is_of_persons and of == "words" else [])],
+        whole,
+        _clause(f"{be} {full}"),
+        _clause(f"{whole} as {full}"),
+        _clause(f"{name}: {full}"),
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_entry(value: str, is_number: bool) -> bool:
+    """Whether it says that there is no value: "Did not enter", "DSQ" among numbers."""
+    return bool(_NO_NAME.match(value) or (is_number and _NO_NUMBER.match(value)))
 
 
 def _way(phrase: str, past: bool, plural: bool) -> Way:
@@ -190,7 +245,8 @@ def _singular(label: str) -> str:
     words = label.split()
     place = next((n for n in range(len(words) - 1, -1, -1) if words[n].endswith("s")), -1)
     word = words[place]
-    words[place] = f"{word[:-3]}y" if word.endswith("ies") else singular(word)
+    stem = word[:-2] if word.endswith(("shes", "ches", "xes", "sses")) else singular(word)
+    words[place] = f"{word[:-3]}y" if word.endswith("ies") and len(word) > 4 else stem
     return " ".join(words)
 
 
@@ -216,8 +272,8 @@ def _frames(pronoun: str, which: str, has: str, timed: bool) -> Mapping[str, tup
 
     def fits(text: str) -> bool:
         if pronoun:
-            return "{e}," not in text and "of {e}" not in text
-        return not timed or text.startswith(("{e}", "the {c}"))
+            return re.search(r"\{e\}(?:,| \()|(?:of|for) \{e\}", text) is None
+        return not timed or text.startswith("{e}")
 
     texts = WORDS["frames"] | (WORDS["later"] if pronoun else {})
     return {
@@ -288,6 +344,13 @@ class Speaker:
             wordings = [
                 _wording(label, *of, *forms) for label, of in zip(self.labels, read, strict=True)
             ]
+            if timed:  # not "In 2007, the entry for X gives ..."
+                plain = [[way for way in said.ways if way[0] != "s"] for said in wordings]
+                ones = [[way for way in said.one if way[0] != "s"] for said in wordings]
+                wordings = [
+                    said._replace(ways=ways, one=one)
+                    for said, ways, one in zip(wordings, plain, ones, strict=True)
+                ]
             return wordings, _frames(pronoun, which, has, timed)
 
         # Of first and of later sentences: in the present, in the past.
@@ -354,8 +417,10 @@ class Speaker:
         entity = row[self._key] or ""
         stated: list[Stated] = []
         time = self._time if self._time and self._time[0] in facts else None
-        if time is not None:
+        if time is not None and len(facts) > 1:
             facts.remove(time[0])
+        else:
+            time = None
         # Fisher-Yates without the checks of Random.shuffle, which would cost the most here.
         for last in range(len(facts) - 1, 0, -1):
             other = int(random() * (last + 1))
@@ -375,7 +440,7 @@ class Speaker:
             parts, home = self._draw(
                 wordings, row, facts[position : position + size], not position, random
             )
-            what = "".join(part for part, phrases in parts.items() if phrases) or "t"
+            what = "".join(part for part, phrases in parts.items() if phrases)
             if what in ("v", "n", "s", "vs") and len(parts[what[-1]]) > 1:
                 what += what[-1]
             start, is_name = len(text), False
@@ -384,6 +449,8 @@ class Speaker:
                 is_name = True
             among = frames[what]
             frame = among[int(random() * len(among))]
+            if its != self._its and what[0] == "s":
+                frame = among[0]  # which says the kind
             if before and self._says_kind and frame[0][0] == "the ":
                 frame = among[-1]  # not "the owner of the plant X is Y": what is Y?
             for literal, slot in frame:
@@ -406,6 +473,12 @@ class Speaker:
                     phrases = parts["s"][1:] if slot == "its2" else parts["s"]
                     joint = " and " if slot == "whose" else f" and {lead} "
                     text = self._say(f"{text} ", row, phrases, stated, joint)
+                elif slot == "as":
+                    given = [(index, wordings[index].given) for index, _ in parts["s"]]
+                    text = self._say(f"{text}the ", row, given, stated, " and the ")
+                elif slot == "note":
+                    noted = [(index, wordings[index].noted) for index, _ in parts["s"]]
+                    text = self._say(text, row, noted, stated, "; ")
                 elif slot == "c":
                     text += wordings[parts["s"][0][0]].whole
                 elif slot == "be":
@@ -441,11 +514,13 @@ class Speaker:
         home: list[Phrase] = []
         predicate: Phrase | None = None
         for index in facts:
-            wording = said[index]
+            wording, value = said[index], row[index] or ""
             if first and wording.homes and not home and len(facts) > 1 and random() < 0.85:
                 home.append((index, wording.homes[int(random() * len(wording.homes))]))
                 continue
-            ways = wording.one if row[index] == "1" else wording.ways
+            ways = wording.one if value == "1" else wording.ways
+            if _is_entry(value, wording.is_number):
+                ways = wording.entry
             part, clause, other = ways[int(random() * len(ways))]
             if part == "d":
                 if predicate or random() < 0.4:
@@ -465,7 +540,7 @@ class Speaker:
         for place, (index, (before, after)) in enumerate(phrases):
             first = before.partition(" ")[0]
             if place:
-                text += joint if place == last else f", {joint[5:]}"
+                text += joint if place == last or joint == "; " else f", {joint[5:]}"
                 if first == verb and first in _AUXILIARIES:
                     before = before[len(first) + 1 :]
             verb = first
