@@ -75,7 +75,7 @@ _BRACKETS = re.compile(r"(.*\S)\s+\(([^()]+)\)")
 _SPACED = re.compile(r" (?=['\u2019]s\b)|(?<=\w) (?=- \w)|(?<=\w -) (?=\w)")
 _PERCENT = re.compile(r"%(?! of)|%")
 _PLAIN = re.compile(r"[^\W\d_][\w' -]*")
-_SLASH = re.compile(r"(?<=\w{3}) ?/ ?(?=\w{3})")
+_SLASH = re.compile(r"(?<=[A-Za-z]{3}) ?/ ?(?=[A-Za-z]{3})")
 _TALLY = re.compile(r"(?:total )?(?:number|no|nr|num|count) (?:of )?(.+)")
 AGENTS: dict[str, str] = {verb: verb for verb in WORDS["agents"].split()} | WORDS["irregular"]
 """Participle behind what is counted -> what who has the number did: "lost" of "games lost"."""
@@ -145,7 +145,9 @@ def _label(header: str, has_unit: bool, is_number: bool, taken: frozenset[str]) 
         and (name.split()[-1].lower() not in _NO_ENDS or _is_a_tally(name))
         and name.split()[0].lower() not in _NO_STARTS
     )
-    return Label(name, before, after, True) if is_plain else Label(header, "", "", False)
+    if is_plain:
+        return Label(name, before, after, True)
+    return Label(name if name in _SAID else header, "", "", False)
 
 
 def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
@@ -162,14 +164,14 @@ def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
     is_clear = len(folded) > 1 or taken >= {"w", "l"} or taken >= {"won", "lost"}
     if is_number and is_clear and (whole := WORDS["counts"].get(folded)) and whole not in taken:
         return str(whole)
-    if folded in EVENTS or folded in _SAID:
-        return folded
     words = [WORDS["short"].get(word.lower(), word) for word in name.split()]
     said = _spoken(" ".join(words).rstrip("."))
     tally = _TALLY.fullmatch(said) if is_number else None
     if tally and is_plural_label(tally[1]) and tally[1].split()[0] not in _NO_ENDS | {"in"}:
         said = said if tally[1] in taken else tally[1]
-    return name if said.lower() in taken - {folded} else said
+    if said.lower() in taken - {folded}:
+        return name
+    return said.lower() if said.lower() in EVENTS or said.lower() in _SAID else said
 
 
 def _spoken(header: str) -> str:

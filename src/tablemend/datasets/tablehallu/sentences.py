@@ -76,6 +76,9 @@ _GIVEN = frozenset(GIVEN)
 _INTRANSITIVE = frozenset(WORDS["intransitive"].split())
 _HAPPENED = frozenset(WORDS["happened"].split())
 _PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
+_PERSONAL, _IMPERSONAL = (
+    frozenset(WORDS[name].split()) for name in ("personal_columns", "impersonal_columns")
+)
 _LEADS = ("its", "Its", "its2", "the", "whose")
 _WHERE = ("at ", "@", "vs")
 _PLURALS = {"is": "are", "was": "were", "has": "have"}
@@ -139,7 +142,7 @@ def _wording(
     noun, _, last = folded.rpartition(" ")
     is_of_persons = "persons" in rows
     has_unit, on = kind == "measure" or bool(before or after), "in" if kind == "year" else "on"
-    is_deed = last in EVENTS or _DONE.fullmatch(last) is not None
+    is_deed = last in PARTICIPLES or _DONE.fullmatch(last) is not None
     found = (SAYS.get((row, group, folded)) for row in rows for group in (of, "all"))
     said: list[str] = next(filter(None, found), [])
     if of == "times" and folded in EVENTS:
@@ -157,7 +160,7 @@ def _wording(
         and (of == cells or last not in text)
         and (after[:4] != " in " or text[-1] == "}")
     ]
-    name = name if label.is_plain or PERIOD.fullmatch(name) else f'"{name}"'
+    name = name if label.is_plain or PERIOD.fullmatch(name) or said else f'"{name}"'
     whole, called, one, is_one = name, name, "", not label.is_plural
     if PERIOD.fullmatch(name):
         what, whole = "period", f"entry for {name}"
@@ -165,13 +168,14 @@ def _wording(
         what = "odd"
     elif label.is_plural and after[:4] == " in ":
         what, value, called = "counted", f"{before}{{v}}", f"{name}{after}"
+        whole, is_one = f"number of {name}", True
     elif label.is_counted and kind == "number":
         what, one, is_one = "counted", _singular(name), True
         whole = f"number {'of ' if noun or last not in PARTICIPLES else ''}{name}"
         if folded.startswith("total "):
             what, called, one = "total", name[6:], one[6:]
-        elif not said and noun and last in AGENTS:
-            said = [f"{AGENTS[last]} {{v}} {noun}"]
+        elif not said and last in AGENTS:
+            said = [f"{AGENTS[last]} {{v}} {noun}".rstrip()]
     elif of == "numbers":
         what = "quantity" if has_unit or last not in ORDINALS else "which"
     elif last in QUANTITIES and of != "words":
@@ -194,10 +198,10 @@ def _wording(
     ones = spoken(general[what].split(" / "), value, one) if one else ways
     if said:
         own = spoken(said, full, name)
-        is_alone = of == "times" or is_deed or PASSIVE.fullmatch(folded)
+        is_alone = of == "times" or (is_deed and not noun) or PASSIVE.fullmatch(folded)
         ways = own if is_alone else own * (6 // len(own)) + ways[:2] + [("s", so, so)]
     else:
-        ways = ways * 2 + [("s", so, so)] * 3
+        ways = ways * 2 + [("s", so, so)] * 2
     of_entry = f"the {whole}" if label.is_plain else whole
     return Wording(
         of in ("numbers", "times"),
@@ -222,8 +226,8 @@ def _way(phrase: str, past: bool, plural: bool) -> Way:
     """A phrase of ``sentences.yaml``, in the tense and the number."""
     verb, _, rest = phrase.partition(" ")
     clause = _clause(rest)
-    if verb in ("with", "its"):
-        return "n" if verb == "with" else "s", clause, clause
+    if verb in ("with", "has/had", "its"):
+        return "s" if verb == "its" else "n", clause, clause
     part = "d" if verb in ("is", "was") else "v"
     present, _, ago = ("is/was" if verb == "is" else verb).partition("/")
     verb = ago if past and ago else present
@@ -312,7 +316,11 @@ class Speaker:
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
         is_a_person = noun.rpartition(" ")[2] in _PERSONS
-        self.is_of_persons = is_a_person or _are_persons(names, PERSONS[bool(noun)])
+        headers = {column.name.lower() for column in columns}
+        is_personal = not noun and _PERSONAL & headers and not _IMPERSONAL & headers
+        share = 0 if is_personal else PERSONS[bool(noun)]
+        is_named_so = is_a_person or _are_persons(names, share)
+        self.is_of_persons = phrase == "{e}" and is_named_so  # no match against a person
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
             self.rows = plural if noun else ("entries", "people")[self.is_of_persons]
@@ -451,6 +459,8 @@ class Speaker:
             frame = among[int(random() * len(among))]
             if its != self._its and what[0] == "s":
                 frame = among[0]  # which says the kind
+            elif parts["s"] and any("(" in (row[index] or "") for index, _ in parts["s"]):
+                frame = among[-1]  # no brackets within others
             if before and self._says_kind and frame[0][0] == "the ":
                 frame = among[-1]  # not "the owner of the plant X is Y": what is Y?
             for literal, slot in frame:
@@ -536,14 +546,15 @@ class Speaker:
         self, text: str, row: Row, phrases: Sequence[Phrase], stated: list[Stated], joint: str
     ) -> str:
         """The text with the values of some columns behind it."""
-        last, verb = len(phrases) - 1, ""
+        last = len(phrases) - 1
+        verbs = {before.partition(" ")[0] for _, (before, _) in phrases}
+        shared = f"{verbs.pop()} " if last and len(verbs) == 1 else ""
+        if shared[:-1] not in _AUXILIARIES:
+            shared = ""
         for place, (index, (before, after)) in enumerate(phrases):
-            first = before.partition(" ")[0]
             if place:
                 text += joint if place == last or joint == "; " else f", {joint[5:]}"
-                if first == verb and first in _AUXILIARIES:
-                    before = before[len(first) + 1 :]
-            verb = first
+                before = before[len(shared) :]
             value = row[index] or ""
             start = len(text) + len(before)
             text = f"{text}{before}{value}{after}"
@@ -553,7 +564,8 @@ class Speaker:
 
 def _are_persons(names: Sequence[str], share: float) -> bool:
     """Whether enough begin with a given name, and few end alike: "... High School"."""
-    given = sum(name.partition(" ")[0] in _GIVEN for name in names)
+    given = sum(" " in name and name.partition(" ")[0] in _GIVEN for name in names)
+    share = share if 2 * sum(" " in name for name in names) > len(names) else 1
     (_, alike), *_ = Counter(name.rpartition(" ")[2] for name in names).most_common(1)
     return given >= share * len(names) and (alike < 3 or 4 * alike <= len(names))
 
