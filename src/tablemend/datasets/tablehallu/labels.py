@@ -46,6 +46,8 @@ SAYS: dict[tuple[str, str, str], list[str]] = {
     for label in labels.split("|")
 }
 """Kind of rows, kind of cells and label -> phrases for the values."""
+GENERAL: dict[str, list[str]] = {what: said.split(" / ") for what, said in WORDS["general"].items()}
+"""Phrases for values of which that has none, by what they are."""
 _DEED = re.compile(r"(is|was) (\w+ (?:by|in|near) \{v\})")
 _DEEDS = {
     label: deed.groups()
@@ -81,8 +83,8 @@ AGENTS: dict[str, str] = {verb: verb for verb in WORDS["agents"].split()} | WORD
 """Participle behind what is counted -> what who has the number did: "lost" of "games lost"."""
 PARTICIPLES = NOUNS["participles"] | NOUNS["events"] | set(AGENTS)
 _NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
-_NO_ENDS = NOUNS["joining"] | {"with"}
-_NO_STARTS = NOUNS["joining"] - {"the"}
+JOINING = (NOUNS["joining"] | {"with"}) - {"the"}
+"""Words that a label neither begins nor ends with inside a sentence."""
 
 
 class Label(NamedTuple):
@@ -142,8 +144,8 @@ def _label(header: str, has_unit: bool, is_number: bool, taken: frozenset[str]) 
     is_plain = (
         _PLAIN.fullmatch(name)
         and len(name) > 2
-        and (name.split()[-1].lower() not in _NO_ENDS or _is_a_tally(name))
-        and name.split()[0].lower() not in _NO_STARTS
+        and (name.split()[-1].lower() not in JOINING or _is_a_tally(name))
+        and name.split()[0].lower() not in JOINING
     )
     if is_plain:
         return Label(name, before, after, True)
@@ -167,7 +169,7 @@ def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
     words = [WORDS["short"].get(word.lower(), word) for word in name.split()]
     said = _spoken(" ".join(words).rstrip("."))
     tally = _TALLY.fullmatch(said) if is_number else None
-    if tally and is_plural_label(tally[1]) and tally[1].split()[0] not in _NO_ENDS | {"in"}:
+    if tally and is_plural_label(tally[1]) and tally[1].split()[0] not in JOINING:
         said = said if tally[1] in taken else tally[1]
     if said.lower() in taken - {folded}:
         return name

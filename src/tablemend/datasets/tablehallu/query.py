@@ -219,26 +219,34 @@ def _phrase_bound(
     is_year = "year" in folded and all(1500 <= end <= 2100 for end in ends)
     has_unit, last = any(typed.columns[bound.column].unit), folded.split()[-1]
     if bound.values:
-        patterns = _SCOPES["excluded" if bound.condition.excluded else "values"]
-        if is_plain and not bound.condition.excluded:
+        negated = "not " if bound.condition.excluded else ""
+        patterns = _SCOPES["excluded" if negated else "values"]
+        if is_plain:
             deed = labels.DEEDS.get(folded, "")
             if deed.endswith("in {v}") and " in " in rows:
                 deed = ""  # no "plants in Etawah located in Lunel"
             if deed and (not persons or deed.split()[0] in labels.WORDS["personal"]):
-                patterns = [("{is}" if folded in labels.STATES else "{was}") + deed]
+                patterns = [("{is}" if folded in labels.STATES else "{was}") + negated + deed]
             elif folded in labels.PLACES and " " not in rows:
-                patterns = [f"{labels.PLACES[folded]} {{v}}"]
-            patterns = _CATEGORIES.get(folded, patterns)
+                patterns = [f"{negated}{labels.PLACES[folded]} {{v}}"]
+        if not negated:
+            patterns = _CATEGORIES.get(folded, patterns) if is_plain else _SCOPES["marked"]
+            if max(map(len, bound.condition.values)) < 3:  # "T or Tu" say nothing without a header
+                slots["c"], patterns = f'"{typed.table.columns[bound.column]}"', _SCOPES["marked"]
     elif bound.kind in ("year", "date") or is_year:
         form, slots["low"], slots["high"] = _time_ends(bound)
         event, lead = EVENTS.get(folded, folded) if is_plain else "", "whose {c} {be} "
         if folded in (*WORDS["times"], *WORDS["periods"]) or (event and event[:5] in rows):
             lead = ""  # "the launches of X in 1990"
+        elif persons and event.split()[0] not in labels.WORDS["personal"] and folded in EVENTS:
+            pass  # nobody premieres
         elif folded in EVENTS or (is_plain and last in labels.PARTICIPLES):
             lead = "{was}" + event.replace("broadcast", "aired") + " "
         elif is_plain and folded.split()[0] in WORDS["past"]:
             lead = f"{who}{event} "
-        scopes = _SCOPES["period"] if folded in WORDS["periods"] else {}  # none of single days
+        scopes = _SCOPES["moment"] if lead[:5] == "whose" else {}
+        if folded in WORDS["periods"]:
+            scopes = _SCOPES["period"]  # which has none of single days
         patterns = [lead + time for time in scopes.get(form, _SCOPES["times"][form])]
     else:
         form, slots["low"], slots["high"] = _number_ends(bound, typed, label)
@@ -246,7 +254,9 @@ def _phrase_bound(
         manner = "count" if label.is_counted and not has_unit else "amount"
         manner = "quoted" if not is_plain else "ordinal" if is_ordinal else manner
         patterns = _ORDINALS.get(folded, {}).get(form) or _SCOPES[manner][form]
-        if manner == "count" and form != "both" and "1" in (slots["low"], slots["high"]):
+        if manner == "count" and slots["high"] == "0":
+            patterns = _SCOPES["none"]
+        elif manner == "count" and form != "both" and "1" in (slots["low"], slots["high"]):
             slots["c"] = name.removesuffix(last) + singular(last)
             patterns = patterns[:1]
     return str(rng.choice(patterns)).format(**slots)

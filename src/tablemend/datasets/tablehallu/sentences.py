@@ -22,7 +22,9 @@ from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
     AGENTS,
     EVENTS,
+    GENERAL,
     HOMES,
+    JOINING,
     ORDINALS,
     PARTICIPLES,
     PASSIVE,
@@ -50,10 +52,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 _CODE = re.compile(r".*\d")
 _DONE = re.compile(r"\w{2,}[^e]ed")
 _NO_NUMBER = re.compile(rf"(?!.*\d|{MONTH.pattern})", re.I)
-_ENTRIES = "|".join(WORDS["entries"].split())
-_NO_NAME = re.compile(
-    rf"(?:(?:did|does|was|were|could|has|had|never|no longer|not) .*|{_ENTRIES})$", re.I
-)
+_NO_NAME = re.compile(f"(?:{'|'.join(WORDS['entries'])})$", re.I)
 _NAMED = re.compile(r"\D*[^\W\d_]{3}")
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
@@ -73,16 +72,12 @@ APART = 0.4
 """Share of passages that say with the name what an entity is, where not all are of one kind."""
 _OF_MATCHES = {"score", "record"}
 _GIVEN = frozenset(GIVEN)
-_INTRANSITIVE = frozenset(WORDS["intransitive"].split())
 _HAPPENED = frozenset(WORDS["happened"].split())
 _PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
-_PERSONAL, _IMPERSONAL = (
-    frozenset(WORDS[name].split()) for name in ("personal_columns", "impersonal_columns")
-)
 _LEADS = ("its", "Its", "its2", "the", "whose")
 _WHERE = ("at ", "@", "vs")
 _PLURALS = {"is": "are", "was": "were", "has": "have"}
-_AUXILIARIES = ("was", "is", "were", "are", "has", "have", "had")
+_AUXILIARIES = frozenset(("was", "is", "were", "are", "has", "have", "had"))
 new = tuple.__new__  # skips the keyword handling of named tuples
 
 
@@ -108,7 +103,7 @@ class Wording(NamedTuple):
         ways, one, entry: any of them, those for the value 1, those for what is no such value.
         homes: right behind the name; often none.
         whole, verb: what is so, in two pieces: "of" and the name stand between them.
-        given, noted: "price as 5 USD" and "price: 5 USD".
+        given, noted: "5 USD as the price" and "price: 5 USD".
     """
 
     is_number: bool
@@ -124,7 +119,13 @@ class Wording(NamedTuple):
 
 @lru_cache(maxsize=1 << 13)
 def _wording(
-    label: Label, kind: str, cells: str, rows: tuple[str, ...], past: bool, plural: bool
+    label: Label,
+    kind: str,
+    cells: str,
+    rows: tuple[str, ...],
+    past: bool,
+    plural: bool,
+    timed: bool,
 ) -> Wording:
     """All ways to speak of a column.
 
@@ -135,6 +136,7 @@ def _wording(
         rows: what they are, from a noun to "any", as there.
         past: tense of the verbs.
         plural: their number; that of "they".
+        timed: a time stands before the sentence: not "In 2007, the entry for X gives ...".
     """
     name, before, after = label.name, label.before, label.after
     full = value = f"{before}{{v}}{after}"
@@ -152,7 +154,7 @@ def _wording(
     elif not said and of != "numbers" and PASSIVE.fullmatch(folded):
         said = [f"was {folded} {{v}}"]
     elif not said and of == "times" and is_deed and not noun:
-        said = [f"{'' if folded in _INTRANSITIVE else 'was '}{folded} {on} {{v}}"]
+        said = [f"{'' if folded in WORDS['intransitive'] else 'was '}{folded} {on} {{v}}"]
     said = [
         text
         for text in said
@@ -160,7 +162,8 @@ def _wording(
         and (of == cells or last not in text)
         and (after[:4] != " in " or text[-1] == "}")
     ]
-    name = name if label.is_plain or PERIOD.fullmatch(name) or said else f'"{name}"'
+    if {folded.split()[0], last} & JOINING:  # it would not stand apart: 5 under "Starting from"
+        name = f'"{name}"'
     whole, called, one, is_one = name, name, "", not label.is_plural
     if PERIOD.fullmatch(name):
         what, whole = "period", f"entry for {name}"
@@ -182,7 +185,7 @@ def _wording(
         what = "quantity"
     else:
         what = of if of in ("times", "words") else "codes"
-    its, general = "their" if is_of_persons else "its", WORDS["general"]
+    its = "their" if is_of_persons else "its"
     article = articled(called) if what in ("quantity", "times") else called
 
     def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
@@ -194,24 +197,23 @@ def _wording(
 
     be = ("was" if past else "is") if is_one else ("were" if past else "are")
     so = _clause(f"{whole} {be} {full}")
-    ways = spoken(general[what].split(" / "), value, called)
-    ones = spoken(general[what].split(" / "), value, one) if one else ways
-    if said:
-        own = spoken(said, full, name)
-        is_alone = of == "times" or (is_deed and not noun) or PASSIVE.fullmatch(folded)
-        ways = own if is_alone else own * (6 // len(own)) + ways[:2] + [("s", so, so)]
+    plain = [] if timed else [("s", so, so)]
+    own, ways = spoken(said, full, name), spoken(GENERAL[what], value, called)
+    if not own:
+        ways = ways * 2 + plain * 2
+    elif of == "times" or (is_deed and not noun) or PASSIVE.fullmatch(folded):
+        ways = own  # never "its built by is X"
     else:
-        ways = ways * 2 + [("s", so, so)] * 2
-    of_entry = f"the {whole}" if label.is_plain else whole
+        ways = own * (6 // len(own)) + ways[:2] + plain
     return Wording(
         of in ("numbers", "times"),
         ways,
-        ones if one else ways,
-        spoken(general["clause"].split(" / "), "{v}", of_entry),
+        spoken(GENERAL[what], value, one) if one else ways,
+        spoken(GENERAL["clause"], "{v}", f"the {whole}" if label.is_plain else whole),
         [*map(_clause, HOMES.get(folded, []) if is_of_persons and of == "words" else [])],
         whole,
         _clause(f"{be} {full}"),
-        _clause(f"{whole} as {full}"),
+        _clause(f"{full} as the {whole}" if label.is_plain else f"{full} under {name}"),
         _clause(f"{name}: {full}"),
     )
 
@@ -226,8 +228,8 @@ def _way(phrase: str, past: bool, plural: bool) -> Way:
     """A phrase of ``sentences.yaml``, in the tense and the number."""
     verb, _, rest = phrase.partition(" ")
     clause = _clause(rest)
-    if verb in ("with", "has/had", "its"):
-        return "s" if verb == "its" else "n", clause, clause
+    if verb in ("with", "has/had"):
+        return "n", clause, clause
     part = "d" if verb in ("is", "was") else "v"
     present, _, ago = ("is/was" if verb == "is" else verb).partition("/")
     verb = ago if past and ago else present
@@ -270,7 +272,9 @@ def _frames(pronoun: str, which: str, has: str, timed: bool) -> Mapping[str, tup
     """
 
     def cut(text: str) -> Frame:
-        known = {"has": has, "which": which} | ({"e": pronoun} if pronoun else {})
+        its = "their" if which == "who" else "its"
+        known = {"has": has, "which": which, "poss": its, "Poss": capital(its)}
+        known |= {"e": pronoun} if pronoun else {}
         parts = _SLOT.split(_SLOT.sub(lambda slot: known.get(slot[1], slot[0]), text))
         return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
 
@@ -317,10 +321,14 @@ class Speaker:
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
         is_a_person = noun.rpartition(" ")[2] in _PERSONS
         headers = {column.name.lower() for column in columns}
-        is_personal = not noun and _PERSONAL & headers and not _IMPERSONAL & headers
-        share = 0 if is_personal else PERSONS[bool(noun)]
-        is_named_so = is_a_person or _are_persons(names, share)
-        self.is_of_persons = phrase == "{e}" and is_named_so  # no match against a person
+        personal, impersonal = map(set, WORDS["columns_of_persons"])
+        share = (
+            0
+            if not noun and headers & personal and not headers & impersonal
+            else PERSONS[bool(noun)]
+        )
+        is_a_person |= _are_persons(names, share)
+        self.is_of_persons = phrase == "{e}" and is_a_person  # a match against X is none
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
             self.rows = plural if noun else ("entries", "people")[self.is_of_persons]
@@ -348,17 +356,10 @@ class Speaker:
 
         def ways(past: bool, pronoun: str = "", timed: bool = False) -> _Manner:
             has = (("have", "had") if pronoun == "they" else ("has", "had"))[past]
-            forms = (kinds, past, pronoun == "they")
+            forms = (kinds, past, pronoun == "they", timed)
             wordings = [
                 _wording(label, *of, *forms) for label, of in zip(self.labels, read, strict=True)
             ]
-            if timed:  # not "In 2007, the entry for X gives ..."
-                plain = [[way for way in said.ways if way[0] != "s"] for said in wordings]
-                ones = [[way for way in said.one if way[0] != "s"] for said in wordings]
-                wordings = [
-                    said._replace(ways=ways, one=one)
-                    for said, ways, one in zip(wordings, plain, ones, strict=True)
-                ]
             return wordings, _frames(pronoun, which, has, timed)
 
         # Of first and of later sentences: in the present, in the past.
@@ -485,7 +486,7 @@ class Speaker:
                     text = self._say(f"{text} ", row, phrases, stated, joint)
                 elif slot == "as":
                     given = [(index, wordings[index].given) for index, _ in parts["s"]]
-                    text = self._say(f"{text}the ", row, given, stated, " and the ")
+                    text = self._say(text, row, given, stated, " and ")
                 elif slot == "note":
                     noted = [(index, wordings[index].noted) for index, _ in parts["s"]]
                     text = self._say(text, row, noted, stated, "; ")
@@ -546,11 +547,10 @@ class Speaker:
         self, text: str, row: Row, phrases: Sequence[Phrase], stated: list[Stated], joint: str
     ) -> str:
         """The text with the values of some columns behind it."""
-        last = len(phrases) - 1
-        verbs = {before.partition(" ")[0] for _, (before, _) in phrases}
-        shared = f"{verbs.pop()} " if last and len(verbs) == 1 else ""
-        if shared[:-1] not in _AUXILIARIES:
-            shared = ""
+        last, shared = len(phrases) - 1, ""
+        if last:  # "was built by X and owned by Y", but "was built by X and has Y as its owner"
+            verbs = {before.partition(" ")[0] for _, (before, _) in phrases}
+            shared = f"{verbs.pop()} " if len(verbs) == 1 and verbs < _AUXILIARIES else ""
         for place, (index, (before, after)) in enumerate(phrases):
             if place:
                 text += joint if place == last or joint == "; " else f", {joint[5:]}"
