@@ -176,7 +176,7 @@ def _wording(
         what, one, is_one = "counted", _singular(name), True
         whole = f"number {'of ' if noun or last not in PARTICIPLES else ''}{name}"
         if folded.startswith("total "):
-            what, called, one = "total", name[6:], one[6:]
+            what, called, one, whole = "total", name[6:], one[6:], f"total number of {name[6:]}"
         elif not said and last in AGENTS:
             said = [f"{AGENTS[last]} {{v}} {noun}".rstrip()]
     elif of == "numbers":
@@ -186,10 +186,15 @@ def _wording(
     else:
         what = of if of in ("times", "words") else "codes"
     its = "their" if is_of_persons else "its"
-    article = articled(called) if what in ("quantity", "times") else called
 
     def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
-        slots = (("{u}", "{v}"), ("{c}", called), ("{a}", article), ("{its}", its), ("{v}", value))
+        slots = (
+            ("{u}", "{v}"),
+            ("{c}", called),
+            ("{a}", articled(called)),
+            ("{its}", its),
+            ("{v}", value),
+        )
         return [
             _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past, plural)
             for text in texts
@@ -200,7 +205,7 @@ def _wording(
     plain = [] if timed else [("s", so, so)]
     own, ways = spoken(said, full, name), spoken(GENERAL[what], value, called)
     if not own:
-        ways = ways * 2 + plain * 2
+        ways = ways * 3 + plain * 2
     elif of == "times" or (is_deed and not noun) or PASSIVE.fullmatch(folded):
         ways = own  # never "its built by is X"
     else:
@@ -321,12 +326,8 @@ class Speaker:
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
         is_a_person = noun.rpartition(" ")[2] in _PERSONS
         headers = {column.name.lower() for column in columns}
-        personal, impersonal = map(set, WORDS["columns_of_persons"])
-        share = (
-            0
-            if not noun and headers & personal and not headers & impersonal
-            else PERSONS[bool(noun)]
-        )
+        personal, impersonal = map(headers.intersection, WORDS["columns_of_persons"])
+        share = PERSONS[1] if noun else 1 if impersonal else 0 if personal else PERSONS[0]
         is_a_person |= _are_persons(names, share)
         self.is_of_persons = phrase == "{e}" and is_a_person  # a match against X is none
         if not self.rows:
