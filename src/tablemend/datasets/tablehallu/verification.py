@@ -108,7 +108,7 @@ def check_coverage(evidence: Evidence) -> str | None:
     for name, (text, spans) in contexts.items():
         for rest in _between(text, spans):
             for subject in example.constraints.entity_scope:
-                rest = rest.replace(subject, "|")
+                rest = rest.replace(subject, "|").replace(subject[:1].upper() + subject[1:], "|")
             spoken = words_of(rest)
             if any(map(str.isdigit, rest)) or any(value in spoken for value in said):
                 return f"unrecorded text in the {name} context"
