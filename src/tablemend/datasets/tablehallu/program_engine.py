@@ -19,7 +19,7 @@ from tablemend.datasets.build import Skipped
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.arithmetic import is_measure, with_computed_column
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
-from tablemend.datasets.tablehallu.compose import Context
+from tablemend.datasets.tablehallu.compose import Context, StatedRow
 from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse_alike
 from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
@@ -146,6 +146,50 @@ class Asked(NamedTuple):
     group: int
 
 
+class Draft(NamedTuple):
+    """The rows of a context and how they are told, before they are put into words.
+
+    Attributes:
+        parts: the rows of each table.
+        themes: the columns that each passage of a row states, for each table.
+        subjects: what queries call the rows of each table.
+        apart: no paragraph has rows of two groups.
+    """
+
+    parts: list[Part]
+    themes: list[list[list[int]]]
+    subjects: list[Subject]
+    apart: bool
+
+    def lay_out(self, stated: Sequence[StatedRow], rng: Random) -> Context:
+        """The text of all rows, those of one table behind those of the other."""
+        parts = self.parts
+        offsets = [sum(one.count for one in parts[:n]) for n in range(len(parts))]
+        return Context(
+            stated,
+            [off + g for off, part in zip(offsets, parts, strict=True) for g in part.groups],
+            rng,
+            paragraph=PASSAGES_A_PARAGRAPH[len(self.themes[0]) > 1],
+            apart=self.apart,
+            heading=heading_of(*self.subjects[0]) if len(parts) == 1 else "",
+        )
+
+
+class Drawn(NamedTuple):
+    """A context, and what is asked of it.
+
+    Attributes:
+        draft: its rows.
+        examples: in the program's words.
+        asked: of each query the gold rows in order, and for each row of the context the column of
+            the condition that it breaks.
+    """
+
+    draft: Draft
+    examples: list[Example]
+    asked: list[tuple[list[int], list[str | None]]]
+
+
 class Engine:
     """Examples cut from the tables of a source.
 
@@ -167,7 +211,12 @@ class Engine:
         self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> list[Example]:
-        """See :class:`Maker`.
+        """See :class:`Maker`."""
+        drawn = self.draw(number)
+        return drawn.examples if drawn else []
+
+    def draw(self, number: int) -> Drawn | None:
+        """Context ``number``; ``None`` where no valid one was drawn.
 
         A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
         """
@@ -184,16 +233,16 @@ class Engine:
                 continue
             for _ in range(TRIES_A_TABLE):
                 try:
-                    found = self._draw(table, place, difficulty, few, rng)
+                    drawn = self._draw(table, place, difficulty, few, rng)
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
                     continue
                 # All or none: which of them are asked must not depend on what they say.
-                if invalid := next(filter(None, map(verify, found)), None):
+                if invalid := next(filter(None, map(verify, drawn.examples)), None):
                     self.rejected[invalid] += 1
                     continue
-                return found
-        return []
+                return drawn
+        return None
 
     def _table(self, place: Place, seed: str) -> OpenTable:
         """The table at a place, under names of its own where tables are renamed."""
@@ -234,7 +283,7 @@ class Engine:
 
     def _draw(
         self, table: OpenTable, place: Place, difficulty: Difficulty, few: bool, rng: Random
-    ) -> list[Example]:
+    ) -> Drawn:
         settings = self._settings
         weights = settings.distractor_types.model_dump()
         beside, share = None, weights.pop("entity")
@@ -243,13 +292,19 @@ class Engine:
         tables = [table] if beside is None else [table, beside]
         parts = self._parts(tables, GROUPS[difficulty], few, rng)
         refuse_alike(parts)
-        context, subjects = self._tell(tables, parts, rng)
+        draft = self._draft(tables, parts, rng)
+        stated = [
+            row
+            for part, own in zip(parts, draft.themes, strict=True)
+            for row in part.state(own, rng)
+        ]
+        context = draft.lay_out(stated, rng)
         if settings.max_tokens is not None and count_tokens(context.text) > settings.max_tokens:
             raise Rejected(TOO_LONG)
         # What is asked for is drawn last, so nothing in the context can say what it is.
         groups = [Asked(n, group) for n, part in enumerate(parts) for group in range(part.count)]
         queries = min(len(groups), settings.queries_of(table.typed.source_hash))
-        found, counts = [], Counter[str]()
+        found, rows_asked, counts = [], [], Counter[str]()
         for asked in rng.sample(groups, queries):
             part = parts[asked.part]
             question = part.ask(asked.group, rng)
@@ -265,8 +320,9 @@ class Engine:
                 )
             ]
             query, constraints = write_query(
-                part.typed, question, subjects[asked.part], part.speaker, rng
+                part.typed, question, draft.subjects[asked.part], part.speaker, rng
             )
+            rows_asked.append((gold, violated))
             composition = context.ask(gold, violated)
             read = tables[asked.part].read
             example = Example(
@@ -293,7 +349,7 @@ class Engine:
             counts["distractor rows"] += len(made_up) - len(gold)
             counts["made-up rows"] += sum(made_up) - sum(made_up[row] for row in gold)
         self.rows = counts
-        return found
+        return Drawn(draft, found, rows_asked)
 
     def _parts(self, tables: Sequence[OpenTable], count: int, few: bool, rng: Random) -> list[Part]:
         """The rows of a context, in about so many groups."""
@@ -331,10 +387,7 @@ class Engine:
                 return ""
         return reasons.most_common(1)[0][0]
 
-    def _tell(
-        self, tables: Sequence[OpenTable], parts: Sequence[Part], rng: Random
-    ) -> tuple[Context, list[Subject]]:
-        """The text of all rows, and what queries call those of each table."""
+    def _draft(self, tables: Sequence[OpenTable], parts: list[Part], rng: Random) -> Draft:
         themes = [part.speaker.themes(part.stated, rng) for part in parts]
         size = min(map(len, themes))  # rows of two tables are cut alike
         themes = [own if len(own) == size else [[*chain(*own)]] for own in themes]
@@ -342,22 +395,7 @@ class Engine:
             choose_subject(part.typed, part.stated, table.subject, part.speaker, rng)
             for table, part in zip(tables, parts, strict=True)
         ]
-        offsets = [sum(one.count for one in parts[:n]) for n in range(len(parts))]
-        groups = [off + g for off, part in zip(offsets, parts, strict=True) for g in part.groups]
-        stated = [
-            row for part, own in zip(parts, themes, strict=True) for row in part.state(own, rng)
-        ]
-        return (
-            Context(
-                stated,
-                groups,
-                rng,
-                paragraph=PASSAGES_A_PARAGRAPH[size > 1],
-                apart=self._settings.distractor_paragraphs == "own",
-                heading=heading_of(*subjects[0]) if len(parts) == 1 else "",
-            ),
-            subjects,
-        )
+        return Draft(parts, themes, subjects, self._settings.distractor_paragraphs == "own")
 
 
 def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:
