@@ -38,13 +38,15 @@ from tablemend.prompting.replies import Problem
 from tablemend.records import Example
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.sentences import Span, sentence_spans
 
 ENGINE = f"llm-query-last/1+{program_engine.ENGINE}"
 NUMBER = "another number of passages"
 NOT_NAMED = "row not named in the first sentence"
 NO_KIND = "kind of the row not said"
 FOREIGN = "name that the row does not have"
+NAME, VALUE = "Item", "xxxx"
+"""Stand for the name and the cells of a row where what is said beside them is read."""
 
 
 class Passage(NamedTuple):
@@ -173,7 +175,12 @@ def passages_of(draft: Draft) -> Iterator[Passage]:
         names, key = part.typed.table.columns, part.typed.key
         kind = names[key] if len(draft.parts) > 1 else ""
         for cells in part.typed.table.rows:
-            blanks = tuple(names[column] for column in part.stated if cells[column] is None)
+            own = words_of(" | ".join(cells[column] or "" for column in part.stated))
+            blanks = tuple(  # but for words that a cell has: "Voice role"
+                names[column]
+                for column in part.stated
+                if cells[column] is None and words_of(names[column]) not in own
+            )
             first = True
             for theme, columns in enumerate(themes):
                 given = {names[c]: cell for c in (key, *columns) if (cell := cells[c]) is not None}
@@ -191,32 +198,30 @@ def read_passage(passage: Passage, text: str, example: Example) -> tuple[Sentenc
         text: what a model said.
         example: any of the context; the rules of its verification are asked of this row alone.
     """
-    names = (*passage.cells, *passage.blanks)
-    row = (*passage.cells.values(), *(None for _ in passage.blanks))
-    read = Statements(table := Table(names, (row,), ""), text)
-    entity, taken, stated = row[0] or "", list[tuple[int, int]](), list[Stated]()
+    entity, taken, stated = next(iter(passage.cells.values())), list[Span](), list[Stated]()
     problems = list(check_prose(text))
     for cell in sorted({*passage.cells.values()}, key=lambda cell: (-len(cell), cell)):
         columns = [name for name, own in passage.cells.items() if own == cell]
-        found = [m.span() for m in whole(cell, text) if not overlap(m.span(), taken)]
+        found = [Span(*match.span()) for match in whole(cell, text)]
+        found = [span for span in found if not overlap(span, taken)]
         if len(found) < len(columns):
             reason = f"State {cell!r} ({', '.join(columns)}), letter by letter."
             problems.append(Problem(NOT_STATED, reason))
-        elif cell == entity and found[0][0] >= sentence_spans(text)[0].end:
+        elif cell == entity and found[0].start >= sentence_spans(text)[0].end:
             problems.append(Problem(NOT_NAMED, f"Name {entity!r} in the first sentence."))
         places = zip(columns, found, strict=False)  # a value may be said more often than meant
         stated += [Stated(column, cell, *span) for column, span in places]
         taken += found
     if passage.kind and words_of(passage.kind) not in words_of(text):
         problems.append(Problem(NO_KIND, f"Say {passage.kind!r} of {entity!r}."))
-    omissions = Omissions(read)
-    problems += [*check_numbers(read), *omissions.find()]
-    for word in (word for sentence in read.sentences for word in omissions.foreign(sentence)):
-        problems.append(Problem(FOREIGN, f"Leave out {word!r}, which the row does not have."))
-    recorded = stated if passage.first else [one for one in stated if one.column != names[0]]
+    problems += _check_rest(passage, text, entity, taken)
+    first, *others = passage.cells
+    recorded = [one for one in stated if passage.first or one.column != first]
     sentence = Sentence(text, tuple(recorded), passage.theme)
     if not problems:
         alone = Context([StatedRow(entity, (sentence,))], [0], Random(0)).ask([0], [None])
+        columns = [first, *others, *passage.blanks]
+        table = Table.of(columns, [[passage.cells.get(column) for column in columns]])
         evidence = Evidence(
             replace(example, gold_table=table, adversarial_context=text, facts=alone.facts)
         )
@@ -224,3 +229,23 @@ def read_passage(passage: Passage, text: str, example: Example) -> tuple[Sentenc
         found_in = (check(evidence) for check in (check_repetition, check_blanks))
         problems += [Problem(why, f"{why}: {how}.") for why in found_in if why]
     return sentence, problems
+
+
+def _check_rest(
+    passage: Passage, text: str, entity: str, taken: Sequence[Span]
+) -> Iterator[Problem]:
+    """Nothing is said beside the cells: they are put out of sight, and the readers see the rest."""
+    rest, position = "", 0
+    for span in sorted(taken):
+        name = NAME if text[slice(*span)] == entity else VALUE
+        rest, position = rest + text[position : span.start] + name, span.end
+    columns = [*passage.cells, *passage.blanks]
+    row = [NAME, *(VALUE for _ in [*passage.cells][1:]), *(None for _ in passage.blanks)]
+    read = Statements(Table.of(columns, [row]), rest + text[position:])
+    omissions = Omissions(read)
+    yield from check_numbers(read)
+    for problem in omissions.find():
+        yield problem._replace(text=problem.text.replace(repr(NAME), repr(entity)))
+    for word in (word for sentence in read.sentences for word in omissions.foreign(sentence)):
+        if f". {word.capitalize()}" not in text:  # a sentence begins behind "26.8 km." too
+            yield Problem(FOREIGN, f"Leave out {word!r}, which the row does not have.")
