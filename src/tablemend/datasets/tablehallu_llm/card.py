@@ -90,7 +90,8 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     cells = " Cells come from the source tables, so their licence applies."
     yield (
         f"## Licence\n\nThe texts are synthetic.{cells * (settings.order == 'query-last')} What "
-        "their models' terms say of generated text applies. Whoever publishes this data set has to state it here."
+        "their models' terms say of generated text applies. Whoever publishes this data set has to "
+        "state it here."
     )
 
 

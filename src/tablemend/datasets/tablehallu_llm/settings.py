@@ -65,7 +65,7 @@ class LlmSynthesis(Grouped):
     of rows in it: 10, 20 or 30 times; mixed: a third each; paper (query-last alone): 5."""
     min_expansion: float = Field(default=0.4, gt=0, le=1)
     """Least share of that length that is taken; models write less than they are asked for."""
-    shape: Shape = Shape()
+    shape: Shape = Shape(max_rows=8, min_columns=5)
     """Size of the gold table; both ends are included (TableHallu, E)."""
     shares: Shares = Shares()
     """Split of the rows, by their topic; with query-last by their table."""

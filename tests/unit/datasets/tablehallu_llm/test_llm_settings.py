@@ -56,7 +56,10 @@ def test_the_engine_or_the_recipe_chooses(
         (["recipe=tablehalu-llm", "engine=llm"], r"did you mean tablehallu-llm\?"),
         (["engine=llm", "generator=gpt"], r"generator: 'gpt' names no engine"),
         (["engine=llm", "generator=hf:a/b", "verifier=oai:x"], r"verifier: .*no engine 'oai'"),
-        ([*LLM, "queries=2"], r"queries: order=kernel-first has no such setting, only order=query-l"),
+        (
+            [*LLM, "queries=2"],
+            r"queries: order=kernel-first has no such setting, only order=query-l",
+        ),
         ([*LLM, "difficulty=paper"], r"difficulty: only order=query-last has 'paper'"),
         ([*LAST, "verifier=hf:c/d"], r"verifier: order=query-last has no such setting"),
         ([*LAST, "min_expansion=0.3"], r"min_expansion: order=query-last has no such setting"),

@@ -7,18 +7,26 @@ import json
 import re
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.program_engine import open_maker
+from tablemend.datasets.tablehallu.program_engine import Engine, open_maker
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.asking import Row
 from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import open_topics
-from tablemend.datasets.tablehallu_llm.wording import ContextMaker, Passage, read_passage
+from tablemend.datasets.tablehallu_llm.wording import (
+    ContextMaker,
+    Passage,
+    passages_of,
+    read_passage,
+)
 from tablemend.errors import TablemendError
+from tablemend.records import Example
 from tests.support.model_server.server import ModelServer
 
 CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}
@@ -43,11 +51,11 @@ def make(server: ModelServer, number: int, *tokens: str) -> Row:
 
 
 @pytest.fixture(scope="module")
-def example():
+def example() -> Example:
     return open_maker(parse(LlmSynthesis, ["generator=hf:a/b", *SMALL]).drawing).make(0)[0]
 
 
-def test_a_passage_that_states_its_row_is_taken(example) -> None:
+def test_a_passage_that_states_its_row_is_taken(example: Example) -> None:
     sentence, problems = read_passage(FERRY, SAID, example)
     assert not problems
     assert {one.column: SAID[one.start : one.end] for one in sentence.stated} == CELLS
@@ -74,14 +82,39 @@ def test_a_passage_that_states_its_row_is_taken(example) -> None:
         ("Lines.", "Lines", "heading, list or unfinished sentence"),
     ],
 )
-def test_what_a_row_does_not_say_is_refused(old: str, new: str, kind: str, example) -> None:
+def test_what_a_row_does_not_say_is_refused(
+    old: str, new: str, kind: str, example: Example
+) -> None:
     assert old in SAID
     _, problems = read_passage(FERRY, SAID.replace(old, new), example)
     assert any(kind in problem.kind for problem in problems), problems
     assert all(problem.text and "\n" not in problem.text for problem in problems)
 
 
-def test_a_row_of_one_of_two_kinds_says_which(example) -> None:
+@pytest.mark.parametrize("source", ["pool", "data_gen/tables"])
+def test_the_programs_own_passages_are_taken_and_no_other_cells(source: str) -> None:
+    drawing = parse(Synthesis, [f"source={source}", "n=9", "distractor_types.entity=4"])
+    engine, rng, count = open_maker(drawing), Random(0), 0
+    assert isinstance(engine, Engine)
+    for drawn in filter(None, map(engine.draw, range(drawing.n))):
+        parts = zip(drawn.draft.parts, drawn.draft.themes, strict=True)
+        stated = [row for part, themes in parts for row in part.state(themes, rng)]
+        for passage in passages_of(drawn.draft):
+            said = {one.theme: one for one in stated[passage.row].sentences}[passage.theme]
+            sentence, problems = read_passage(passage, said.text, drawn.examples[0])
+            assert not problems, (said.text, problems)
+            assert sorted(one[:2] for one in sentence.stated) == sorted(
+                one[:2] for one in said.stated
+            )
+            cell = rng.choice(said.stated[1:] or said.stated)
+            for other in ("Xanthe", "7,654", ""):
+                text = said.text[: cell.start] + other + said.text[cell.end :]
+                assert read_passage(passage, text, drawn.examples[0])[1], (text, passage)
+                count += 1
+    assert count > 500
+
+
+def test_a_row_of_one_of_two_kinds_says_which(example: Example) -> None:
     ship = FERRY._replace(kind="Ship")
     assert [p.kind for p in read_passage(ship, SAID, example)[1]] == ["kind of the row not said"]
 
@@ -125,8 +158,8 @@ def test_groups_are_mixed_in_every_request() -> None:
 
 
 def test_a_wrong_passage_is_asked_for_again_and_the_right_ones_are_kept() -> None:
-    with ModelServer("wrong-cell:0.3", seed=1) as server:
-        row = make(server, 0, "retries=8")
+    with ModelServer("wrong-cell:0.5", seed=2) as server:
+        row = make(server, 0, "retries=8", "batch=3")
         chats = [seen.body["messages"] for seen in server.seen]
     assert row.examples and row.rejections
     assert all(verify(example) is None for example in row.examples)
@@ -136,8 +169,8 @@ def test_a_wrong_passage_is_asked_for_again_and_the_right_ones_are_kept() -> Non
     assert len(again) == sum(call.attempt > 0 for call in row.calls) > 0
     assert re.search(r"^- Row \d+: ", again[0][3]["content"], re.MULTILINE)
     with ModelServer("wrong-cell:1") as server:
-        given_up = make(server, 0, "retries=1")
-    assert not given_up.examples and [call.attempt for call in given_up.calls] == [0, 1]
+        given_up = make(server, 0, "retries=0")
+    assert not given_up.examples and [call.verdict for call in given_up.calls] == ["rejected"]
 
 
 def test_tables_of_a_file_are_used_and_unfit_ones_named(tmp_path: Path) -> None:
@@ -158,7 +191,9 @@ def test_a_set_is_counted_and_its_card_says_the_order(tmp_path: Path) -> None:
         make_llm_dataset(parse(LlmSynthesis, [*given, cache]))
         assert len(server.seen) == count
         with pytest.raises(TablemendError, match="order"):
-            make_llm_dataset(parse(LlmSynthesis, [f"generator={server.model}", "n=3", f"out={out}"]))
+            make_llm_dataset(
+                parse(LlmSynthesis, [f"generator={server.model}", "n=3", f"out={out}"])
+            )
     counts = json.loads((out / "counts.json").read_text())
     assert counts["examples"]["made"] == 6 and counts["examples"]["asked"] == 3
     assert counts["sizes"]["contexts"] == 3 and counts["calls"]["word"]["calls"] == count
