@@ -19,7 +19,7 @@ from tablemend.datasets.build import Skipped
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.arithmetic import is_measure, with_computed_column
 from tablemend.datasets.tablehallu.columns import Unusable, type_table
-from tablemend.datasets.tablehallu.compose import Context, StatedRow
+from tablemend.datasets.tablehallu.compose import Context
 from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse_alike
 from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
@@ -146,46 +146,18 @@ class Asked(NamedTuple):
     group: int
 
 
-class Draft(NamedTuple):
-    """The rows of a context and how they are told, before they are put into words.
-
-    Attributes:
-        parts: the rows of each table.
-        themes: the columns that each passage of a row states, for each table.
-        subjects: what queries call the rows of each table.
-        apart: no paragraph has rows of two groups.
-    """
-
-    parts: list[Part]
-    themes: list[list[list[int]]]
-    subjects: list[Subject]
-    apart: bool
-
-    def lay_out(self, stated: Sequence[StatedRow], rng: Random) -> Context:
-        """The text of all rows, those of one table behind those of the other."""
-        parts = self.parts
-        offsets = [sum(one.count for one in parts[:n]) for n in range(len(parts))]
-        return Context(
-            stated,
-            [off + g for off, part in zip(offsets, parts, strict=True) for g in part.groups],
-            rng,
-            paragraph=PASSAGES_A_PARAGRAPH[len(self.themes[0]) > 1],
-            apart=self.apart,
-            heading=heading_of(*self.subjects[0]) if len(parts) == 1 else "",
-        )
-
-
 class Drawn(NamedTuple):
     """A context, and what is asked of it.
 
     Attributes:
-        draft: its rows.
-        examples: in the program's words.
-        asked: of each query the gold rows in order, and for each row of the context the column of
-            the condition that it breaks.
+        context: in the program's words.
+        keys: the header of the names, for each row.
+        examples: one for each query, or several with a calculation.
+        asked: for each query what :meth:`Context.ask` takes.
     """
 
-    draft: Draft
+    context: Context
+    keys: list[str]
     examples: list[Example]
     asked: list[tuple[list[int], list[str | None]]]
 
@@ -292,19 +264,14 @@ class Engine:
         tables = [table] if beside is None else [table, beside]
         parts = self._parts(tables, GROUPS[difficulty], few, rng)
         refuse_alike(parts)
-        draft = self._draft(tables, parts, rng)
-        stated = [
-            row
-            for part, own in zip(parts, draft.themes, strict=True)
-            for row in part.state(own, rng)
-        ]
-        context = draft.lay_out(stated, rng)
+        context, subjects = self._tell(tables, parts, rng)
         if settings.max_tokens is not None and count_tokens(context.text) > settings.max_tokens:
             raise Rejected(TOO_LONG)
         # What is asked for is drawn last, so nothing in the context can say what it is.
         groups = [Asked(n, group) for n, part in enumerate(parts) for group in range(part.count)]
         queries = min(len(groups), settings.queries_of(table.typed.source_hash))
-        found, rows_asked, counts = [], [], Counter[str]()
+        keys = [one.typed.columns[one.typed.key].name for one in parts for _ in one.rows]
+        drawn, counts = Drawn(context, keys, [], []), Counter[str]()
         for asked in rng.sample(groups, queries):
             part = parts[asked.part]
             question = part.ask(asked.group, rng)
@@ -320,9 +287,9 @@ class Engine:
                 )
             ]
             query, constraints = write_query(
-                part.typed, question, draft.subjects[asked.part], part.speaker, rng
+                part.typed, question, subjects[asked.part], part.speaker, rng
             )
-            rows_asked.append((gold, violated))
+            drawn.asked.append((gold, violated))
             composition = context.ask(gold, violated)
             read = tables[asked.part].read
             example = Example(
@@ -342,14 +309,16 @@ class Engine:
                 engine=ENGINE,
                 seed=settings.seed,
             )
-            found += with_computed_column(example, rng) if settings.arithmetic else [example]
+            drawn.examples.extend(
+                with_computed_column(example, rng) if settings.arithmetic else [example]
+            )
             made_up = [row.made_up for one in parts for row in one.rows]
             counts["gold rows"] += len(gold)
             counts["made-up gold rows"] += sum(made_up[row] for row in gold)
             counts["distractor rows"] += len(made_up) - len(gold)
             counts["made-up rows"] += sum(made_up) - sum(made_up[row] for row in gold)
         self.rows = counts
-        return Drawn(draft, found, rows_asked)
+        return drawn
 
     def _parts(self, tables: Sequence[OpenTable], count: int, few: bool, rng: Random) -> list[Part]:
         """The rows of a context, in about so many groups."""
@@ -387,7 +356,10 @@ class Engine:
                 return ""
         return reasons.most_common(1)[0][0]
 
-    def _draft(self, tables: Sequence[OpenTable], parts: list[Part], rng: Random) -> Draft:
+    def _tell(
+        self, tables: Sequence[OpenTable], parts: Sequence[Part], rng: Random
+    ) -> tuple[Context, list[Subject]]:
+        """The text of all rows, and what queries call those of each table."""
         themes = [part.speaker.themes(part.stated, rng) for part in parts]
         size = min(map(len, themes))  # rows of two tables are cut alike
         themes = [own if len(own) == size else [[*chain(*own)]] for own in themes]
@@ -395,7 +367,22 @@ class Engine:
             choose_subject(part.typed, part.stated, table.subject, part.speaker, rng)
             for table, part in zip(tables, parts, strict=True)
         ]
-        return Draft(parts, themes, subjects, self._settings.distractor_paragraphs == "own")
+        offsets = [sum(one.count for one in parts[:n]) for n in range(len(parts))]
+        groups = [off + g for off, part in zip(offsets, parts, strict=True) for g in part.groups]
+        stated = [
+            row for part, own in zip(parts, themes, strict=True) for row in part.state(own, rng)
+        ]
+        return (
+            Context(
+                stated,
+                groups,
+                rng,
+                paragraph=PASSAGES_A_PARAGRAPH[size > 1],
+                apart=self._settings.distractor_paragraphs == "own",
+                heading=heading_of(*subjects[0]) if len(parts) == 1 else "",
+            ),
+            subjects,
+        )
 
 
 def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:

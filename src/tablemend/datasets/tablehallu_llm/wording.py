@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.datasets.tablehallu import program_engine
 from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.datasets.tablehallu.compose import Context, Sentence, Stated, StatedRow
-from tablemend.datasets.tablehallu.program_engine import Draft, Engine, find_tables
+from tablemend.datasets.tablehallu.program_engine import Drawn, Engine, find_tables
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.verification import (
     Evidence,
@@ -97,17 +98,12 @@ class ContextMaker(RowMaker):
             return Row(number, (), tuple(Rejection("draw", why, f"{n} x", 0) for why, n in reasons))
         counts = {"contexts": 1, **self._engine.rows}
         talk = Talk(number, self._settings.seed, self._settings.retries)
-        rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
-        examples: list[Example] = []
-        try:
-            stated = await self._word(drawn.draft, drawn.examples[0], talk, rng)
-        except GivenUp:
-            return Row(number, (), tuple(talk.rejections), tuple(talk.calls))
-        context = drawn.draft.lay_out(stated, rng)
-        for example, asked in zip(drawn.examples, drawn.asked, strict=True):
-            told = context.ask(*asked)
-            examples.append(
-                replace(
+        examples = list[Example]()
+        with suppress(GivenUp):
+            context = await self._word(drawn, talk)
+            for example, asked in zip(drawn.examples, drawn.asked, strict=True):
+                told = context.ask(*asked)
+                worded = replace(
                     example,
                     id="",
                     gold_context=told.clean,
@@ -117,42 +113,27 @@ class ContextMaker(RowMaker):
                     engine=ENGINE,
                     calls=tuple(talk.calls),
                 )
-            )
+                examples.append(worded)
         if invalid := next(filter(None, map(verify, examples)), None):
             talk.rejections.append(Rejection("word", invalid, "found in the whole context", 0))
-            examples, counts = [], {}
-        return Row(number, tuple(examples), tuple(talk.rejections), tuple(talk.calls), counts)
+            examples = []
+        noted = tuple(talk.rejections), tuple(talk.calls), counts if examples else {}
+        return Row(number, tuple(examples), *noted)
 
-    async def _word(
-        self, draft: Draft, example: Example, talk: Talk, rng: Random
-    ) -> list[StatedRow]:
-        """All rows, asked for in an order that has nothing to do with their groups.
+    async def _word(self, drawn: Drawn, talk: Talk) -> Context:
+        """The context in a model's words, asked for in an order without regard to groups.
 
         Raises:
             GivenUp: some passage never passed.
         """
-        passages, size = list(passages_of(draft)), self._settings.batch
-        subject = " and ".join(one.title or one.rows for one in draft.subjects)
-        said: dict[int, list[Sentence]] = {passage.row: [] for passage in passages}
-        order = rng.sample(passages, len(passages))
-        for batch in (order[start : start + size] for start in range(0, len(order), size)):
-            done: dict[int, Sentence] = {}  # a passage that has passed once is kept
-
-            def check(
-                texts: list[str],
-                batch: Sequence[Passage] = batch,
-                done: dict[int, Sentence] = done,
-            ) -> list[Problem]:
-                if len(texts) != len(batch):
-                    return [Problem(NUMBER, f"Write {len(batch)} passages, not {len(texts)}.")]
-                problems = []
-                for place, (passage, text) in enumerate(zip(batch, texts, strict=True)):
-                    if place not in done:
-                        sentence, found = read_passage(passage, text, example)
-                        problems += [Problem(p.kind, f"Row {place + 1}: {p.text}") for p in found]
-                        done.update({} if found else {place: sentence})
-                return problems
-
+        rng = Random(f"{ENGINE}:{self._settings.seed}:{talk.number}")
+        passages, size = passages_of(drawn), self._settings.batch
+        rng.shuffle(passages)
+        said: list[list[Sentence]] = [[] for _ in drawn.keys]
+        subject = drawn.context.heading or " and ".join(dict.fromkeys(drawn.keys))
+        for batch in (passages[start : start + size] for start in range(0, len(passages), size)):
+            done: dict[int, Sentence] = {}
+            check = partial(_check_batch, batch, done, drawn.examples[0])
             shown = [
                 f"{n}. {f'({p.kind}) ' if p.kind else ''}{json.dumps(p.cells, ensure_ascii=False)}"
                 for n, p in enumerate(batch, 1)
@@ -161,33 +142,44 @@ class ContextMaker(RowMaker):
             await talk.draft(self._models.generator, "word", messages, read_texts, check)
             for place, passage in enumerate(batch):
                 said[passage.row].append(done[place])
-        names = {passage.row: next(iter(passage.cells.values())) for passage in passages}
-        return [
-            StatedRow(names[row], tuple(sorted(own, key=lambda one: one.theme)))
-            for row, own in said.items()
+        rows = [
+            StatedRow(row.entity, tuple(sorted(own, key=lambda sentence: sentence.theme)))
+            for row, own in zip(drawn.context.rows, said, strict=True)
         ]
+        return drawn.context.reword(rows, rng)
 
 
-def passages_of(draft: Draft) -> Iterator[Passage]:
-    """What is to be said of all rows, cut as the program engine cuts it."""
-    row = 0
-    for part, themes in zip(draft.parts, draft.themes, strict=True):
-        names, key = part.typed.table.columns, part.typed.key
-        kind = names[key] if len(draft.parts) > 1 else ""
-        for cells in part.typed.table.rows:
-            own = words_of(" | ".join(cells[column] or "" for column in part.stated))
-            blanks = tuple(  # but for words that a cell has: "Voice role"
-                names[column]
-                for column in part.stated
-                if cells[column] is None and words_of(names[column]) not in own
-            )
-            first = True
-            for theme, columns in enumerate(themes):
-                given = {names[c]: cell for c in (key, *columns) if (cell := cells[c]) is not None}
-                if len(given) > 1:
-                    yield Passage(row, theme, kind, given, blanks, first)
-                    first = False
-            row += 1
+def passages_of(drawn: Drawn) -> list[Passage]:
+    """What is to be said of all rows, cut as the program has cut it."""
+    rows, columns = [*zip(drawn.keys, drawn.context.rows, strict=True)], dict[str, dict[str, str]]()
+    stated = [{one[0]: one[1] for said in row.sentences for one in said.stated} for _, row in rows]
+    for key, cells in zip(drawn.keys, stated, strict=True):
+        columns.setdefault(key, {}).update(cells)
+    found = []
+    for number, ((key, row), own) in enumerate(zip(rows, stated, strict=True)):
+        words = words_of(" | ".join(own.values()))  # "Voice role" says the blank column "Role"
+        blanks = [one for one in columns[key] if one not in own and words_of(one) not in words]
+        for said in row.sentences:
+            cells = {key: row.entity} | {one.column: one.value for one in said.stated}
+            is_first, kind = said is row.sentences[0], key if len(columns) > 1 else ""
+            found.append(Passage(number, said.theme, kind, cells, tuple(blanks), is_first))
+    return found
+
+
+def _check_batch(
+    batch: Sequence[Passage], done: dict[int, Sentence], example: Example, texts: Sequence[str]
+) -> list[Problem]:
+    """What is wrong with the passages of an answer; one that has passed before is kept."""
+    if len(texts) != len(batch):
+        return [Problem(NUMBER, f"Write {len(batch)} passages, not {len(texts)}.")]
+    problems = []
+    for place, (passage, text) in enumerate(zip(batch, texts, strict=True)):
+        if place not in done:
+            sentence, found = read_passage(passage, text, example)
+            problems += [Problem(p.kind, f"Row {place + 1}: {p.text}") for p in found]
+            if not found:
+                done[place] = sentence
+    return problems
 
 
 def read_passage(passage: Passage, text: str, example: Example) -> tuple[Sentence, list[Problem]]:

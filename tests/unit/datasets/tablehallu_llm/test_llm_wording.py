@@ -97,10 +97,10 @@ def test_the_programs_own_passages_are_taken_and_no_other_cells(source: str) -> 
     engine, rng, count = open_maker(drawing), Random(0), 0
     assert isinstance(engine, Engine)
     for drawn in filter(None, map(engine.draw, range(drawing.n))):
-        parts = zip(drawn.draft.parts, drawn.draft.themes, strict=True)
-        stated = [row for part, themes in parts for row in part.state(themes, rng)]
-        for passage in passages_of(drawn.draft):
-            said = {one.theme: one for one in stated[passage.row].sentences}[passage.theme]
+        for passage in passages_of(drawn):
+            said = {one.theme: one for one in drawn.context.rows[passage.row].sentences}[
+                passage.theme
+            ]
             sentence, problems = read_passage(passage, said.text, drawn.examples[0])
             assert not problems, (said.text, problems)
             assert sorted(one[:2] for one in sentence.stated) == sorted(
