@@ -16,7 +16,7 @@ from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import OnOff
 from tablemend.datasets.splits import Shares
-from tablemend.datasets.tablehallu.settings import Grouped, HubOptions, Shape, Synthesis
+from tablemend.datasets.tablehallu.settings import Grouped, Shape, Synthesis
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
@@ -27,7 +27,7 @@ FREE = frozenset(
 """Settings that change no row, or that are noted in another form."""
 OF_ORDER = {
     "kernel-first": "verifier verifier_options verifier_thinking topics min_expansion".split(),
-    "query-last": [*HubOptions.model_fields, *Grouped.__annotations__, "batch"],
+    "query-last": [*Grouped.model_fields, "batch"],
 }
 """Settings that one of the orders alone reads."""
 
@@ -102,9 +102,8 @@ class LlmSynthesis(Grouped):
     @property
     def drawing(self) -> Synthesis:
         """What the program engine draws contexts by; n is fixed, so that none depends on it."""
-        names = ["seed", "difficulty", "shape", "shares", *HubOptions.model_fields]
-        read = {name: getattr(self, name) for name in (*names, *Grouped.__annotations__)}
-        return Synthesis(n=1_000_000, **read)
+        names = "seed", "difficulty", "shape", "shares", *Grouped.model_fields
+        return Synthesis(n=1_000_000, **{name: getattr(self, name) for name in names})
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings that the order does not read."""
