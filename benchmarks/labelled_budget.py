@@ -125,7 +125,8 @@ def values_of(run: Run) -> Values:
                 own, example = found[line["system"], line["context"]], line["example_id"]
                 own[scorer][example] = float(bool(line["findings"]))
                 part, total = line["shares"]["row_recall"]
-                own[f"{scorer} row recall"][example] = part / (total or 1)
+                if total:
+                    own[f"{scorer} row recall"][example] = part / total
     return {key: dict(measures) for key, measures in found.items()}
 
 

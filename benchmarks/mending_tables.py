@@ -87,6 +87,9 @@ def measure(examples: list[Example], make: Make, model: Backend | None) -> Count
         found["claims"] += len(verdicts)
         found["wrong claims"] += sum(verdict.wrong for verdict in verdicts)
         found["unscored"] += sum(verdict.verdict == "unscored" for verdict in verdicts)
+        if not example.gold_table.rows:
+            continue
+        found["with rows"] += 1
         for name, judgement in (("before", before), ("after", after)):
             found[f"row recall {name}"] += judgement.share("row_recall")
             found[f"cell recall {name}"] += judgement.share("cell_recall")
@@ -110,7 +113,10 @@ def print_injected(title: str, examples: list[Example], model: Backend | None) -
         if not n:
             continue
         recalls = [
-            f"{found[f'{kind} recall before'] / n:.3f} -> {found[f'{kind} recall after'] / n:.3f}"
+            " -> ".join(
+                f"{found[f'{kind} recall {when}'] / max(1, found['with rows']):.3f}"
+                for when in ("before", "after")
+            )
             for kind in ("row", "cell")
         ]
         shares = (

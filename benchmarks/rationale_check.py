@@ -52,7 +52,7 @@ def check_rationale(example: Example, text: str, context: ContextKind = "adversa
     """
     lines = text.split("\n")
     head, foot = _HEAD.fullmatch(lines[0]), _FOOT.fullmatch(lines[-1])
-    if head is None or foot is None or len(lines) < 3:
+    if head is None or foot is None or len(lines) < 2:
         return ["no first line with scope, columns and order, or no last line with the sorted rows"]
     walk = _Walk(example, context)
     found = [*_check_head(example, head), *walk.check(lines[1:-1])]
@@ -267,7 +267,7 @@ def _check_foot(example: Example, foot: re.Match[str], walk: _Walk) -> Iterator[
         names[row] if names[row] == cells[row] else f"{names[row]} ({cells[row]})"
         for row in sorted(row for row in walk.kept if row is not None)
     )
-    if foot["rows"] != listing:
+    if foot["rows"] != (listing or "none"):
         yield f"the last line does not list the kept rows in order: {foot['rows']}"
 
 

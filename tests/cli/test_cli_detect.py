@@ -56,6 +56,16 @@ WRONG = """Here you are:
 """
 
 
+def test_a_gold_table_of_its_header_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = write_table(Table.of(GOLD.columns, []), "json")
+    (folder / "gold.json").write_text(empty, encoding="utf-8")
+    found = run_json(folder, capsys, "| Name | Year | City |\n|---|---|---|", "--min-score=0.9")
+    assert (found["errors"], found["score"], found["abstained"]) == ([], None, False)
+    assert list(run_json(folder, capsys, WRONG)["counts"].values()) == [0, 4, 0, 0, 0, 1]
+    assert run(folder, WRONG, "--fail-on=error") == 3
+    assert run(folder, "There are no such rows.", "--min-score=0.9") == 1
+
+
 def test_json_counts_every_type(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(folder, capsys, WRONG, "--query", QUERY)
     assert list(found["counts"].values()) == [0, 1, 1, 1, 1, 1]

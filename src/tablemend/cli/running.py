@@ -58,7 +58,10 @@ def finish(found: Detection | Verification | Mended, output: Output, why: str) -
 def _status(found: Sequence[Detection | Verification | Mended], output: Output) -> int:
     """Whether ``--fail-on`` and ``--min-score`` are met."""
     for one in found:
-        low = output.min_score is not None and (one.score is None or one.score < output.min_score)
+        # a gold table without rows has no cells to recall: only its errors count
+        score = 1.0 if one.kind == "detect" and one.coverage.scored else 0.0
+        score = score if one.score is None else one.score
+        low = output.min_score is not None and score < output.min_score
         wrong = output.fail_on is not None and bool(one.errors)
         open_ = output.fail_on == "unscored" and bool(one.unscored)
         if low or wrong or open_:

@@ -9,7 +9,13 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from tablemend.detector.errors import REPEATED, check_format, find_errors
-from tablemend.detector.keys import Gold, filled_rows, prepare_gold
+from tablemend.detector.keys import (
+    Gold,
+    filled_rows,
+    names_of_rows,
+    prepare_gold,
+    primary_key,
+)
 from tablemend.detector.matching import Cells, match_rows
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity, Similarity
@@ -22,7 +28,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.3.1"
+DETECTOR_VERSION = "1.4.0"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
 _PLAIN = re.compile(r"[-+]?[0-9][0-9,]{0,30}(\.[0-9]{1,30})?").fullmatch
@@ -172,13 +178,16 @@ def _detect_in_table(
     if answer is None:
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
         alone = () if found.empty else (unread,)
-        return Judgement(alone, _recall(gold, 0, 0), found.empty, scorer=name)
+        abstained = found.empty and bool(gold.rows)
+        said = names_of_rows(Table(gold_table.columns, ())) if found.empty else ""
+        return Judgement(alone, _recall(gold, 0, 0), abstained, scorer=name, said=said)
+    said = names_of_rows(answer)
     format_error = check_format(gold, answer)
     aligned = align(answer, gold, similarity)
     if aligned is None:
         only = (format_error,) if format_error else ()
-        abstained = not filled_rows(answer)
-        return Judgement(only, _recall(gold, 0, 0), abstained, scorer=name)
+        abstained = bool(gold.rows) and not filled_rows(answer)
+        return Judgement(only, _recall(gold, 0, 0), abstained, scorer=name, said=said)
     place, body, cells, matched = aligned
     cells.prepare((gold_row, row) for row, gold_row in matched.items())
     stated = _count_matched_cells(gold, place, cells, matched)
@@ -187,7 +196,7 @@ def _detect_in_table(
         if format_error
         else tuple(find_errors(gold, cells, matched, body, context, order))
     )
-    return Judgement(findings, _recall(gold, len(matched), stated), scorer=name)
+    return Judgement(findings, _recall(gold, len(matched), stated), scorer=name, said=said)
 
 
 def _recall(gold: Gold, rows: int, cells: int) -> dict[str, Share]:
@@ -215,18 +224,22 @@ def _unscored(reason: str, name: str) -> Judgement:
 def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Alignment | None:
     """The rows and cells of an answer beside those of its gold table.
 
-    ``None`` where no row can be named: the answer has no key column, or no filled row.
+    ``None`` where no row can be named: the answer has no key column, or no filled row. The rows of
+    a gold table without any are named by the answer's own key column.
     """
     shared = _shared_columns(gold, answer)
     body = filled_rows(answer)
     place = [index for index, _ in shared]
-    if gold.key not in place or not body:
+    if not body or not (gold.key in place if gold.rows else place):
         return None
+    said = [tuple(answer.rows[row][index] for _, index in shared) for row in body]
+    names = [gold.table.columns[index] for index in place]
+    key = place.index(gold.key) if gold.rows else primary_key(Table.of(names, said))
     cells = Cells(
         [tuple(row[index] for index in place) for row in gold.rows],
-        [tuple(answer.rows[row][index] for _, index in shared) for row in body],
+        said,
         [gold.units[index] for index in place],
-        place.index(gold.key),
+        key,
         similarity,
         gold.is_info_box,
     )

@@ -68,6 +68,14 @@ ERRORS = (
     ),
 )
 ERROR_TYPES = tuple(one.name for one in ERRORS)
+INVENTS_ROWS = Metric(
+    "invents_rows",
+    "Invents rows for a query of one or none",
+    "invents rows",
+    "a row that is out of range or made up, of the answers to queries that one row of the context "
+    "meets, or none",
+    "event",
+)
 METRICS = (
     *ERRORS,
     Metric(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,9 +33,10 @@ class Gold:
         table: the table itself.
         headers: :func:`~tablemend.values.text.header_key` of each column.
         units: what the numbers of each column count in.
-        key: index of the primary-key column.
+        key: index of the primary-key column; 0 where there is no row to find it by.
         is_info_box: whether the keys are names of attributes, and their values beside them.
-        rows: the rows with at least one filled cell, top to bottom.
+        rows: the rows with at least one filled cell, top to bottom; none where the right answer is
+            the header alone.
         filled: for each of these rows, which cells are no blanks.
         cells: how many cells are filled.
     """
@@ -87,6 +90,13 @@ def column_kind(cells: Sequence[Cell]) -> str:
     return "date" if 2 * dates >= len(values) > 0 else "number"
 
 
+def names_of_rows(table: Table) -> str:
+    """Hash of the set of keys of a table: equal for two tables that list the same rows."""
+    key = primary_key(table)
+    names = {read_value(table.rows[index][key]).text for index in filled_rows(table)}
+    return hashlib.sha256(json.dumps(sorted(names)).encode()).hexdigest()[:16]
+
+
 @lru_cache(maxsize=512)
 def prepare_gold(table: Table) -> Gold | str:
     """Read a gold table once; a text says why no answer can be scored against it."""
@@ -95,10 +105,11 @@ def prepare_gold(table: Table) -> Gold | str:
         name = next(c for c, h in zip(table.columns, headers, strict=True) if headers.count(h) > 1)
         return f"the gold table has the column {name!r} more than once"
     rows = tuple(table.rows[index] for index in filled_rows(table))
-    if not rows:
-        return "the gold table has no filled row"
+    if table.rows and not rows:
+        return "the gold table has rows, and all of them are blank"
     filled = tuple(tuple(not is_blank(cell) for cell in row) for row in rows)
-    units = tuple(map(_unit_of, table.columns, zip(*rows, strict=True)))
+    columns = ([row[index] for row in rows] for index in range(len(headers)))
+    units = tuple(map(_unit_of, table.columns, columns))
     key, cells = primary_key(table), sum(map(sum, filled))
     is_info_box = (
         len(headers) == 2 and names_attributes(headers[key]) and names_values(headers[1 - key])

@@ -272,15 +272,21 @@ class _Asked:
         return [self.parts]
 
     def _requests(self, parts: Sequence[Part]) -> Iterator[Request]:
-        """Requests of the same example and context one after the other."""
-        order = {example_id: place for place, example_id in enumerate(self._examples)}
-        wanted = [
-            (order[example.id], context, system, example)
-            for system, context, missing in parts
-            for example in missing
-        ]
-        for _, context, system, example in sorted(wanted, key=lambda one: one[:2]):  # stable
-            yield self._request(system, context, example)
+        """Requests that share what they show one after the other, then those of one example."""
+        first: dict[str, int] = {}
+        order: dict[str, tuple[int, int]] = {}
+        for place, example in enumerate(self._examples.values()):
+            shared = first.setdefault(parts[0][0].task.context_id(example), place)
+            order[example.id] = shared, place
+
+        def place_of(asked: tuple[System, ContextKind, Sample]) -> tuple[int, ContextKind, int]:
+            _, context, example = asked
+            shared, place = order[example.id]
+            return shared, context, place
+
+        wanted = [(system, context, one) for system, context, missing in parts for one in missing]
+        for asked in sorted(wanted, key=place_of):  # stable: systems stay in the recipe's order
+            yield self._request(*asked)
 
     def _request(self, system: System, context: ContextKind, example: Sample) -> Request:
         name = _name(system.name, context, example.id)

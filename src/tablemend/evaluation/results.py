@@ -13,7 +13,13 @@ from tablemend.generations import Generations, Scored, ScoredSystems
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import UNDECIDED, ContextKind, Judgement
 from tablemend.reports.second_scorer import tabulate_second
-from tablemend.reports.tabulation import RESULTS_VERSION, Judgements, cost, tabulate
+from tablemend.reports.tabulation import (
+    RESULTS_VERSION,
+    Judgements,
+    context_metrics,
+    cost,
+    tabulate,
+)
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample
 
@@ -60,7 +66,9 @@ def write_results(
         for one in own.values()
         for name in one.shares
     }
-    metrics = [one for one in task.metrics if one.kind != "distractor" or one.name in seen]
+    optional = ("event", "distractor")
+    metrics = [one for one in task.metrics if one.kind not in optional or one.name in seen]
+    metrics += context_metrics(views)
     results: dict[str, Any] = {
         "run": run.path.name,
         "version": RESULTS_VERSION,

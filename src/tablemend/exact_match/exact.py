@@ -16,7 +16,7 @@ from typing import Literal
 
 from tablemend.exact_match.reading import Grid, Unreadable, read_answer
 
-SCORER = "exact 1"
+SCORER = "exact 2"
 """Name and version; a change that can change a verdict raises the version."""
 
 Kind = Literal["unreadable", "columns", "extra_row", "cell", "order"]
@@ -50,7 +50,8 @@ class Opinion:
 
     Attributes:
         differences: what it says or does that it should not.
-        found, rows: gold rows whose key the answer has, and all gold rows.
+        found, rows: gold rows whose key the answer has, and all gold rows; none where the header
+            alone is right, as an empty JSON list is too.
         unscored: why there is no verdict; empty where there is one.
     """
 
@@ -106,8 +107,8 @@ def _why_not(gold: Grid, sort_column: str | None) -> str:
     """Why nothing can be compared with a gold table; empty where it can be."""
     if len(set(gold.columns)) < len(gold.columns):
         return "a column of the gold table stands twice"
-    if not _filled(gold.rows):
-        return "the gold table has no filled row"
+    if gold.rows and not _filled(gold.rows):
+        return "the gold table has rows, and all of them are blank"
     if sort_column is not None and _plain(sort_column) not in gold.columns:
         return f"the sort column {sort_column!r} is not in the gold table"
     return ""
@@ -120,7 +121,7 @@ def _compare_rows(
     halves: Mapping[int, Decimal],
 ) -> Opinion:
     gold = _filled(table.rows)
-    key = _key_columns(gold)
+    key = _key_columns(gold, len(table.columns))
     waiting: dict[tuple[Value, ...], list[int]] = {}
     for number, row in enumerate(gold):
         waiting.setdefault(_pick(row, key), []).append(number)
@@ -139,9 +140,8 @@ def _compare_rows(
     return Opinion(tuple(differences), len(found), len(gold))
 
 
-def _key_columns(gold: Sequence[tuple[Value, ...]]) -> tuple[int, ...]:
+def _key_columns(gold: Sequence[tuple[Value, ...]], width: int) -> tuple[int, ...]:
     """The fewest columns that name every row, filled and different in each; texts first."""
-    width = len(gold[0])
     numeric = {i for i in range(width) if all(isinstance(row[i], Decimal | None) for row in gold)}
     order = sorted(range(width), key=lambda index: (index in numeric, index))
     for size in range(1, min(_LARGEST_KEY, width) + 1):

@@ -23,7 +23,7 @@ class Grid:
     """A table as it was written: every row has as many cells as there are columns.
 
     Attributes:
-        columns: the header; empty for a JSON list without a record.
+        columns: the header; empty for a JSON list without a record, which names none.
         rows: the body.
     """
 
@@ -139,6 +139,8 @@ def _find_json(text: str) -> list[Grid | Unreadable]:
 
 
 def _read_json(value: Any) -> Grid | Unreadable:
+    if isinstance(value, _Pairs) and {"columns", "rows"} <= {name for name, _ in value}:
+        return _read_split(dict(value))
     if isinstance(value, _Pairs) and len(value) == 1:
         value = value[0][1]
     if isinstance(value, _Pairs) or not isinstance(value, list):
@@ -158,6 +160,19 @@ def _read_json(value: Any) -> Grid | Unreadable:
     if any(_HALF.search(text) for row in (columns, *rows) for text in row):
         return Unreadable("half of a surrogate pair, which is no character")
     return Grid(columns, tuple(rows))
+
+
+def _read_split(value: dict[str, Any]) -> Grid | Unreadable:
+    """A header and rows of cells: how JSON says the columns of a table without a row."""
+    columns, rows = value["columns"], value["rows"]
+    lines: list[Any] = [columns, *rows] if isinstance(rows, list) else [None]
+    if not all(isinstance(line, list) and not isinstance(line, _Pairs) for line in lines):
+        return Unreadable("JSON columns and rows that are no lists")
+    if any(isinstance(cell, list) for line in lines for cell in line):
+        return Unreadable("a JSON cell that is a list or an object")
+    if any(isinstance(cell, str) and _HALF.search(cell) for line in lines for cell in line):
+        return Unreadable("half of a surrogate pair, which is no character")
+    return _grid([[_json_text(cell) for cell in line] for line in lines])
 
 
 def _json_text(cell: Any) -> str:

@@ -120,7 +120,10 @@ class RepairReward(TableReward):
         answer = Submission(sample, view, text)
         table = self.scorer.read(answer, self.scorer.mend(answer).text).table
         own = self.scorer.read(answer, text).table
-        if table is None or isinstance(prepare_gold(table), str) or (own and too_blank(own)):
+        # without gold a header alone is no answer: it would earn all
+        if table is None or not filled_rows(table) or isinstance(prepare_gold(table), str):
+            return Score({}, 0.0)
+        if own and too_blank(own):
             return Score({}, 0.0)
         evidence = self.scorer.task.evidence(sample, view)
         order = sort_rule_from_query(evidence.query, table.columns)

@@ -148,7 +148,7 @@ class Comparison(Recipe):
                 yield "train.context", f"{ANY} is for fine-tuning (kind: experiment) alone"
             if self.train.prompt not in task.prompts:
                 yield "train.prompt", _not_of(task, "prompt", self.train.prompt, task.prompts)
-            metrics = [metric.name for metric in task.metrics if metric.kind != "distractor"]
+            metrics = [one.name for one in task.metrics if one.kind not in ("event", "distractor")]
             by = self.train.evaluate.metric if self.train.evaluate is not None else metrics[0]
             if by not in metrics:
                 yield "train.evaluate.metric", _not_of(task, "metric", by, metrics)

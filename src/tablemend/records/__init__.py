@@ -30,6 +30,14 @@ from tablemend.records.examples import (
     Mention,
     SortOrder,
 )
-from tablemend.records.metrics import ABSTENTION, UNSCORED, Metric, total
+from tablemend.records.metrics import (
+    ABSTENTION,
+    ANSWERED_BOTH,
+    UNMOVED,
+    UNSCORED,
+    Metric,
+    is_flawless,
+    total,
+)
 from tablemend.records.relation import RELATIONS, UNDECIDED, Relation, relation
 from tablemend.records.sample_view import Mark, SampleView

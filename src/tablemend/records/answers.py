@@ -94,6 +94,8 @@ class Judgement(FromJson):
         unscored: why no verdict is possible; empty where there is one. An unscored answer
             is neither right nor wrong and has no findings.
         scorer: what said so, with its version, as printed in every report.
+        said: hash of what the answer lists, such as the names of a table's rows: equal for two
+            answers that list the same; empty where that cannot be read, or is not compared.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -101,6 +103,7 @@ class Judgement(FromJson):
     abstained: bool = False
     unscored: str = ""
     scorer: str = ""
+    said: str = ""
 
     @property
     def counts(self) -> Counter[str]:

@@ -201,6 +201,11 @@ class Example(FromJson):
         columns += sorted(stated - set(columns))
         return Table.of(columns, ([own.get(one) for one in columns] for own in rows.values()))
 
+    @property
+    def context_id(self) -> str:
+        """Hash of the adversarial context: several queries may be asked of one."""
+        return hashlib.sha256(self.adversarial_context.encode()).hexdigest()[:16]
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back; the facts, its bulk, last."""
         data = {name: getattr(self, name) for name in self.__slots__ if name != "facts"}

@@ -37,6 +37,9 @@ class SampleView(FromJson):
         domain: what rates are broken down by.
         calculation: what the query asks to be worked out; ``none`` where nothing is.
         labels: what else examples are filtered by: a name, and what it is of this one.
+        context_id: equal for samples that ask other things of the same context.
+        wanted: what the right answer lists, as in :attr:`Judgement.said`; empty where answers are
+            not compared by it.
         query: what was asked for; empty where that is always the same.
         text: the text that the model read; empty where it read tables alone.
         marks: in the text.
@@ -56,6 +59,8 @@ class SampleView(FromJson):
     gold: Table | str | None = None
     calculation: str = "none"
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    context_id: str = ""
+    wanted: str = ""
 
     @property
     def length(self) -> int:

@@ -109,6 +109,15 @@ def rate_table(
             name = f"TotalHallu, {short_name(second['scorer'])}"
             rows.append([Cell(name, title=second["scorer"]), *rates])
     rows.append([Cell("scored answers (n)"), *(Cell(str(one[TOTAL]["n"])) for one in own.values())])
+    for metric in (one for one in metrics if one.kind in ("event", "context")):
+        cells = []
+        for system, rates in own.items():
+            left_out = results.get("left_out", {}).get(system, {}).get(context, {})
+            more = left_out.get(metric.name, 0)
+            cells.append(
+                Cell(f"{rates[metric.name]['n']}" + (f", {more} left out" if more else ""))
+            )
+        rows.append([Cell(f"{metric.title} (n)"), *cells])
     if any(results["relations"][system][context].keys() - {UNDECIDED} for system in systems):
         counts = [results["relations"][system][context] for system in systems]
         rows.append([Cell("commonest relation"), *map(_relation, counts)])
@@ -123,7 +132,8 @@ def rate_table(
 def system_table(results: Results, context: ContextKind) -> Rows:
     """One system a row: error rates and recalls, and what an answer cost; for pages of results."""
     second = results["second"]
-    shown = [one for one in metrics_of(results) if one.kind in ("error", "share", "unscored")]
+    kinds = ("error", "share", "event", "unscored", "context")
+    shown = [one for one in metrics_of(results) if one.kind in kinds]
     total = total_of(results).title
     others = [f"{total}, {short_name(second['scorer'])}"] if second["scorer"] else []
     related = any(
@@ -141,7 +151,7 @@ def system_table(results: Results, context: ContextKind) -> Rows:
         if second["scorer"]:
             row.append(_rate(second["systems"][system][context][TOTAL]))
         for one in shown:
-            where = "" if one.kind == "share" else link(one.name)
+            where = link(one.name) if one.kind in ("error", "unscored") else ""
             row.append(Cell(percent(own[one.name]["rate"]), link=where))
         for amount, digits in ((cost["completion_tokens"], 0), (cost["seconds"], 2)):
             row.append(Cell(f"{amount / max(1, cost['answers']):.{digits}f}"))

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from tablemend.generations import Stored
-from tablemend.records import ContextKind, Judgement, Metric, SampleView
+from tablemend.records import (
+    ANSWERED_BOTH,
+    UNMOVED,
+    ContextKind,
+    Judgement,
+    Metric,
+    SampleView,
+    is_flawless,
+)
 from tablemend.statistics import (
     Rate,
     compare_events,
@@ -43,14 +51,24 @@ def tabulate(
     Args:
         judgements: of every system.
         views: what the systems were shown.
-        metrics: of the task.
+        metrics: of the task, and :func:`context_metrics`.
         tables: that the examples were made from.
 
     Returns:
-        ``systems`` (system -> context -> metric -> rate), ``paired``, ``by_domain`` and
+        ``systems`` (system -> context -> metric -> rate), ``left_out`` (system -> context -> metric
+        -> contexts or pairs with an answer that cannot be compared), ``paired``, ``by_domain`` and
         ``by_calculation`` (system -> context -> domain or calculation -> metric -> rate) and
         ``by_length`` (system -> context -> list of bins).
     """
+    shared = [metric for metric in metrics if metric.kind == "context"]
+    metrics = [metric for metric in metrics if metric.kind != "context"]
+    together = {
+        system: {
+            context: rate_contexts(own, views[context], shared, metrics, tables)
+            for context, own in kinds.items()
+        }
+        for system, kinds in judgements.items()
+    }
     few = _broken_down(metrics)
     errors = [metric for metric in metrics if metric.kind == "error"]
     lengths = {context: _by_length(own) for context, own in views.items()}
@@ -73,8 +91,19 @@ def tabulate(
 
     return {
         "systems": {
-            system: {context: rates(own, own, metrics) for context, own in kinds.items()}
+            system: {
+                context: rates(own, own, metrics)
+                | {name: rate for name, (rate, _) in together[system][context].items()}
+                for context, own in kinds.items()
+            }
             for system, kinds in judgements.items()
+        },
+        "left_out": {
+            system: {
+                context: {name: left_out for name, (_, left_out) in own.items()}
+                for context, own in kinds.items()
+            }
+            for system, kinds in together.items()
         },
         "paired": correct_by_holm(
             [
@@ -149,6 +178,64 @@ def summarise(
             effect = design_effect(values, clusters)
             rates[metric.name] = rate_interval(round(sum(values)), len(values), effect)
     return rates
+
+
+def context_metrics(views: Views) -> list[Metric]:
+    """What can be said of answers to samples that share a context; nothing where none do."""
+    groups = [group for own in views.values() for group in _sharing(own)]
+    comparable = any(one.wanted for group in groups for one in group)
+    return [ANSWERED_BOTH] * bool(groups) + [UNMOVED] * comparable
+
+
+def _sharing(views: Mapping[str, SampleView]) -> list[list[SampleView]]:
+    """Samples that share a context, together."""
+    groups: dict[str, list[SampleView]] = {}
+    for one in views.values():
+        if one.context_id:
+            groups.setdefault(one.context_id, []).append(one)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def rate_contexts(
+    judgements: Mapping[str, Judgement],
+    views: Mapping[str, SampleView],
+    wanted: Sequence[Metric],
+    metrics: Sequence[Metric],
+    tables: Tables,
+) -> dict[str, tuple[Rate, int]]:
+    """Rates over samples that share a context, for one system and way of showing it.
+
+    Args:
+        judgements: of the answers.
+        views: what was shown.
+        wanted: the metrics of kind ``context``.
+        metrics: the others; those of shares say what is left out.
+        tables: that the examples were made from.
+
+    Returns:
+        By metric the rate, and how many contexts or pairs are left out: an answer is unscored, or
+        of a pair its rows cannot be read. Pairs are queries that ask for other rows of the same
+        text; a clean context is that of one query.
+    """
+    right: list[tuple[bool | None, str]] = []
+    unmoved: list[tuple[bool | None, str]] = []
+    for group in _sharing(views) if wanted else ():
+        own = [judgements[one.id] for one in group]
+        whole = all(is_flawless(one, metrics) for one in own)
+        known = not any(one.unscored for one in own)
+        right.append((whole if known else None, tables[group[0].id]))
+        for (one, answer), (other, beside) in combinations(zip(group, own, strict=True), 2):
+            if one.wanted != other.wanted and one.text == other.text:
+                read = answer.said and beside.said
+                unmoved.append((answer.said == beside.said if read else None, tables[one.id]))
+    seen = {ANSWERED_BOTH: right, UNMOVED: unmoved}
+    found = {}
+    for metric in wanted:
+        events = [float(value) for value, _ in seen[metric] if value is not None]
+        clusters = [table for value, table in seen[metric] if value is not None]
+        rate = rate_interval(round(sum(events)), len(events), design_effect(events, clusters))
+        found[metric.name] = rate, len(seen[metric]) - len(events)
+    return found
 
 
 def compare_pair(

@@ -154,7 +154,8 @@
     return html`<div class="scroll" tabindex="0"><table>${table.title && html`<caption>${table.title}</caption>`}
       <thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
       <tbody>${(hidden > 0 ? rows.slice(0, ROWS) : rows).map((cells, row) =>
-        html`<tr>${cells.map((text, column) => cell(text, marks(row, column)))}</tr>`)}</tbody></table>
+        html`<tr>${cells.map((text, column) => cell(text, marks(row, column)))}</tr>`)}
+        ${rows.length === 0 && html`<tr><td colspan=${columns.length}><span class="blank">no row</span></td></tr>`}</tbody></table>
       ${hidden > 0 && html`<button class="more" onClick=${() => setWhole(true)}>${count(hidden)} more
         rows${marked > 0 && `, with ${marked} errors`}</button>`}</div>`;
   }

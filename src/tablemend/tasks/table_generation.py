@@ -15,7 +15,8 @@ from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
-from tablemend.detector.errors import METRICS, relation_to_gold
+from tablemend.detector.errors import INVENTS_ROWS, METRICS, relation_to_gold
+from tablemend.detector.keys import names_of_rows
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.exact_match import SCORER, compare_exactly
@@ -57,7 +58,7 @@ class TableGeneration(Task[Example]):
     begins = tablehallu.MARKER
     second_scorer = SCORER
     prompts = tablehallu.STRATEGIES
-    metrics = (*METRICS, *TAKEN_IN)
+    metrics = (*METRICS, INVENTS_ROWS, *TAKEN_IN)
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
         super().__init__(options)
@@ -121,7 +122,13 @@ class TableGeneration(Task[Example]):
             gold=sample.gold_table,
             calculation=computed.operation if computed else "none",
             labels=labels,
+            context_id=self.context_id(sample),
+            wanted=names_of_rows(sample.gold_table),
         )
+
+    def context_id(self, sample: Example) -> str:
+        """Of the adversarial context."""
+        return sample.context_id
 
     def scorer(self) -> AbstractContextManager[TableScorer]:
         """The detector."""
@@ -179,7 +186,8 @@ class TableScorer:
 
     def score(self, answers: Iterable[Submission[Example]]) -> Iterator[Judgement]:
         """One judgement an answer (:func:`~tablemend.detector.algorithm.detect_in_answers`),
-        with the types of distractors that it took in.
+        with the types of distractors that it took in, and whether it invents rows where the query
+        asks for one or none.
         """
         read: deque[Submission[Example]] = deque()
 
@@ -198,8 +206,14 @@ class TableScorer:
 
         for judgement in detect_in_answers(submissions(), self._similarity):
             one = read.popleft()
-            if one.view == "clean" or judgement.unscored:
+            if judgement.unscored:
                 yield judgement
                 continue
-            taken = taken_in(one.sample, judgement.findings)
-            yield replace(judgement, shares={**judgement.shares, **taken})
+            shares = dict(judgement.shares)
+            if len(one.sample.gold_table.rows) <= 1:
+                counts = judgement.counts
+                invents = counts["out_of_range"] or counts["entity_fabrication"]
+                shares[INVENTS_ROWS.name] = Share(int(invents > 0), 1)
+            if one.view != "clean":
+                shares |= taken_in(one.sample, judgement.findings)
+            yield replace(judgement, shares=shares)

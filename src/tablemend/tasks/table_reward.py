@@ -32,7 +32,7 @@ from tablemend.values.numbers import HEDGE
 from tablemend.values.text import clean, header_key
 from tablemend.values.units import Unit
 
-REWARD_VERSION = "4"
+REWARD_VERSION = "5"
 SPELLING = 0.9
 """Credit of a cell or a column name that says the gold's in other letters."""
 IMPURE = 0.5
@@ -43,6 +43,7 @@ LONGEST_TITLE = 100
 """Characters of a JSON table's name: longer ones are prose."""
 
 _BLANKS = (None, tablehallu.BLANK)
+_EMPTY_JSON = re.compile(rf'{MARKER}(?:\[\]|{{"[^"\\]{{0,{LONGEST_TITLE}}}":\[\]}})')
 _SPACE = re.compile(r"[ \t\r\n]+")  # no others: an invisible character is no space
 _RULE = re.compile(r":?-+:?")
 DISCOUNTED = ("cells", "blanks", "order", "coverage")
@@ -108,13 +109,16 @@ def score_answer(
     if order is not None and header_key(order.column) not in gold.headers:
         raise TablemendError(f"the sort column {order.column!r} is not in the gold table")
     found = extract_table(text, rules.format, gold_table.columns)
+    if found.empty and not gold.rows:  # JSON, which names no column then
+        found = replace(found, table=Table(gold_table.columns, ()))
     near = decimals and found.table and round_to_gold(found.table, gold_table, decimals)
     parts, worth = _grade(near or found.table, gold, order)
-    if quote is not None and quote.sentences:
+    if quote is not None and (quote.sentences or not gold.rows):
         parts["quote"] = _grade_quote(text, quote.sentences) if parts["scope"] else 0.0
     if parts["scope"]:
         pure = 1.0 if _is_pure(text, found, rules, gold_table, quote) else IMPURE
         parts["format"] *= pure
+        parts["scope"] *= pure if not gold.rows else 1.0
         worth *= pure
     weights = rules.weights
     whole = sum(weights[name] for name in parts)
@@ -159,8 +163,13 @@ def _grade(
 
     Every part is 0 where no row is stated: nothing right, nothing paid. Format and columns are
     shared where each row that is right shares its key: they would pay a guess in two rows. The
-    rest of the format is left to the caller.
+    rest of the format is left to the caller. Where gold has no row, a row is nothing right, and the
+    header alone is paid by its columns.
     """
+    if not gold.rows:
+        is_right = answer is not None and not answer.rows
+        columns = _grade_columns(answer, gold) if answer is not None and is_right else 0.0
+        return {"format": float(columns > 0), "columns": columns, "scope": float(columns > 0)}, 0.0
     gaps = sum(map(len, gold.filled)) - gold.cells
     pairs = _pairs(gold, order, ())[1]
     names = ["format", "columns", "scope", "cells"]
@@ -308,6 +317,8 @@ def _quoted(thought: str) -> list[str]:
 def _grade_quote(text: str, sentences: Sequence[str]) -> float:
     """F1 of the quoted lines."""
     lines = _quoted(text.partition("</think>")[0])
+    if not sentences:
+        return float(not lines)
     right = (Counter(lines) & Counter(sentences)).total()
     return 2 * right / (len(lines) + len(sentences))
 
@@ -329,6 +340,8 @@ def _is_pure(text: str, found: Extraction, rules: Rules, gold: Table, quote: Quo
         text = marker + after
         if extract_table(before, rules.format).table is not None:
             return False
+    if found.empty:
+        return _EMPTY_JSON.fullmatch(_squeeze(text, rules.format)) is not None
     if len(found.table.title) > max(LONGEST_TITLE, len(gold.title)):
         return False
     try:

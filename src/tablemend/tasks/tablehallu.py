@@ -188,7 +188,7 @@ def _thought(example: Example, context: ContextKind, thinking: str) -> str:
         return rationale(example, context)
     if thinking == "list":
         return listing(example, context)
-    quoted = quotation(example, context)
-    if thinking == "quote" or example.constraints.sort_column not in example.gold_table.columns:
+    quoted, gold = quotation(example, context), example.gold_table
+    if thinking == "quote" or not gold.rows or example.constraints.sort_column not in gold.columns:
         return quoted
     return f"{quoted}\n{sorted_rows(example)}"

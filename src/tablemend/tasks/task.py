@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 from tablemend.config import BackendOptions, Format, Source
 from tablemend.config.section import Serialisation
-from tablemend.records import Judgement, Metric, Relation, SampleView
+from tablemend.records import Judgement, Metric, Relation, SampleView, is_flawless
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -226,6 +226,12 @@ class Task(ABC, Generic[S]):
     def show(self, sample: S, view: str) -> SampleView:
         """The sample for a report's reader."""
 
+    def context_id(self, sample: S) -> str:
+        """Equal for samples that ask other things of the same context; reports compare these, and
+        their prompts are asked side by side. By default no sample shares its context.
+        """
+        return sample.id
+
     def ask_again(
         self, chat: Sequence[Mapping[str, str]], text: str
     ) -> Sequence[Mapping[str, str]] | None:
@@ -256,9 +262,7 @@ class Task(ABC, Generic[S]):
 
     def is_flawless(self, judgement: Judgement) -> bool:
         """Whether an answer states all that it should, and nothing else."""
-        shares = (judgement.share(one.name) for one in self.metrics if one.kind == "share")
-        says = not (judgement.findings or judgement.unscored or judgement.abstained)
-        return says and all(share in (None, 1.0) for share in shares)
+        return is_flawless(judgement, self.metrics)
 
     def relation(self, judgement: Judgement) -> Relation | None:
         """How what an answer says relates to what it should say, by logical consequence.

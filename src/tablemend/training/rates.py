@@ -74,7 +74,7 @@ class Rates:
     ) -> Iterator[dict[str, float]]:
         """What each answer adds to each rate; ``None`` is one that was cut."""
         task = TASKS[self.config.task](TaskOptions(self.config.format))
-        metrics = [metric for metric in task.metrics if metric.kind != "distractor"]
+        metrics = [metric for metric in task.metrics if metric.kind not in ("event", "distractor")]
         unscored = "cut at the token limit" if task.format is None else ""  # as in a comparison
         pairs = zip(asked, texts, strict=True)
         answers = [
@@ -86,7 +86,11 @@ class Rates:
                 unread = text is None or judgement.abstained or judgement.counts["format_error"]
                 for metric in metrics:
                     value = metric.value(judgement)
-                    if value is None or (judgement.unscored and metric.kind != "unscored"):
+                    if judgement.unscored and metric.kind != "unscored":
+                        continue
+                    if value is None:  # a gold table without rows has no recall
+                        if metric.name == self.evaluate.metric and not unread:
+                            del values["selection"]
                         continue
                     values[metric.name] = value
                     if metric.name == self.evaluate.metric and not unread:

@@ -86,7 +86,7 @@ def test_what_cannot_be_scored_is_neither_right_nor_wrong() -> None:
     empty = Table.of(["A", "B"], [[None, "-"]])
     cases = [
         (Submission("x", twice, ""), "more than once"),
-        (Submission("x", empty, ""), "no filled row"),
+        (Submission("x", empty, ""), "all of them are blank"),
         (Submission("x", GOLD, "", SortRule("Colour", "ascending")), "'Colour' is not in the gold"),
         (Submission("", GOLD, "", failed="timed out"), "no answer: timed out"),
     ]

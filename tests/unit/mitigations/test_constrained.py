@@ -59,8 +59,19 @@ def test_a_grammar_admits_every_gold_answer(
         gold = example.gold_table
         context = example.adversarial_context if spans else None
         grammar = answer_grammar(gold.columns if named else None, format, context)
-        for rows in (gold.rows, gold.rows[:1], gold.rows * 3):
+        for rows in (gold.rows, gold.rows[:1], gold.rows * 3, ()):
             assert admits(grammar, tablehallu.answer(Table.of(gold.columns, rows), format))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_context_without_a_word_leaves_blanks_and_the_header_alone(
+    admits: Callable[[str, str], bool], format: Format
+) -> None:
+    columns = ("Mill", "Wheels")
+    grammar = answer_grammar(columns, format, "")
+    for rows, admitted in (((), True), ([[None, None]], True), ([["Alder", "5"]], False)):
+        text = tablehallu.answer(Table.of(columns, rows), format)
+        assert admits(grammar, text) == admitted
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tablemend.detector.errors import METRICS
-from tablemend.records import Finding, Judgement, SampleView, Share
-from tablemend.reports.tabulation import summarise, tabulate
+from tablemend.records import ANSWERED_BOTH, UNMOVED, Finding, Judgement, SampleView, Share
+from tablemend.reports.tabulation import context_metrics, rate_contexts, summarise, tabulate
 from tablemend.statistics import rate_interval
 
 
@@ -90,3 +92,56 @@ def test_examples_of_one_table_are_one_observation() -> None:
     (together,) = (t for t in compare(systems, False) if t["metric"] == "total_hallu")
     assert apart["p"] < 0.001 and together["p"] > 0.9
     assert together["high"] > apart["high"]
+
+
+def shared(
+    contexts: int, said: dict[str, str]
+) -> tuple[dict[str, SampleView], dict[str, Judgement]]:
+    """Two queries a context, `a` and `b`, which want other rows; what is said to each of them."""
+    views = {
+        f"{query}{n}": SampleView(
+            f"{query}{n}", "clean", "", "", "all", text="t", context_id=f"c{n}", wanted=query
+        )
+        for n in range(contexts)
+        for query in "ab"
+    }
+    return views, {name: replace(RIGHT, said=said[name[0]]) for name in views}
+
+
+def test_contexts_are_counted_once_and_clustered_by_table() -> None:
+    views, judgements = shared(8, {"a": "a", "b": "b"})
+    judgements |= {"a0": WRONG, "b1": make_judgement(matched=3), "a2": UNSCORED, "b3": WRONG}
+    own = ANSWERED_BOTH, UNMOVED
+    alone = {name: name for name in views}
+    found = rate_contexts(judgements, views, own, METRICS, alone)
+    # 0 and 3 are wrong, 1 leaves a row out, 2 is unscored; the made-up ones say no rows
+    assert found["answered_both"] == (rate_interval(4, 7), 1)
+    assert found["unmoved"] == (rate_interval(0, 4), 4)
+    tables = {name: "first" if int(name[1]) < 4 else "second" for name in views}
+    rate, _ = rate_contexts(judgements, views, own, METRICS, tables)["answered_both"]
+    assert rate["rate"] == 4 / 7 and rate["low"] < found["answered_both"][0]["low"]
+
+
+def test_answers_that_list_the_same_do_not_move() -> None:
+    views, judgements = shared(3, {"a": "x", "b": "x"})
+    judgements["a0"] = replace(RIGHT, said="y")
+    metrics = context_metrics({"clean": views})
+    assert metrics == [ANSWERED_BOTH, UNMOVED]
+    found = rate_contexts(judgements, views, metrics, METRICS, dict.fromkeys(views, "one"))
+    assert (found["unmoved"][0]["rate"], found["unmoved"][0]["n"]) == (2 / 3, 3)
+    # queries for the same rows, and texts that differ, are no pair
+    for change in ({"wanted": "a"}, {"text": "another"}):
+        other = views | {"b0": replace(views["b0"], **change)}
+        assert (
+            rate_contexts(judgements, other, metrics, METRICS, dict.fromkeys(views, "one"))[
+                "unmoved"
+            ][0]["n"]
+            == 2
+        )
+
+
+def test_nothing_is_shared_where_each_sample_has_its_context() -> None:
+    views, _ = shared(3, {"a": "a", "b": "b"})
+    assert context_metrics({"clean": {n: v for n, v in views.items() if n[0] == "a"}}) == []
+    unknown = {name: replace(view, wanted="") for name, view in views.items()}
+    assert context_metrics({"clean": unknown}) == [ANSWERED_BOTH]

@@ -18,6 +18,7 @@ from tablemend.training import plan, rates
 from tablemend.training.amounts import Amount
 from tablemend.training.architectures import config_of
 from tablemend.training.memory import Planner
+from tests.support.empty_gold import NONE
 from tests.support.gates import tiny, write_data
 from tests.support.short_trainings import (
     ROOT,
@@ -163,6 +164,19 @@ def test_no_answer_is_no_good_one_by_any_metric(metric: str, make: Make) -> None
     gold = config.task_of().target(sample, view, config.thinking)
     found = rated.values([rated.asked[0]] * 3, [None, "I cannot say.", gold])
     assert [each["selection"] for each in found] == [1, 1, 0]
+
+
+def test_what_has_no_recall_is_not_chosen_by(make: Make) -> None:
+    """A gold table without rows: right and wrong answers count for errors, not for recall."""
+    config = make(SftCommand, "sft", "train.evaluate={every: 1, n: 1, metric: row_recall}")
+    rated = rates.read(config, begin(config)[2])
+    assert rated is not None
+    asked = [(NONE, "adversarial", ())] * 3
+    head = config.task_of().target(NONE, "adversarial", "off")
+    right, wrong, cut = rated.values(asked, [head, f"{head}\n| Alder | Oslo | 5 |", None])
+    assert "selection" not in right and "row_recall" not in right
+    assert "selection" not in wrong
+    assert (right["total_hallu"], wrong["total_hallu"], cut["selection"]) == (0.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("kind", [GrpoCommand, DistilCommand])

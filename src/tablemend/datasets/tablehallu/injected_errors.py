@@ -11,6 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.verification import entity_column
 from tablemend.detector.keys import primary_key
 from tablemend.records import Example
 from tablemend.tables.table import Table
@@ -47,6 +48,8 @@ def distractor_rows(example: Example, known: bool) -> Rows:
     """Rows out of scope, of entities in scope (at another time) or of others."""
     table = example.gold_table
     key = table.columns[primary_key(table)]
+    if not table.rows:
+        key = entity_column(example)
     names = set(table.column(key))
     found: dict[int, dict[str, str]] = defaultdict(dict)
     for fact in example.facts:
@@ -92,13 +95,17 @@ def other_time(example: Example, rng: Random) -> Table | None:
 
 def repeated(example: Example, rng: Random) -> Table | None:
     """A row twice."""
-    return _add_row(example, rng, rng.choice(gold_rows(example)))
+    rows = gold_rows(example)
+    return _add_row(example, rng, rng.choice(rows)) if rows else None
 
 
 def invented(example: Example, rng: Random) -> Table | None:
     """A row of an entity that the context does not name."""
-    row = gold_rows(example)[0]
-    row[primary_key(example.gold_table)] = INVENTED
+    rows = gold_rows(example) or distractor_rows(example, known=False)
+    if not rows:
+        return None
+    row = rows[0]
+    row[primary_key(with_rows(example, gold_rows(example) or [row]))] = INVENTED
     return _add_row(example, rng, row)
 
 
@@ -139,7 +146,8 @@ def wrong_digit(example: Example, rng: Random) -> Table | None:
 
 def wrong_result(example: Example, rng: Random) -> Table | None:
     """A computed cell with another last digit."""
-    if not (computed := example.constraints.computed):
+    computed = example.constraints.computed
+    if computed is None or not example.gold_table.rows:
         return None
     column = example.gold_table.columns.index(computed.column)
     row = rng.randrange(len(example.gold_table.rows))

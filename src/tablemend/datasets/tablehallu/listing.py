@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tablemend.datasets.tablehallu.rationale import NoRationale, checked, rows_of
+from tablemend.datasets.tablehallu.rationale import NOTHING, NoRationale, checked, rows_of
 from tablemend.records import Condition, ContextKind, Example, Fact
 
 _MARK = re.compile(r"[\n|]|</?think>")
@@ -52,7 +52,7 @@ def _listed(rows: Iterable[Sequence[Fact]], columns: Iterable[str]) -> str:
         said = [values[column] for column in columns if column in values]
         name = facts[0].entity
         listed.append(" ".join(said if name in said else [*said, name]))
-    return " | ".join(listed)
+    return " | ".join(listed) or NOTHING
 
 
 def _scope(condition: Condition) -> str:

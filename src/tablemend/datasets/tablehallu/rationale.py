@@ -21,12 +21,15 @@ from tablemend.datasets.tablehallu.verification import (
     check_gold_facts,
     check_order,
     check_scope,
+    entity_column,
     meets,
 )
 from tablemend.errors import NoTarget
 from tablemend.records import Condition, ContextKind, Example, Fact
 
 RATIONALE_VERSION = "1"
+NOTHING = "none"
+"""In place of rows where the query asks for what no row of the context meets."""
 _CHECKS = (check_coverage, check_scope, check_gold_facts, check_order)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -155,6 +158,8 @@ def _keep(example: Example, key: str, facts: Sequence[Fact], words: Wording) -> 
 def _key_column(evidence: Evidence) -> str:
     """The column that holds the entities; the first, where two say the same."""
     table = evidence.example.gold_table
+    if not table.rows:
+        return entity_column(evidence.example)
     names = tuple(evidence.gold[row][0].entity for row in range(len(table.rows)))
     return next(column for column in table.columns if table.column(column) == names)
 
@@ -197,4 +202,4 @@ def _sorted(example: Example, evidence: Evidence, words: Wording) -> str:
         name if name == cell else f"{name} ({cell})"
         for name, cell in zip(names, cells, strict=True)
     )
-    return f"{words.sort} {column}, {order}: {listing}."
+    return f"{words.sort} {column}, {order}: {listing or NOTHING}."

@@ -251,6 +251,13 @@ def _check_kind(evidence: Evidence, facts: list[Fact], kind: str) -> str | None:
     return None
 
 
+def entity_column(example: Example) -> str:
+    """The column that holds the entities, by the facts: a gold table without rows cannot say."""
+    columns = example.gold_table.columns
+    held = {fact.column for fact in example.facts if fact.value == fact.entity}
+    return next((column for column in columns if column in held), columns[0])
+
+
 def meets(value: str | None, condition: Condition) -> bool | None:
     """Whether a stated value meets a condition; ``None`` where that cannot be read."""
     if value is None:

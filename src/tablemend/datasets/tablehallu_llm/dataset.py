@@ -165,7 +165,8 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
             row = store[number]
             if row["example"] is not None:
                 example = Example.from_json(row["example"])
-                first = tables.setdefault(_content(example.gold_table), number)
+                content = _content(example.gold_table)
+                first = tables.setdefault(content, number) if content else number
                 if first == number:
                     split = split_of(split_key(example.topic), settings.shares)
                     write(to_line(row["example"]), split)
@@ -193,7 +194,9 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
 
 
 def _content(table: Table) -> frozenset[frozenset[str]]:
-    """What two tables share that differ in the order of rows and columns or in headers alone."""
+    """What two tables share that differ in the order of rows and columns or in headers alone;
+    nothing of a table without rows, which repeats none.
+    """
     return frozenset(frozenset(fold(cell) for cell in row if cell) for row in table.rows)
 
 

@@ -140,7 +140,7 @@ def lookups(seed: int) -> Iterator[Record]:
         columns, rows = made.gold_table.columns, made.gold_table.rows
         rng = Random(f"look-up:{seed}:{number}")
         full = [at for at, _ in enumerate(columns) if at != _KEY and all(row[at] for row in rows)]
-        if not full:
+        if not full or not rows:
             continue
         value = rng.choice(full)
         kept = sorted((_KEY, value))
