@@ -75,6 +75,7 @@ INVENTS_ROWS = Metric(
     "a row that is out of range or made up, of the answers to queries that one row of the context "
     "meets, or none",
     "event",
+    ("out_of_range", "entity_fabrication"),
 )
 METRICS = (
     *ERRORS,

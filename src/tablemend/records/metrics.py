@@ -22,7 +22,7 @@ class Metric:
             better. ``event``, ``distractor``: answers with such a share above 0, of those that can
             have it. ``abstention``, ``unscored``: answers that say nothing, or get no verdict.
             ``context``: of the answers to samples that share a context, not of one alone.
-        types: of a group.
+        types: of a group, and of an event that errors make.
     """
 
     name: str

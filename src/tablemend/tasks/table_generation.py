@@ -211,9 +211,8 @@ class TableScorer:
                 continue
             shares = dict(judgement.shares)
             if len(one.sample.gold_table.rows) <= 1:
-                counts = judgement.counts
-                invents = counts["out_of_range"] or counts["entity_fabrication"]
-                shares[INVENTS_ROWS.name] = Share(int(invents > 0), 1)
+                invents = any(own.type in INVENTS_ROWS.types for own in judgement.findings)
+                shares[INVENTS_ROWS.name] = Share(int(invents), 1)
             if one.view != "clean":
                 shares |= taken_in(one.sample, judgement.findings)
             yield replace(judgement, shares=shares)
