@@ -33,16 +33,16 @@ def items(line: str) -> list[str]:
 
 
 def test_a_thought_to_the_letter() -> None:
-    example = small_world.example(seed=1, index=0)
+    example = small_world.example(seed=1, index=1)
     lists = [
-        "Year: 2022 Rin Nek | 2024 Rin Nek | 2022 Sor Gis | 2026 Wel Tis | 2018 Sor Gis | "
-        "2023 Hal Bek",
-        "2022: 2022 Rin Nek | 2022 Sor Gis",
-        "Guns: 2 Rin Nek | 5 Sor Gis",
-        "Guns, ascending: 2 Rin Nek | 5 Sor Gis",
+        "Year: 2024 Rin Sem | 2024 Cem Bru | 2021 Bor Mak | 2024 Wel Rek | 2019 Cem Bru | "
+        "2021 Gal Dan | 2020 Gal Dan | 2019 Wel Rek | 2019 Dor Lod | 2020 Wel Rek",
+        "2024: 2024 Rin Sem | 2024 Cem Bru | 2024 Wel Rek",
+        "Fans: 6 Rin Sem | 2 Cem Bru | 9 Wel Rek",
+        "Fans, ascending: 2 Cem Bru | 6 Rin Sem | 9 Wel Rek",
     ]
     assert listing(example).split("\n") == lists
-    lists[0] = "Year: 2022 Rin Nek | 2022 Sor Gis"
+    lists[0] = "Year: 2024 Rin Sem | 2024 Cem Bru | 2024 Wel Rek"
     written = target(example, "clean", "list")
     assert written.startswith("\n".join(["<think>", *lists, "</think>", "", "####"]))
 
@@ -80,15 +80,15 @@ def test_only_the_context_s_own_rows_are_listed(made: list[Example]) -> None:
 
 @pytest.mark.parametrize("mark", ["|", "\\n"])
 def test_a_value_with_a_mark_of_the_lists_has_no_thought(mark: str) -> None:
-    text = json.dumps(small_world.example(seed=1, index=0).to_json())
-    marked = Example.from_json(json.loads(text.replace("Rin Nek", f"Rin{mark}Nek")))
+    text = json.dumps(small_world.example(seed=1, index=1).to_json())
+    marked = Example.from_json(json.loads(text.replace("Rin Sem", f"Rin{mark}Sem")))
     with pytest.raises(NoRationale, match=r"a value with a line break"):
         listing(marked)
 
 
 def test_an_uncertain_step_has_no_thought() -> None:
-    example = small_world.example(seed=1, index=0)
+    example = small_world.example(seed=1, index=1)
     reason = "unrecorded text in the adversarial context"
-    text = f"{example.adversarial_context} Rin Nek has 9 guns."
+    text = f"{example.adversarial_context} Rin Sem has 9 fans."
     with pytest.raises(NoRationale, match=reason):
         listing(replace(example, adversarial_context=text))
