@@ -41,7 +41,9 @@ def write_data(folder: Path) -> None:
     for split, world in SMALL_WORLD.items():
         names = ("table_summary", "claim_verification", "faith", "torr", "chats")
         records: dict[str, list[Any]] = {name: [] for name in names}
-        for number, example in enumerate(small_world.examples(seed=world["seed"], n=world["n"])):
+        rows = small_world.Size(none=0.0)
+        stream = small_world.examples(seed=world["seed"], n=world["n"], size=rows)
+        for number, example in enumerate(stream):
             table = example.gold_table
             said = [f"{row[0]} has {table.columns[1]} {row[1]}." for row in table.rows]
             summary = TabFaithExample(

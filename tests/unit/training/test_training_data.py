@@ -175,6 +175,16 @@ def of_thinking(recipe: Callable[..., Experiment], thinking: str, *tokens: str) 
     return recipe(f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}", *tokens)
 
 
+def test_the_small_world_asks_each_context_as_often_as_the_source_says() -> None:
+    made = read_examples(Source(source="small-world", n=7, seed=3, queries=2))
+    assert made == list(small_world.examples(3, 7, queries=2))
+    texts = [one.adversarial_context for one in made]
+    assert len({one.id for one in made}) == 7 and len(set(texts)) == 4
+    assert texts[::2][:3] == texts[1::2]
+    once = read_examples(Source(source="small-world", n=4, seed=3))
+    assert [one.adversarial_context for one in once] == texts[::2]
+
+
 def test_validation_and_test_share_no_table(
     tmp_path: Path, recipe: Callable[..., Experiment]
 ) -> None:
@@ -183,7 +193,7 @@ def test_validation_and_test_share_no_table(
     path = tmp_path / "validation.jsonl"
     path.write_text("".join(json.dumps(one.to_json()) + "\n" for one in made))
     config = recipe(
-        f"data.validation={{source: {path}, n: null, seed: 0}}", "data.train.n=5", "data.test.n=3"
+        f"data.validation={{source: {path}, n: null, seed: 0}}", "data.train.n=5", "data.test.n=5"
     )
     with pytest.raises(TablemendError, match=r"data\.test and data\.validation share 3 tables"):
         read_validation(config, read_examples(config.data.train))
