@@ -1,11 +1,13 @@
 """How well the program finds numbers in reports, and how they follow from the tables.
 
     python benchmarks/faith_annotator.py [--data ../shared/data] [--split dev|test] [--show 50]
+    python benchmarks/faith_annotator.py --split test --pages 30
 
 On FAITH's pilot: spans found of those that were masked, and derivations of those that people call
 answerable, by scenario and by how three models voted. On FinQA: the cells of the gold program, of
 the questions whose program works on cells of the table alone. Sets are split by company; rules were
-chosen on ``dev``. ``--show`` prints derivations at random, for a person to judge.
+chosen on ``dev``. ``--show`` prints derivations at random, for a person to judge. ``--pages``
+labels pages of FinQA and TAT-QA as ``data_gen/faith.py`` does, counts, and prints so many labels.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from tablemend.datasets.faith.dataset import make_dataset
+from tablemend.datasets.faith.settings import FaithSet
 from tablemend.datasets.faith.sources import Labelled, read_record
 from tablemend.datasets.faith.spans import find_spans
 from tablemend.meta_evaluation.items import split_of
@@ -29,6 +34,7 @@ from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan
 
 _DEV = ("893538", "1045810", "709005")
 _STEP = re.compile(r"(add|subtract|divide)\(([^,()]+), ([^,()]+)\)")
+_ASKED = re.compile(r"(?:what|how much) (?:is|was|were|are) ", re.I)
 _PROGRAMS = ("subtract", "divide", "add", "subtract, divide", "add, add")
 _SHARE = re.compile(r"percent|portion|share|growth rate|margin|%")
 
@@ -94,7 +100,7 @@ def finqa(lines: list[dict[str, Any]]) -> Counter[str]:
         value = float(line["answer"])
         is_share = steps[-1][0] == "divide" and _SHARE.search(line["question"])
         span = f"{100 * value:.2f}%" if is_share else f"{value:g}"
-        way = Evidence(report.tables).derive(f"{line['question']} {MASK}", span)
+        way = Evidence(report.tables).derive(_said(line["question"]), span)
         found["questions"] += 1
         if way is None:
             found["no derivation"] += 1
@@ -102,6 +108,37 @@ def finqa(lines: list[dict[str, Any]]) -> Counter[str]:
             same = {number(one.text) for one in way.operands} == wanted
             found["the cells of the gold program" if same else "other cells"] += 1
     return found
+
+
+def labels_of_pages(data: Path, split: str) -> list[MaskedSpan]:
+    """The labelled numbers of FinQA's and TAT-QA's pages in one half, each once."""
+    with TemporaryDirectory() as folder:
+        for name in ("finqa", "tatqa"):
+            kept = records(data / name / "open.jsonl", split)
+            (Path(folder) / f"{name}.jsonl").write_text("\n".join(map(json.dumps, kept)))
+        out = Path(folder) / "set"
+        asked = FaithSet(reports=(folder,), sentences=100, workers=1, out=str(out))
+        make_dataset(asked, lambda _: None)
+        lines = [line for file in out.glob("*.jsonl") for line in file.read_text().splitlines()]
+    made = (json.loads(line) for line in lines)
+    found = [MaskedSpan.from_json(one) for one in made if "derivation" in one]
+    return sorted({one.id: one for one in found}.values(), key=lambda one: one.id)
+
+
+def drawn(labels: list[MaskedSpan], count: int) -> list[MaskedSpan]:
+    """So many at random, eight of C and of B among them where there are so many."""
+    rng = random.Random(38)
+    taken: list[MaskedSpan] = []
+    for scenario in "CB":
+        own = [one for one in labels if one.scenario == scenario]
+        taken += rng.sample(own, min(8, len(own)))
+    rest = [one for one in labels if one not in taken]
+    return taken + rng.sample(rest, min(count - len(taken), len(rest)))
+
+
+def _said(question: str) -> str:
+    """A question as a sentence with a masked number: a program reads no questions."""
+    return f"{_ASKED.sub('', question).rstrip(' ?')} was {MASK} ."
 
 
 def number(text: str | None) -> Decimal | None:
@@ -116,7 +153,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--split", choices=("dev", "test", "all"), default="dev")
     parser.add_argument("--show", type=int, default=0)
+    parser.add_argument("--pages", type=int, default=0)
     given = parser.parse_args()
+    if given.pages:
+        labels = labels_of_pages(given.data, given.split)
+        print(Counter(one.scenario for one in labels))
+        for one in drawn(labels, given.pages):
+            print(f"\n{one.id[:12]} {one.report} {one.sentence.index(MASK)} {one.scenario}")
+            print(f"{one.answer} | {one.sentence}\n{one.derivation}")
+        return
     lines = records(given.data / "faith_pilot" / "open.jsonl", given.split)
     labelled = [read_record(line) for line in lines]
     names = ("gpt-4.1_label", "gemini-2.5-pro-label", "claude-sonnet-4-label")

@@ -1,10 +1,10 @@
 """Speed and memory of the program engine, on one core.
 
-    python benchmarks/synthesis.py [source=PATH|pool] [n=2000] [stream=100000]
+    python benchmarks/synthesis.py [source=PATH|pool] [n=2000] [stream=20000]
 
-Prints examples a second (CPU time, verification included; with and without writing the line)
-for each difficulty once the tables are warm, and the resident memory along a stream. Places in
-the stream that gave no valid example cost time and do not count as examples.
+Prints contexts with their query a second (CPU time, verification included; with and without
+writing the line) for each difficulty once the tables are warm, and the resident memory along a
+stream. Places in the stream that gave no valid example cost time and do not count as examples.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ from tablemend.script import run_script
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikitablequestions"
 CHUNK = 250
 WARM = 500
-DIFFICULTIES: tuple[Literal["easy", "medium", "hard"], ...] = ("easy", "medium", "hard")
+DIFFICULTIES: tuple[Literal["paper", "easy", "medium", "hard"], ...] = (
+    "paper",
+    "easy",
+    "medium",
+    "hard",
+)
 
 
 class Benchmark(Section):
@@ -37,8 +42,8 @@ class Benchmark(Section):
     source: str | None = None
     """As in data_gen; null: shared/data/wikitablequestions beside the repository."""
     n: int = Field(default=2000, ge=1)
-    """Examples a difficulty."""
-    stream: int = Field(default=100_000, ge=1)
+    """Contexts a difficulty, of one query each."""
+    stream: int = Field(default=20_000, ge=1)
     """Examples of the stream along which memory is read."""
 
 
@@ -50,8 +55,7 @@ def measure(engine: Maker, start: int, n: int, write: bool) -> tuple[float, floa
         good = 0
         begun = time.process_time()
         for number in numbers:
-            example = engine.make(number)
-            if example is not None:
+            for example in engine.make(number):
                 good += 1
                 if write:
                     to_line(example.to_json())
@@ -75,13 +79,13 @@ def resident_mib() -> float:
 
 def stream_examples(source: str, n: int) -> None:
     """Make ``n`` examples and let them go, and print the memory about ten times on the way."""
-    engine = open_maker(Synthesis(source=source))
+    engine = open_maker(Synthesis(source=source, queries=1))
     made = 0
     for number in range(n + 1):
         if number % -(-n // 10) == 0 or number == n:
             print(f"stream: {made} examples, {resident_mib():.0f} MiB resident", flush=True)
         if number < n:
-            made += engine.make(number) is not None
+            made += len(engine.make(number))
         if number % 1000 == 0:
             gc.collect()
 
@@ -95,7 +99,7 @@ def main() -> None:
     gc.disable()  # as the writer does
     stream_examples(source, settings.stream)
     for difficulty in DIFFICULTIES:
-        engine = open_maker(Synthesis(source=source, difficulty=difficulty))
+        engine = open_maker(Synthesis(source=source, difficulty=difficulty, queries=1))
         measure(engine, 0, WARM, write=False)
         for write in (False, True):
             rate, best = measure(engine, WARM, settings.n, write)

@@ -48,14 +48,14 @@ def test_synthesis_takes_small_numbers_and_refuses_typos(
     finally:
         gc.enable()
     printed = capsys.readouterr().out
-    assert "stream: 3 examples" in printed
-    assert printed.count("made, verified and encoded") == 3
+    assert "examples, " in printed
+    assert printed.count("made, verified and encoded") == 4
     monkeypatch.setattr(sys, "argv", ["synthesis.py", "steam=3"])
     with pytest.raises(ConfigError, match=r"did you mean stream\?"):
         synthesis.main()
 
 
-def test_shortcuts_prints_what_looks_tell_and_writes_it_into_the_card(
+def test_shortcuts_prints_what_is_told_without_the_query_and_writes_it_into_the_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shares = ["shares.train=0.5", "shares.validation=0", "shares.test=0.5"]
@@ -67,7 +67,8 @@ def test_shortcuts_prints_what_looks_tell_and_writes_it_into_the_card(
     printed = capsys.readouterr().out
     assert printed.count("| everything |") == 1
     card = (tmp_path / "set" / "README.md").read_text("utf-8")
-    assert card.count("| everything |") == card.count("## Looks") == 1
+    assert card.count("| everything |") == card.count("## Shortcuts") == 1
+    assert "without the query" in card and "| least said first |" in card
 
 
 @pytest.mark.slow

@@ -28,6 +28,8 @@ from tablemend.tasks.sources import read_examples
 
 ROOT = Path(__file__).parents[2]
 HALVES = ("shares.train=0.5", "shares.validation=0", "shares.test=0.5")
+EASY = (*HALVES, "difficulty=easy", "shape.min_rows=3", "shape.max_rows=3")
+"""Tables of 40 rows have them for ten groups."""
 ALONE = ("shares.train=1", "shares.validation=0", "shares.test=0")
 
 
@@ -56,7 +58,9 @@ def test_datasets_loads_it_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert make(out, "difficulty=mixed") == files
     loaded = load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
     records = [record for split in loaded for record in loaded[split]]
-    assert len(records) == json.loads(files["counts.json"])["examples"]["made"] == 40
+    assert len(records) == json.loads(files["counts.json"])["examples"]["made"]
+    assert json.loads(files["counts.json"])["counts"]["contexts"] == 40
+    assert len(records) == 40 + len(loaded["test"]) // 2  # two queries each
     for split in loaded:
         for record in loaded[split]:
             example = Example.from_json(record)
@@ -80,7 +84,7 @@ def test_an_interrupted_run_continues_to_the_same_bytes(
     make_one = Engine.make
     made: list[int] = []
 
-    def stop(engine: Engine, number: int) -> Example | None:
+    def stop(engine: Engine, number: int) -> list[Example]:
         if number == stop_at:
             raise KeyboardInterrupt
         return make_one(engine, number)
@@ -90,7 +94,7 @@ def test_an_interrupted_run_continues_to_the_same_bytes(
         make(out)
     assert not (out / "train.jsonl").exists()
 
-    def note(engine: Engine, number: int) -> Example | None:
+    def note(engine: Engine, number: int) -> list[Example]:
         made.append(number)
         return make_one(engine, number)
 
@@ -137,19 +141,23 @@ def test_other_settings_in_the_same_folder_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = "".join(f"Ship {name},{i},{i * i},{3 * i}\n" for i, name in enumerate("abcdefghij"))
+    rows = "".join(
+        f"{name},{7 + 11 * i % 29},{90 + 37 * i % 61},{1900 + 13 * i % 47}\n"
+        for i, name in enumerate("Alder Birch Cedar Dogwood Elm Fir Gorse Hazel Ivy Jute".split())
+    )
     table = tmp_path / "ships.csv"
-    table.write_text("Ship,Guns,Crew,Sails\n" + rows)
-    tokens = (f"source={table}", "n=4", "shape.min_columns=4", *ALONE)
+    table.write_text("Ship,Guns,Crew,Year\n" + rows)
+    small = ("shape.min_rows=2", "shape.max_rows=2", "shape.min_columns=3")
+    tokens = (f"source={table}", "n=4", *small, *ALONE)
 
-    def stop(engine: Engine, number: int) -> Example | None:
+    def stop(engine: Engine, number: int) -> list[Example]:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "make", stop)
         with pytest.raises(KeyboardInterrupt):
             make(tmp_path / "out", *tokens)
-    table.write_text("Ship,Guns,Crew,Sails\n" + rows + "Ship z,1,2,3\n")
+    table.write_text("Ship,Guns,Crew,Year\n" + rows + "Zelkova,8,91,1931\n")
     with pytest.raises(TablemendError, match="have changed"):
         make(tmp_path / "out", *tokens)
 
@@ -192,7 +200,7 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Path) -> None:
     for _ in range(2):  # the same again when it is asked for again
-        with pytest.raises(TablemendError, match=r"none of 3 examples .* x longer than max_tokens"):
+        with pytest.raises(TablemendError, match=r"draws gave no example .* x longer than max_tok"):
             make(tmp_path / "out", "n=3", "max_tokens=50")
 
 
@@ -222,7 +230,7 @@ def test_tables_of_ones_own_make_splits_that_the_recipes_read(tmp_path: Path) ->
     out = tmp_path / "out"
     recipe = parse(
         Synthesis,
-        ["recipe=tablehallu-data", f"source={tables}", "n=24", "workers=1", f"out={out}", *HALVES],
+        ["recipe=tablehallu-data", f"source={tables}", "n=24", "workers=1", f"out={out}", *EASY],
     )
     counts = make_dataset(recipe, lambda _: None)["splits"]
     tokens = [f"data.{split}.source={out}" for split in ("train", "test")]

@@ -24,8 +24,8 @@ import pytest
 
 from tablemend.cli.app import main
 from tablemend.config import Part, Source
-from tablemend.datasets.tablehallu.sources import find_table
 from tablemend.script import SCRIPTS
+from tablemend.tables.records import find_table
 from tablemend.tasks.all_tasks import TASKS as TASKS_OF_US
 from tablemend.tasks.sources import read_chats
 from tablemend.training import plan

@@ -252,7 +252,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     ).prepare()
 
 
-VERIFIER = {"claims", "evidence", "verifier", "faithfulness"}
+VERIFIER = {"claims", "verifier", "faithfulness"}
 
 
 @pytest.mark.parametrize(

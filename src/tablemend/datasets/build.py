@@ -207,8 +207,9 @@ def describe(
         if share and split not in counts["splits"]:
             yield f"note: no {what} fell into {split}: raise n, or set other shares"
     if tables["usable"] and what == "example":
-        unfit = f" ({tables['unfit']} of them by these settings)" if "unfit" in tables else ""
-        yield f"source tables: {tables['usable']} usable, {tables['skipped']} skipped{unfit}"
+        said = f"source tables: {tables['usable']} usable, {tables['skipped']} skipped"
+        other = f", {tables['unfit']} of them usable by other settings" if "unfit" in tables else ""
+        yield said + other
     elif tables["skipped"]:
         yield f"skipped: {tables['skipped']} {what}s"
     source = "table" if what == "example" else what

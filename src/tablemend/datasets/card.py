@@ -86,8 +86,10 @@ def counted_parts(counts: Mapping[str, Any], means: Mapping[str, str]) -> Iterat
         {name: f"{sums[key] / made:.1f}" for key, name in means.items() if key in sums},
     )
     yield "No table is in two splits: the content hash of the source table decides."
-    unfit = f", {tables['unfit']} of them by these settings alone" if "unfit" in tables else ""
-    yield f"## Source tables\n\n{tables['usable']} usable, {tables['skipped']} skipped{unfit}."
+    said = f"{tables['usable']} usable, {tables['skipped']} skipped"
+    if "unfit" in tables:
+        said += f", {tables['unfit']} of them usable by other settings"
+    yield f"## Source tables\n\n{said}."
     yield table_of("reason for skipping a table | tables", counts["skipped"])
     if counts["dropped"] or counts["notes"]:
         yield "## Dropped and drawn anew"

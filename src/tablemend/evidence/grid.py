@@ -225,6 +225,10 @@ class Grid:
         """A cell as written, less marks of print; the empty string for an empty one."""
         return self._cells[row][column]
 
+    def named_row(self, row: int) -> list[str]:
+        """The cells of a body row, its heading filled from above where merged cells came apart."""
+        return self._names[row]
+
     def value(self, row: int, column: int) -> Value:
         """A cell, read."""
         values = self._values.get(row)

@@ -101,7 +101,10 @@ def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: i
         return False
     if _is_unit_row(row, lead):
         return True
-    if row[lead] and row[lead] != levels[-1][lead] and not is_unit_label(row[lead]):
+    named = row[lead] and row[lead] != levels[-1][lead] and not is_unit_label(row[lead])
+    # One cell spans the names and more: "Club performance" above "Season", "Club".
+    spanned = levels[-1][lead] and levels[-1][lead] == levels[-1][lead + 1] and row[lead + 1]
+    if named and not spanned:
         return False
     counted = [row[column] for column in filled] == [str(n + 1) for n in range(len(filled))]
     if not counted and not all(is_label(row[column]) for column in filled):
@@ -113,6 +116,8 @@ def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: i
     numbers = sum(value.number is not None for value in values)
     years = sum(year_of(value) is not None for value in values)
     above_numbers = 2 * numbers >= len(values) > 0
+    if named:
+        return above_numbers
     above = levels[-1][lead + 1 :]
     spans = not all(above) or any(one == other for one, other in pairwise(above))
     repeats = any(row[column] == levels[-1][column] for column in filled)

@@ -42,6 +42,24 @@ _PERSONS = re.compile(rf"(?:{'|'.join(WORDS['persons'])})s?", re.I)
 _TITLED = re.compile(r"[A-Z][a-z]+(?: [A-Za-z][a-z]+)*")
 _METRICS = frozenset(("metric", "measure", "indicator"))
 _THINGS = _METRICS | {"test", "category", "item", "product", "segment", "department"}
+_NO_ENTITY = re.compile(
+    r"(?:[\w-]+ )?(?:majority|plurality|turnout|swing|quota|electorate|abstentions?)"
+    r"(?: ?[/(].*| of .+)?"
+    r"|(?:total |all |in)?(?:valid|rejected|spoil\w*|blank|null|void|informal|formal|unreturned"
+    r"|unmarked|wild|wasted|exhausted|disputed|tendered|issued|counted)\b.*"
+    r"\b(?:votes?|ballots?|papers?)"
+    r"|(?:votes?|ballots?)(?: cast| counted| polled| total)?|margin(?: of victory)?"
+    r"|(?:registered|eligible|enrolled|total) (?:electors?|voters?)\b.*"
+    r"|(?!the )(?:[\w'&.-]+ ){1,4}(?:hold|gain from .+|win \(?new (?:seat|constituency)\)?"
+    r"|retains?(?: seat)?)"
+    r"|constituency (?:created|abolished|re-?created|established|dissolved)\b.*"
+    r"|(?:all )?others?|write-?ins?\b.*|scattering|none(?: of the above)?|unknown|vacant|bye"
+    r"|rest day|tb[acd]|n/?a|no (?:award|race|contest|result|election)|not (?:awarded|held)"
+    r"|cancell?ed"
+    r"|(?:sources?|(?:foot)?notes?|references?|remarks?|legend|key|see also)(?: ?[:.-].*)?",
+    re.I,
+)
+"""What rows are called that say something of the whole table, or nothing, and of no entity."""
 QUOTES = '"\u201c\u201d '
 
 
@@ -84,7 +102,7 @@ class Speaker:
 
     Attributes:
         who, when: the columns of names and of periods that tell rows apart; ``None`` for none.
-        rows: those that are named beyond doubt, without totals.
+        rows: those that are named beyond doubt, without totals and what spans the table.
         whole: all rows but totals are among them, so that they may be ranked and counted.
         measures: the columns to speak of.
         limits: the column of reference ranges.
@@ -133,8 +151,14 @@ class Speaker:
             for row, key in keys.items()
             if counts[key] == 1
             and (self.when is None or self.cell(row, self.when).kind == "date")
-            and (self.who is None or is_name(self.name(row)))
+            and (self.who is None or (is_name(self.name(row)) and not self._is_spanning(row)))
         )
+
+    def _is_spanning(self, row: int) -> bool:
+        """Whether a row is of no entity: its name says so, or stands across three cells."""
+        name = self.name(row)
+        across = sum(cell.text.strip(QUOTES) == name for cell in self.table.cells[row])
+        return across > 2 or _NO_ENTITY.fullmatch(name) is not None
 
     def _row_key(self, row: int) -> tuple[tuple[str, ...], str]:
         period = "" if self.when is None else self.cell(row, self.when).key

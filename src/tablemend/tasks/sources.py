@@ -19,6 +19,8 @@ from tablemend.tasks.chats import Chat
 MAKES = "python data_gen/tablehallu.py"
 Item = TypeVar("Item")
 _VERSION = re.compile(r"(?<=[-/])\d+(?=\+|$)")
+OUTDATED = {"program": 8, "small-world": 4}
+"""The last version of an engine whose gold is told from the context without the query."""
 _ENGINE = re.compile(rb'"engine": ?"([^"]*)"')
 
 
@@ -159,15 +161,16 @@ def check_local(*sources: Source | None, command: str = MAKES) -> None:
 
 
 def refuse_engines(*sources: Source | None) -> None:
-    """Refuse examples by two versions of one engine, to be trained on and measured with together.
+    """Refuse examples by two versions of one engine, to be trained on and measured with together,
+    and those of an engine whose contexts give gold away.
 
     Args:
         sources: where examples are; what is not on this machine is passed over.
 
     Raises:
-        TablemendError: naming both.
+        TablemendError: naming both, or the set that gives gold away.
     """
-    found: dict[str, dict[str, Path]] = {}
+    found, outdated = dict[str, dict[str, Path]](), dict[str, Path]()
     for source in sources:
         if not source or source.source == SMALL_WORLD or source.source.startswith(HUB):
             continue
@@ -175,6 +178,12 @@ def refuse_engines(*sources: Source | None) -> None:
             path = _file(Path(source.source), source.split)
             for engine in sorted(_engines(path)):
                 found.setdefault(_VERSION.sub("#", engine), {})[engine] = path
+                outdated.update({engine: path} if _is_outdated(engine) else {})
+    for engine, path in outdated.items():
+        raise TablemendError(
+            f"{path}: made by {engine}, whose contexts tell gold without the query (by how rarely "
+            f"its values are repeated): make the data anew with {MAKES}"
+        )
     for versions in found.values():
         if len(versions) > 1:
             listing = " and ".join(f"{engine} ({path})" for engine, path in versions.items())
@@ -182,6 +191,11 @@ def refuse_engines(*sources: Source | None) -> None:
                 f"examples by two versions of one engine, {listing}: they are not trained on and "
                 "measured with together; make the older set anew, or use each alone"
             )
+
+
+def _is_outdated(engine: str) -> bool:
+    name, _, version = engine.partition("/")
+    return version.isdecimal() and int(version) <= OUTDATED.get(name, -1)
 
 
 def _engines(path: Path) -> set[str]:

@@ -75,8 +75,9 @@ def test_every_recipe_loads_says_its_command_and_reads_back(name: str, tmp_path:
 @pytest.fixture(scope="module")
 def longest() -> tuple[int, int]:
     """Characters' worth of tokens, at the most, of prompts and training rows of the data recipe."""
-    given = [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=30", "queries=1"]
-    recipe = parse(Synthesis, given)
+    recipe = parse(
+        Synthesis, [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=30", "queries=1"]
+    )
     prompts, rows = [], []
     for example in examples(recipe):
         sent = [

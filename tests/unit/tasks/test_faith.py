@@ -253,7 +253,7 @@ def test_models_vote_and_the_quorum_decides(
         def __exit__(self, *_: object) -> None: ...
 
     monkeypatch.setattr(dataset, "open_backend", lambda name, options: Loaded(answer, name))
-    common = {"n": 6, "sentences": 2, "workers": 1}
+    common = {"n": 12, "sentences": 4, "workers": 1}
     found = {}
     for quorum in (None, 1):
         out = tmp_path / str(quorum)

@@ -27,7 +27,7 @@ from tablemend.datasets.faith.answerability import (
 from tablemend.datasets.faith.reports import Report, Unusable
 from tablemend.datasets.faith.settings import PROGRAM, FaithSet
 from tablemend.datasets.faith.sources import Place, list_places, open_report
-from tablemend.datasets.faith.spans import find_spans
+from tablemend.datasets.faith.spans import find_spans, is_table
 from tablemend.datasets.splits import split_of
 from tablemend.runs import hash_text, to_line
 from tablemend.tasks.faith.derivations import Derivation, Evidence
@@ -35,7 +35,7 @@ from tablemend.tasks.faith.sample import DERIVATIONS, MASK, SCENARIOS, MaskedSpa
 from tablemend.values.sentences import Span
 from tablemend.workers import map_in_workers
 
-ENGINE = f"faith-1+{DERIVATIONS}"
+ENGINE = f"faith-2+{DERIVATIONS}"
 FREE = {"kind", "workers", "out", "annotator_options"}
 """Settings that change nothing in the files."""
 VOTES = "votes.jsonl"
@@ -168,9 +168,11 @@ class _Maker:
         settings = self._settings
         found = []
         for place, sentence in enumerate(report.sentences):
+            before = report.sentences[place - 1] if place else ""
             spans = find_spans(sentence, settings.spans)
-            if spans and not _is_table(sentence):
-                before = report.sentences[place - 1] if place else ""
+            if before and is_table(before):  # what begins the sentence may be its last cell
+                spans = [one for one in spans if one.start]
+            if spans and not is_table(sentence):
                 after = "".join(report.sentences[place + 1 : place + 2])
                 name = f"{report.name}.{place}"
                 found.append(Question(name, report.tables, before, sentence, after, spans))
@@ -193,12 +195,6 @@ def _counted(counts: Mapping[str, Any], start: str) -> dict[str, int]:
     found = counts["counts"]
     kept = (name for name in sorted(found) if name.startswith(start))
     return {name.removeprefix(start): found[name] for name in kept}
-
-
-def _is_table(sentence: str) -> bool:
-    """Whether a "sentence" is a table that lost its cells: more than a third of it are numbers."""
-    words = sentence.split()
-    return 3 * sum(any(map(str.isdigit, word)) for word in words) > len(words) > 8
 
 
 def _explained(

@@ -27,12 +27,20 @@ _ENTITIES = ("MONEY", "PERCENT", "CARDINAL", "QUANTITY")
 
 _MONTH = "|".join(name[:3] for name in MONTHS)
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_NUMBERED = (  # things that have a number for a name, in a report
+    r"(?:notes?|footnotes?|items?|parts?|(?:sub)?(?:sections?|topics?|paragraphs?|parts?|clauses?)"
+    r"|pages?|levels?|scopes?|tiers?|phases?|stages?|steps?|grades?|zones?|exhibits?|appendix"
+    r"|appendices|annex|volumes?|rules?|forms?|tables?|figures?|charts?|schedules?|chapters?"
+    r"|articles?|titles?|lines?|columns?|rows?|proposals?|questions?|criteri(?:on|a)|principles?"
+    r"|pillars?|tranches?|rounds?|versions?|releases?|interpretations?|bulletins?|opinions?"
+    r"|statements?|regulations?|asc|asu|asus|sfas|fas|fasb|fin|ifric|ifrs|ias|sab|eitf|apb|isos?"
+    r"|units?|plant|building|lot|block|suite|flight|model|option|type|category|group|area|region"
+    r"|quarter|month|weeks?|days?|no|nos|numbers?)"
+)
 _BEFORE = re.compile(  # what makes a number the name of something
-    r"(?:\b(?:notes?|items?|parts?|sections?|pages?|topics?|subtopic|levels?|exhibits?|rules?|forms?"
-    r"|tables?|figures?|schedules?|chapters?|articles?|steps?|tiers?|phases?|paragraphs?|asc|asu"
-    r"|asus|sfas|fas|fasb|fin|ifrs|ias|no|nos|number|fiscal(?: years?)?|fy|years? ended|q"
-    rf"|basel|act of|class|series|covid|ebitda|s&p|nasdaq|moody's|(?:{_MONTH})[a-z]*)\.? ?"
-    rf"|[a-z]\d?[-\u2013./]|\d[/:]|(?:{_MONTH})[a-z]*\.? \d{{1,2}},? )$",
+    rf"(?:\b(?:{_NUMBERED}|fiscal(?: years?)?|fy|years? ended|q|basel|act of|class|series|covid"
+    rf"|ebitda|s&p|nasdaq|moody's|(?:{_MONTH})[a-z]*) ?\.?[\"')\]]{{0,2}} ?[#(]? ?"
+    rf"|pages? \d+ of |\d\.|[a-z]\d?[-\u2013./]|\d[/:]|#|(?:{_MONTH})[a-z]*\.? \d{{1,2}},? )$",
     re.I,
 )
 _REFERENCE = re.compile(r"\b(?:forms?|items?|notes?|asu|asc) $|\d-$", re.I)
@@ -42,15 +50,32 @@ _RANGE = re.compile(
 )
 """A number that leaves the scale to the next one: "$1.2 and $1.5 million"."""
 _LISTED = re.compile(
-    r"\b(?:notes?|items?|pages?|sections?|topics?|levels?) [\d., ]*\d,?(?: and| or| to|,|-) ?$"
+    rf"\b{_NUMBERED} (?:\. )?(?:\d[\da-z()]*(?:\.\d+)* ?"
+    r"(?:, ?(?:and |or )?|and |or |to |through |[-\u2013&] ?)){1,9}$"
 )
 _BEHIND = re.compile(
-    rf"(?:st|nd|rd|th)\b|-[kq]\b|[/:]\d|-for-|\(k\)| ?(?:{_MONTH})[a-z]*\b(?! be)"
-    r"|[ -](?:fiscal |calendar |business |consecutive |full |additional |first |last )?"
+    rf"(?:st|nd|rd|th)\b|-[kq]\b|[/:]\d|-for-|\([a-z]\)| ?(?:{_MONTH})[a-z]*\b(?! be)"
+    r"|\)?(?: ?(?:to|or|and|-|\u2013) ?\d+)?"
+    r"[ -](?:(?:fiscal|calendar|business|trading|consecutive|full|additional|first|last) ){0,2}"
     r"(?:years?|months?|weeks?|days?|hours?|quarters?|minutes?)(?:\b|-)|-\d{2,4}\b",
     re.I,
 )
-_PLACE = re.compile(r"\(\d{1,2}\)|^\d{1,2}\.(?= )")
+_ITEM = re.compile(r"(?:^|[;:.\u2022*]) ?\d{1,2}\. ?[a-z]")
+"""The mark of a list's item, as far as the letter behind it."""
+_NAME = re.compile(r"(?<=[\w,;:)] )[A-Z][\w'\u2019&-]*[\"\u201d)]{0,2} $")
+"""A word that is written like a name within a sentence: "Iron Man 3", "Boeing 777"."""
+_AMOUNT = r"(?:[$\u20ac\u00a3] ?)?[(-]? ?\d(?:[\d.,]*\d)?(?: ?[)%])*"
+_ROW = re.compile(rf"(?<![\w.,/-]){_AMOUNT}(?: (?:[-\u2013\u2014]+ )*{_AMOUNT}(?![\w/-]))+")
+"""Amounts side by side, as only the cells of a row stand."""
+_LABELLED = re.compile(r"[a-z)] [($\u20ac\u00a3]*\d[\d,.]*\)? (?=[A-Z][a-z])")
+"""An amount between two labels."""
+_VERB = re.compile(
+    r"\b(?:was|were|is|are|be|been|had|has|have|will|would|could|can|may|rose|fell|grew|due|used|held"
+    r"|made|to [a-z]+|\w{3,}ed)\b",
+    re.I,
+)
+_LEADERS = re.compile(r"(?:\. ){3}|\.{4}|-{4}|_{4}|={4}|(?:\|[^|]*){3}")
+_TORN = re.compile(r" (?:mil|bil|tril|thou)- ")
 _UNIT = re.compile(r"[ -]?(?:[A-Z]{2,6}[a-z]?\b|(?:basis|percentage) points?\b)")
 _PER = re.compile(
     r" ?(?:per|a|/) ?(?:[a-z]+ ){0,2}(?:share|unit|barrel|ounce|ton|boe|bbl|mcf|mmbtu)\b", re.I
@@ -58,7 +83,6 @@ _PER = re.compile(
 _SIGN = re.compile(r"(?:[$\u20ac\u00a3\u00a5] ?|\(|-)$")
 _MONEY_BRACKET = re.compile(r"[$\u20ac\u00a3\u00a5] ?\($")
 _ALIAS = re.compile(r' \("[a-z]+"\)', re.I)
-_BRACKETED = re.compile(r"\)? ?%")
 
 
 def find_spans(sentence: str, recogniser: Recogniser = "program") -> list[Span]:
@@ -77,12 +101,27 @@ def find_spans(sentence: str, recogniser: Recogniser = "program") -> list[Span]:
         found = _numbers(text)
     spans: list[Span] = []
     for one in found:
-        if _names_something(one, text) or _is_bare_word(one, text):
+        if _names_something(one, text, sentence) or _is_bare_word(one, text):
             continue
         span = _expanded(one, text, sentence)
         if not spans or span.start >= spans[-1].end:
             spans.append(span)
     return spans
+
+
+def is_table(sentence: str) -> bool:
+    """Whether a "sentence" is a table that lost its cells, wholly or in part."""
+    if _LEADERS.search(sentence):
+        return True
+    rows = [re.findall(r"\d[\d.,]*", match[0]) for match in _ROW.finditer(sentence)]
+    amounts = [sum(not _YEAR.fullmatch(one) for one in row) for row in rows]  # "5% 2035 Notes"
+    if max(amounts, default=0) > 2 or sum(n > 1 for n in amounts) > 1:
+        return True
+    words = sentence.split()
+    numbers = sum(any(map(str.isdigit, word)) for word in words)
+    is_dense = 3 * numbers > len(words) > 8 or 2 * numbers >= len(words)
+    is_dense = is_dense or len(_LABELLED.findall(sentence)) > 1
+    return (is_dense or max(amounts, default=0) > 1) and not _VERB.search(sentence)
 
 
 def _numbers(text: str) -> list[Stated]:
@@ -95,9 +134,9 @@ def _numbers(text: str) -> list[Stated]:
     return kept
 
 
-def _names_something(one: Stated, text: str) -> bool:
-    """A date, a duration, a reference, the number of a list's item."""
-    before, behind = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 24]
+def _names_something(one: Stated, text: str, sentence: str) -> bool:
+    """A date, a duration, a reference, a name, the number of a page or of a list's item."""
+    before, behind = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     unit = one.number.unit
     if _REFERENCE.search(before) or _LISTED.search(text[max(0, one.start - 60) : one.start]):
         return True
@@ -106,15 +145,23 @@ def _names_something(one: Stated, text: str) -> bool:
         return True
     if unit.symbol and MEASURES[unit.symbol][0] in ("time", "months"):
         return True
-    if unit.symbol or unit.currency or unit.scale != 1:
+    if unit.symbol or unit.scale != 1:
         return False
+    if unit.currency:
+        return _TORN.match(behind) is not None
     digits = text[one.start : one.end]
-    around = text[max(0, one.start - 1) : one.end + 1]
+    if not digits[0].isdigit():
+        return bool(_BEFORE.search(before) or _BEHIND.match(behind))
+    is_aside = text.rfind("(", 0, one.start) > text.rfind(")", 0, one.start)
+    closes = len(digits) < 3 and behind.lstrip().startswith((")", "]"))
     return bool(
         _YEAR.fullmatch(digits)
         or _BEFORE.search(before)
         or _BEHIND.match(behind)
-        or (_PLACE.fullmatch(around) or _PLACE.match(text[one.start : one.end + 2]))
+        or (closes and (not is_aside or before.rstrip().endswith(("(", "["))))
+        or any(one.start < match.end() <= one.end + 3 for match in _ITEM.finditer(text))
+        or (not re.search(r"\w", text[: one.start]) and not _counted(text, one.end))
+        or _NAME.search(sentence, 0, one.start)
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tablemend.config import HUB
 from tablemend.datasets.build import Skipped, ranked
@@ -16,9 +16,8 @@ from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.mimic import read_panels
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
-from tablemend.datasets.tabfaith.totto import is_totto, read_totto
 from tablemend.datasets.tablehallu.settings import POOL, HubOptions, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, Source, find_table, open_source
+from tablemend.datasets.tablehallu.sources import Place, Source, open_source
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import speakers
@@ -121,7 +120,7 @@ def _places(
     hub = settings.sources.model_dump(include=set(HubOptions.model_fields))
     readers = dict.fromkeys(FILINGS, read_filing)
     try:
-        source = open_source(Synthesis(source=name, **hub), _find, readers)
+        source = open_source(Synthesis(source=name, **hub), readers)
     except TablemendError as error:
         raise TablemendError(f"sources.{domain}: {error}") from error
     for place in source.places():
@@ -145,11 +144,3 @@ def _tidied(table: Table) -> Table:
         or any(cell and cell.casefold() != head for cell, head in zip(row, heads, strict=True))
     ]
     return Table.of(header, rows, " ".join(table.title.split()))
-
-
-def _find(record: Any) -> Table:
-    """The table of a JSON record: ToTTo's, a filing's raw fragment, or any other."""
-    if is_totto(record):
-        return read_totto(record)
-    raw = record.get("raw_table") if isinstance(record, dict) else None
-    return read_filing(raw) if isinstance(raw, str) else find_table(record)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from random import Random
 
 from tablemend.datasets.tabfaith.summary import Fact, Part, Summary
 from tablemend.programs.execute import check
-from tablemend.programs.program import Count, Program, Quantifier, Rows, Value
+from tablemend.programs.program import (
+    Change,
+    Compare,
+    Count,
+    Difference,
+    Program,
+    Quantifier,
+    Ratio,
+    Rows,
+    Value,
+)
 from tablemend.programs.sample import KINDS, LISTS, Sampler
 from tablemend.programs.say import Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers
@@ -16,7 +27,7 @@ from tablemend.programs.templates import TEMPLATES
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
 
-VERSION = "verbaliser-7"
+VERSION = "verbaliser-8"
 SENTENCES = (2, 5)
 _TRIES = 80
 """Draws for one sentence."""
@@ -58,6 +69,9 @@ class _Writer:
     def __init__(self, speakers: Sequence[Speaker], rng: Random) -> None:
         self._rng = rng
         self._tools = [(Voice(speaker, rng), Sampler(speaker, rng)) for speaker in speakers]
+        self._cells = {
+            one.place: one.text for own in speakers for row in own.table.cells for one in row
+        }
         self._text = ""
         self._facts: list[Fact] = []
         self._keys: set[object] = set()
@@ -120,11 +134,35 @@ class _Writer:
             return False
         sentence = Span(start, start + len(text))
         facts = _facts_of(said, speaker, longer, sentence, start + moved, carried)
+        if self._gives_itself_away([*self._facts, *facts], longer):
+            return False
         self._text = longer
         self._facts += facts
         self._keys |= set(keys)
         self._note(facts, speaker, carried)
         return True
+
+    def _gives_itself_away(self, facts: Sequence[Fact], text: str) -> bool:
+        """Whether all cells that decide one of several facts are printed beside it: who reads that
+        one year is 1987 and another 1985 needs no table to know which is later.
+        """
+        said: set[tuple[int, int]] = set()
+        for fact in facts:
+            program = fact.statement.program
+            if isinstance(program, Value) and isinstance(program.rows, Rows):
+                said |= {*fact.cells}
+        for fact in facts:
+            program, words = fact.statement.program, f" {text[slice(*fact.sentence)]} "
+            left = [place for place in fact.cells if place not in said]
+            if isinstance(program, Compare | Difference | Change | Ratio):  # "Cup of 2002"
+                left = [
+                    place
+                    for place in left
+                    if not re.search(rf"\W{re.escape(self._cells[place])}\W", words)
+                ]
+            if not left and not isinstance(program, Value):
+                return True
+        return False
 
     def _note(self, facts: Sequence[Fact], speaker: Speaker, carried: Part | None) -> None:
         """What was said, and the entity that can be taken up."""

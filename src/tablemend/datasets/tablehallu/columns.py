@@ -16,9 +16,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from tablemend.datasets.tablehallu.flags import without_flags
 from tablemend.datasets.tablehallu.formulas import Formula, find_formulas
 from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
+from tablemend.evidence.flat import flatten
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
@@ -38,16 +40,27 @@ _BROKEN = re.compile(  # left over of a page, or cut off
     r"\[\[|\]\]|\{\{|\}\}|\|\||\|\s*-|(?<!\d)''|</?\w|&#?\w+;|\w://|[,(&]$|^[^()]*\)|\([^()]*$"
 )
 _POINT = re.compile(r"(?<=^\d)\.$|(?<=^\d\d)\.$")
-_CODED = re.compile(r"[^\W\d_]|\d{1,2}[^\W\d_]|[\W_]+")
+_CODED = re.compile(
+    r"(?!(?:no|us|uk|eu|un|tv|cd|lp|ep)$)[^\W\d_]{1,2}|\d{1,2}[^\W\d_]|[\W_]+", re.I
+)
 _SYMBOLS = re.compile(r"[^#%№\w]|[\W_]{2,}")
 _DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
 DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_TWICE = re.compile(r"(\d[\d.,]*)( ?%?) \( ?\1 ?%? ?\)")  # "-84 ( 84 )", "3.5% (3.5%)"
 _SPACED_SIGN = re.compile(r"(?<=^[-+\u2212\u2013]) (?=[\d.,]+$)")
 _CODE = re.compile(r"0\d")
 _SIGNS = "()+-\u2212\u2013 "
-_TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
+_TOTAL = re.compile(
+    r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b|(?:majority|turnout|swing)\b"
+    r"|(?:registered electors|(?:rejected|invalid|blank)[\w ,]* (?:votes|ballots))\b|career\b"
+    r"|.* (?:hold|gain from .*)$",
+    re.I,
+)
+_SHORT = re.compile(r"[^\W\d_]{1,4}")
+_MARK = re.compile(r"\d[\d:.,]*(?: ?[^\W\d_]{1,3})?(?: [A-Z]{2})?|[A-Z]{1,2}")
+_NOTES = re.compile(r"(?:notes?|comments?|remarks?)\b", re.I)
 _DAY_NAMED = re.compile(r"\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")
-_TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day)\b", re.I)
+_TIME = re.compile(r"\b(?:years?|seasons?|dates?|month|week|round|day|section)\b", re.I)
 _RECURRING = re.compile(
     r"\b(?:opponents?|tournament|competition|championship|grand prix|race|event|match|rival)\b",
     re.I,
@@ -56,10 +69,17 @@ _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
     r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|report|"
-    r"aggregate|source|refs?|tv|loss|save|high|leading|attendance|venue|location|site|height|weight|"
+    r"aggregate|source|section|refs?|tv|loss|save|high|leading|attendance|height|weight|"
     r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up)\b",
     re.I,
 )
+_CODES = (
+    {"h": "home", "a": "away", "n": "neutral"},
+    {"w": "win", "l": "loss", "d": "draw", "t": "tie"},
+    {"gk": "goalkeeper", "df": "defender", "mf": "midfielder", "fw": "forward"},
+)
+_FINISH = re.compile(r"(?:T-?)?\d+(?:st|nd|rd|th)(?:$| ?[,(]| (?:in|place|round))", re.I)
+_PLACE = re.compile(r"\b(?:venue|location|site)\b", re.I)
 
 
 class Unusable(TablemendError):
@@ -118,7 +138,7 @@ def clean_cell(cell: Cell) -> Cell:
     text = _SPACED_SIGN.sub("", " ".join(cell.split()))
     if "[" in text:
         text = _FOOTNOTE.sub("", text).strip()
-    text = _POINT.sub("", _DAGGERS.sub("", text))
+    text = _TWICE.sub(r"\1\2", _POINT.sub("", _DAGGERS.sub("", text)))
     return None if is_blank(text) or _BROKEN.search(text) else text
 
 
@@ -166,22 +186,29 @@ def type_table(
     Raises:
         Unusable: with the reason.
     """
-    duplicates = table.duplicate_columns()
-    names = [clean_cell(name) for name in table.columns]
-    if len(names) < 2:
+    flat = Table(table.columns, table.rows[:MAX_ROWS], table.title)
+    flat = flatten(flat) if key is None else flat
+    names = list(map(clean_cell, flat.columns))
+    if sum(map(bool, names)) < 2:
         raise Unusable("only one column")
-    if names[0] is None and len(set(names)) == len(names):
-        names[0] = "Item"
-    if any(name is None for name in names):
-        raise Unusable("a column without a name")
-    headers = [name or "" for name in names]
-    if duplicates or len({name.casefold() for name in headers}) < len(headers):
-        raise Unusable("duplicate column names")
-    rows = [tuple(map(clean_cell, row)) for row in table.rows[:MAX_ROWS]]
+    headers = list(filter(None, names))
+    rows = [
+        tuple(clean_cell(cell) for name, cell in zip(names, row, strict=True) if name)
+        for row in flat.rows
+    ]
     rows = [row for row in rows if not _is_heading(headers, row)]
+    rows = list(zip(*map(_written_out, map(without_flags, zip(*rows, strict=True))), strict=True))
     if len(rows) < min_rows:
         raise Unusable("too few rows")
     columns, orders = type_columns(headers, rows)
+    # "dsq", "f" (a footnote) and the like are no number
+    rows = [
+        tuple(
+            None if column.kind == "number" and order[place] is None else cell
+            for column, order, cell in zip(columns, orders, row, strict=True)
+        )
+        for place, row in enumerate(rows)
+    ]
     key = _choose_key(columns, rows) if key is None else key
     keep = _kept_rows(rows, key)
     columns = _mark_usable(columns, [rows[index] for index in keep], key)
@@ -219,6 +246,15 @@ def type_table(
     )
 
 
+def _written_out(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """The cells of a column of clear codes as words: home and away, win, loss and draw."""
+    used = {cell.casefold() for cell in cells if cell}
+    for codes in _CODES:
+        if len(used) > 1 and used <= codes.keys():
+            return [cell and codes[cell.casefold()] for cell in cells]
+    return cells
+
+
 def _dates(columns: Sequence[Column], orders: Sequence[tuple[float | None, ...]]) -> Iterator[int]:
     """Usable columns that say when each row was."""
     for index, column in enumerate(columns):
@@ -246,7 +282,8 @@ def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[floa
         return Column(name, "text", usable=False), nothing
     numbers = [None if cell is None else read_number(cell) for cell in cells]
     found = [number for number in numbers if number is not None]
-    if len(found) >= enough:
+    others = sum(_SHORT.fullmatch(cell) is None for cell in filled)  # no "dsq", "x"
+    if len(found) >= max(0.85 * others, 0.5 * len(filled)):
         prefixes = {prefix for _, prefix, _ in found if prefix}
         suffixes = {suffix for _, _, suffix in found}
         # "(18)" is below zero among amounts, and something else among whole numbers
@@ -311,23 +348,41 @@ def _letters(text: str) -> int:
     return sum(map(str.isalpha, text))
 
 
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
+
+
 def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> int:
     """The column that names the entities: the leftmost with distinct names, else the most
     distinct one; never a number or a date (TableHallu, C.1: the first non-numeric column).
+
+    Few names may come again and again where a column of times tells their rows apart.
     """
     candidates: list[tuple[float, int]] = []
+    times = [[row[index] for row in rows] for index in _times(columns)]
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows]
         filled = [cell for cell in cells if cell is not None]
         if column.kind not in ("name", "category", "text") or len(filled) < 0.8 * len(cells):
             continue
-        named = [cell for cell in filled if _letters(cell) >= 3 and len(cell) <= 60]
+        named = [cell for cell in filled if _letters(cell) >= 2 and len(cell) <= 60]
         if len(named) < 0.9 * len(filled) or not _are_names(named[:40]):
             continue
         distinct = len({cell.casefold() for cell in named}) / len(named)
-        poor = bool(_POOR_KEY.search(column.name)) or column.kind == "text"
-        if distinct >= 0.34:
-            candidates.append(((2.0 if poor else 0.0) + (0.0 if distinct >= 0.95 else 1.0), index))
+        poor = bool(_POOR_KEY.search(column.name)) or (
+            # a long first column: labels of a statement, but not what moments are written in
+            column.kind == "text" and (index > 0 or 2 * sum(map(_has_digit, named)) > len(named))
+        )
+        moments = (len(set(zip(cells, time, strict=True))) for time in times)
+        told = index < 3 and distinct >= 0.15 and max(moments, default=0) >= 0.9 * len(cells)
+        if distinct >= 0.34 or told:
+            rank = 0.0 if distinct >= 0.95 else 1.0 if distinct >= 0.34 else 1.5
+            # places and abbreviations name the rows where nothing else does
+            if _PLACE.search(column.name):
+                rank = 1.6
+            if sum(_letters(cell) >= 3 for cell in named) < 0.9 * len(filled):
+                rank = 1.7
+            candidates.append((rank + 2.0 * poor, index))
     if not candidates:
         raise Unusable("no column that names entities")
     best, index = min(candidates)
@@ -337,8 +392,8 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
 
 
 def _are_names(cells: Sequence[str]) -> bool:
-    """Whether the detector, too, takes these for names: not "april 19", not "Seven"."""
-    values = map(read_value, cells)
+    """Whether the detector, too, takes these for names: not "april 19", "Seven", "3rd, East"."""
+    values = [read_value(cell) for cell in cells if not _FINISH.match(cell)]
     names = sum(value.number is None and not value.dates for value in values)
     return names >= 0.9 * len(cells)
 
@@ -355,17 +410,22 @@ def _is_heading(headers: Sequence[str], row: tuple[Cell, ...]) -> bool:
     return same > 1 or 2 * within >= max(4, count)
 
 
+def _times(columns: Sequence[Column]) -> set[int]:
+    """Columns that say when something was, in any spelling."""
+    return {
+        index
+        for index, column in enumerate(columns)
+        if column.kind in ("year", "date") or _TIME.search(column.name)
+    }
+
+
 def _find_distinguishing(
     columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
 ) -> tuple[int, ...]:
     """Up to two columns that tell rows of one entity apart, first one of times if there is any."""
     counts = Counter(row[key] for row in rows)
     repeated = [row for row in rows if counts[row[key]] > 1]
-    times = {
-        index
-        for index, column in enumerate(columns)
-        if column.kind in ("year", "date") or _TIME.search(column.name)
-    }
+    times = _times(columns)
     usable = [
         index
         for index, column in enumerate(columns)
@@ -403,40 +463,50 @@ def _distinguished(
 
 
 def _kept_rows(rows: Sequence[tuple[Cell, ...]], key: int) -> list[int]:
+    """Rows of an entity, each once; not what spans several columns ("Majority", "Abolished")."""
     seen: set[tuple[Cell, ...]] = set()
+    beside = [
+        index
+        for index in range(max(key - 1, 0), min(key + 2, len(rows[0])))
+        if 4 * sum(row[index] == row[key] for row in rows) <= len(rows)
+    ]
     keep = []
     for index, row in enumerate(rows):
         entity = row[key]
-        if entity is not None and is_name(entity) and row not in seen:
+        spans = entity in (row[other] for other in beside)
+        if entity is not None and is_name(entity) and not spans and row not in seen:
             seen.add(row)
             keep.append(index)
     return keep
 
 
 def is_name(cell: str) -> bool:
-    """Whether a key cell can name an entity: not a total, not a number."""
+    """Whether a key cell can name an entity: not a number, a total or a line on an election."""
     return _letters(cell) >= 2 and len(cell) <= 60 and not _TOTAL.match(cell)
 
 
 def _mark_usable(
     columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
 ) -> list[Column]:
-    """A column is usable if mostly filled, short, no copy of an earlier one, and not of codes."""
+    """A column is usable if half filled, short, no copy of an earlier one, and not of codes or of
+    the marks of results that a column of notes holds.
+    """
     marked: list[Column] = []
     seen: set[tuple[Cell, ...]] = {tuple(row[key] for row in rows)}
     for index, column in enumerate(columns):
         cells = tuple(row[index] for row in rows)
         filled = [cell for cell in cells if cell is not None]
         counts = Counter(filled)
+        coded = _MARK if _NOTES.match(column.name) else _CODED
         usable = (
-            len(filled) >= 0.6 * len(cells)
+            len(filled) >= 0.5 * len(cells)
             and max(map(len, filled), default=0) <= MAX_CELL
             and len(column.name) <= 60
             and (index == key or cells not in seen)
             and (len(counts) > 1 or index == key)
             and not _UNSPEAKABLE.intersection(column.name)
             and not _SYMBOLS.fullmatch(column.name)
-            and 2 * sum(_CODED.fullmatch(cell) is not None for cell in filled) <= len(filled)
+            and 2 * sum(bool(coded.fullmatch(cell)) for cell in filled) <= len(filled)
         )
         seen.add(cells)
         marked.append(replace(column, usable=column.usable and usable))

@@ -129,8 +129,10 @@ class Part:
         self._sorter = self._draw_sorter(sum(wanted), invent, rng)
         found = self._real_rows(wanted, rng)
         missing = sum(wanted) - sum(map(len, found))
-        if missing and not invent:
-            raise Rejected("too few rows in a group")
+        if not invent:
+            if any(len(own) < min(n, shape.min_rows) for own, n in zip(found, wanted, strict=True)):
+                raise Rejected("too few rows in a group")
+            missing = 0
         self.columns = self._draw_columns(shape, found, missing, blanks, rng)
         outside = {*self._scope}.difference(self.columns)
         self.stated = (*self.columns, *sorted(outside))
@@ -150,6 +152,12 @@ class Part:
         self.typed = replace(typed, table=table, orders=orders)
         if not all(map(self._sorts, range(self.count))):
             raise Rejected("no sort column without ties")
+        for group in range(self.count):
+            rows_of = [cells[row] for row in self._members(group)]
+            if len(rows_of) > 1 and any(
+                all(row[c] is None for row in rows_of) for c in self.columns
+            ):
+                raise Rejected("a column without a value in a group")
 
     def _draw_sorter(self, rows: int, invent: bool, rng: Random) -> int | None:
         """A column of which no group is to have a value twice; ``None``: names are sorted by."""
@@ -244,6 +252,7 @@ class Part:
         kept = {*self._scope, *maker.typed.distinguishing}
         kept |= set() if self._sorter is None else {self._sorter}
         patterns = {group: self._patterns(group, blanks) for group in {*places}}
+        said_of = {row.cells[key]: row for row in maker.rows}
         name: str | None = None
         for group in places:
             of_group = taken
@@ -254,16 +263,25 @@ class Part:
             for _ in range(TRIES_A_ROW):
                 if name is None and (name := entities.draw()) is None:
                     raise Rejected(TOO_FEW)
-                pattern = rng.choice(patterns[group])
-                made = maker.make_up(name, pattern, self.stated, limits, kept, of_group, rng)
-                if made is not None and maker.identity(made) not in known:
-                    break
+                other = said_of.get(name)
+                like = [
+                    row
+                    for row in patterns[group]
+                    if other is None or all(row.cells[c] == other.cells[c] for c in maker.constant)
+                ]
+                if like:
+                    fixed = kept if other is None else kept | maker.constant
+                    pattern = rng.choice(like)
+                    made = maker.make_up(name, pattern, self.stated, limits, fixed, of_group, rng)
+                    if made is not None and maker.identity(made) not in known:
+                        break
                 if entities.recurs:
                     name = None
             else:
                 raise Rejected("no value left for a made-up row")
             known.add(maker.identity(made))
-            entities.use(made.cells[key] or "")
+            said_of.setdefault(name, made)
+            entities.use(name)
             found[group].append(made)
             for column, orders in taken.items():
                 orders.add(made.orders[column] or 0.0)
@@ -350,9 +368,9 @@ class Part:
 
     @cached_property
     def _together(self) -> Mapping[tuple[int, Cell, int], Counter[Cell]]:
-        """What rows that share the words of a column say in another one."""
+        """What rows of table and context that share the words of a column say in another one."""
         found: dict[tuple[int, Cell, int], Counter[Cell]] = defaultdict(Counter)
-        for row in self.rows:
+        for row in (*self.maker.rows, *(row for row in self.rows if row.made_up)):
             for c, other in permutations(self._texts, 2):
                 if row.cells[other] is not None:
                     found[c, row.cells[c], other][row.cells[other]] += 1

@@ -17,16 +17,16 @@ from tablemend.datasets.build import (
     refuse_empty_splits,
 )
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
+from tablemend.datasets.shortcut_probe import say_shortcuts
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.datasets.tablehallu.donors import Usable
-from tablemend.datasets.tablehallu.looks import say_looks
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
+    TOO_LONG,
     find_tables,
     open_maker,
-    refuse_barren,
 )
 from tablemend.datasets.tablehallu.renaming import read_words
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
@@ -36,6 +36,7 @@ from tablemend.datasets.tablehallu.statistics_plot import (
     distributions_of,
     draw_statistics,
 )
+from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import to_line
 from tablemend.workers import map_in_workers
@@ -58,6 +59,8 @@ RENAMED = (
     "example: no row is a fact. Headers stay, and of titles what no cell says."
 )
 _IN_VAIN = "no draw gave a valid example"
+MOST_IN_VAIN = 500
+"""Draws after which a source that has given nothing is given up."""
 
 
 def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
@@ -76,7 +79,6 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
         opened = Opened(tables, hashes, [*skipped, *unfit], len(unfit))
         if settings.source != POOL:
             refuse_empty_splits(f"source={settings.source}", opened, settings.shares)
-        refuse_barren(settings, tables)
         return opened
 
     def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
@@ -100,10 +102,16 @@ class RecordMaker:
 
     def __init__(self, settings: Synthesis, usable: list[Usable]) -> None:
         self._maker = open_maker(settings, usable)
-        self._shares = settings.shares
+        self._settings = settings
+        self._in_vain: Counter[str] | None = Counter()
+        """Rejected draws until there is a first example."""
 
     def __call__(self, number: int) -> Record:
-        """The record of a number."""
+        """The record of a number.
+
+        Raises:
+            TablemendError: of many draws, none gave an example so far.
+        """
         self._maker.rejected.clear()
         gc.disable()  # few examples hold cycles; looking for some costs an eighth of the time
         try:
@@ -112,17 +120,35 @@ class RecordMaker:
             gc.enable()
         record: Record = {"number": number, "notes": dict(self._maker.rejected)}
         if not found:
+            self._refuse_in_vain()
             return {**record, "dropped": _IN_VAIN}
+        self._in_vain = None
         counts = Counter(contexts=1)
         for example in found:
             counts.update(sizes_of(example))
         return {
             **record,
             "examples": len(found),
-            "split": split_of(found[0].source_hash, self._shares),
+            "split": split_of(found[0].source_hash, self._settings.shares),
             "counts": {**counts, **self._maker.rows},
             "line": "".join(to_line(example.to_json()) for example in found),
         }
+
+    def _refuse_in_vain(self) -> None:
+        """Stop a source that gives nothing by these settings."""
+        if self._in_vain is None:
+            return
+        self._in_vain.update(self._maker.rejected)
+        if (draws := self._in_vain.total()) < MOST_IN_VAIN:
+            return
+        most, settings = self._in_vain.most_common(3), self._settings
+        advice = "a smaller shape.max_rows or an easier difficulty"
+        if settings.max_tokens and most[0][0] == TOO_LONG:
+            advice = f"max_tokens={2 * settings.max_tokens}, {advice}"
+        reasons = "; ".join(f"{n} x {reason}" for reason, n in most)
+        raise TablemendError(
+            f"source={settings.source}: {draws} draws gave no example ({reasons}): set {advice}"
+        )
 
 
 def sizes_of(example: Example) -> dict[str, int]:
@@ -181,12 +207,12 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
 
 
 def say_distractors(out: Path, counts: Mapping[str, int]) -> Iterator[str]:
-    """The shares of the types of distractors, and what their looks give away."""
+    """The shares of the types of distractors, and whether gold is told without the query."""
     types = {type: counts.get(f"distractors {type}", 0) for type in TYPES}
     whole = max(1, sum(types.values()))
     shares = {type: f"{100 * count / whole:.0f} %" for type, count in types.items()}
     yield table_of("type of distractor (TableHallu, A.2.2) | rows", shares)
-    yield say_looks(out)
+    yield say_shortcuts(out)
 
 
 def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:

@@ -6,6 +6,7 @@ The lists of words are in ``sentences.yaml``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,6 @@ import yaml
 from tablemend.datasets.tablehallu.columns import Column
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import (
-    is_counted_label,
     is_plural_label,
     noun_of,
     spoken,
@@ -47,6 +47,8 @@ SAYS: dict[tuple[str, str, str], list[str]] = {
     for label in labels.split("|")
 }
 """Kind of rows, kind of cells and label -> phrases for the values."""
+GENERAL: dict[str, list[str]] = {what: said.split(" / ") for what, said in WORDS["general"].items()}
+"""Phrases for values of which that has none, by what they are."""
 _DEED = re.compile(r"(is|was) (\w+ (?:by|in|near) \{v\})")
 _DEEDS = {
     label: deed.groups()
@@ -71,13 +73,19 @@ _COMMON = frozenset(WORDS["common"].split()).union(
 )
 PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld|ng) (?:by|in|at|on|from|as|for)")
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+PERIOD = re.compile(rf"{YEAR.pattern}(?: ?[-/\u2013] ?\d\d(?:\d\d)?)?")
 _BRACKETS = re.compile(r"(.*\S)\s+\(([^()]+)\)")
 _SPACED = re.compile(r" (?=['\u2019]s\b)|(?<=\w) (?=- \w)|(?<=\w -) (?=\w)")
 _PERCENT = re.compile(r"%(?! of)|%")
 _PLAIN = re.compile(r"[^\W\d_][\w' -]*")
-PARTICIPLES = NOUNS["participles"] | NOUNS["events"]
+_SLASH = re.compile(r"(?<=[A-Za-z]{3}) ?/ ?(?=[A-Za-z]{3})")
+_TALLY = re.compile(r"(?:total )?(?:number|no|nr|num|count) (?:of )?(.+)")
+AGENTS: dict[str, str] = {verb: verb for verb in WORDS["agents"].split()} | WORDS["irregular"]
+"""Participle behind what is counted -> what who has the number did: "lost" of "games lost"."""
+PARTICIPLES = NOUNS["participles"] | NOUNS["events"] | set(AGENTS)
 _NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
-_NO_ENDS = NOUNS["joining"] | {"with"}
+JOINING = (NOUNS["joining"] | {"with"}) - {"the"}
+"""Words that a label neither begins nor ends with inside a sentence."""
 
 
 class Label(NamedTuple):
@@ -98,24 +106,49 @@ class Label(NamedTuple):
     def is_counted(self) -> bool:
         """Whether a number stands before it: "12 wins", "3 gold medals", "5 lost"."""
         words = self.name.lower().split()
-        counted = is_counted_label(self.name) or words[-1] in PARTICIPLES
+        counted = self.is_plural or words[-1] in PARTICIPLES
+        counted &= NOUNS["amounts"].isdisjoint(words)
         counted |= _is_a_tally(self.name)
         return counted and self.is_plain and not self.before and self.after in ("", *SCALES)
 
     @property
     def is_plural(self) -> bool:
         """Whether "are" follows."""
-        return self.is_plain and is_plural_label(self.name)
+        noun, _, last = self.name.rpartition(" ")
+        return self.is_plain and is_plural_label(noun if noun and last in AGENTS else self.name)
 
 
 def labels_of(columns: Sequence[Column]) -> list[Label]:
-    """What the columns of a table are called; an abbreviation is written out if that is clear."""
-    taken = {column.name.lower() for column in columns}
-    return [_label(column.name, any(column.unit), frozenset(taken)) for column in columns]
+    """What the columns of a table are called, each otherwise.
+
+    An abbreviation is written out if that is clear. Columns that would be called the same say
+    their unit ("area in km²"), or are called as the header has it.
+    """
+    taken = frozenset(column.name.lower() for column in columns)
+    labels = [
+        _label(column.name, any(column.unit), column.kind == "number", taken) for column in columns
+    ]
+    for rename in (_with_unit, lambda header, _: Label(header, "", "", False)):
+        counts = Counter(label.name.lower() for label in labels)
+        labels = [
+            label if counts[label.name.lower()] == 1 else rename(column.name, label)
+            for column, label in zip(columns, labels, strict=True)
+        ]
+    return labels
+
+
+def _with_unit(header: str, label: Label) -> Label:
+    match = _BRACKETS.fullmatch(header)
+    if match is None:
+        return label
+    if not (unit := "".join(_say_unit(match[2].strip()) or ()).strip()):
+        return Label(header, "", "", False)
+    joined = "" if unit.startswith(("in ", "per ")) else "in "
+    return Label(f"{label.name} {joined}{unit}", "", "", True)
 
 
 @lru_cache(maxsize=1 << 12)
-def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
+def _label(header: str, has_unit: bool, is_number: bool, taken: frozenset[str]) -> Label:
     before = after = ""
     name = plain = header.removesuffix("(s)").rstrip()  # of a plural, no unit
     if match := _BRACKETS.fullmatch(plain):
@@ -124,24 +157,45 @@ def _label(header: str, has_unit: bool, taken: frozenset[str]) -> Label:
             before, after = ("", "") if has_unit else unit
         if unit is not None or match[1].lower() not in taken:
             name = match[1]
-    name = _SPACED.sub("", name.replace("# of", "number of"))
+    name = _SLASH.sub(" or ", _SPACED.sub("", name))
     if "%" in name:
         name, after = _PERCENT.sub("percentage", name), "" if has_unit else "%"
-    written_out = WORDS["labels"].get(name.lower())
-    if written_out and written_out not in taken:
-        name = written_out
-    elif name.lower() in WORDS["medals"]:
-        name = f"{name.lower()} medals"
-    elif name.lower() in EVENTS or name.lower() in _SAID:
-        name = name.lower()
-    else:
-        name = _spoken(name)
+    name = _written_out(name, is_number, taken)
+    if PERIOD.fullmatch(name):
+        return Label(name, before, after, False)
     is_plain = (
         _PLAIN.fullmatch(name)
         and len(name) > 2
-        and (name.split()[-1] not in _NO_ENDS or _is_a_tally(name))
+        and (name.split()[-1].lower() not in JOINING or _is_a_tally(name))
+        and name.split()[0].lower() not in JOINING
     )
-    return Label(name, before, after, True) if is_plain else Label(header, "", "", False)
+    if is_plain:
+        return Label(name, before, after, True)
+    return Label(name if name in _SAID else header, "", "", False)
+
+
+def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
+    """A header in the words of a sentence: "train number" of "Train No.", "titles" of "# Titles".
+
+    None becomes what another column is called already.
+    """
+    folded = name.lower()
+    if (whole := WORDS["labels"].get(folded)) and whole not in taken:
+        return str(whole)
+    if folded in WORDS["medals"]:
+        return f"{folded} {'medals' if is_number else 'medallist'}"
+    # "W" alone may be anything; beside "L" it is what was won.
+    is_clear = len(folded) > 1 or taken >= {"w", "l"} or taken >= {"won", "lost"}
+    if is_number and is_clear and (whole := WORDS["counts"].get(folded)) and whole not in taken:
+        return str(whole)
+    words = [WORDS["short"].get(word.lower(), word) for word in name.split()]
+    said = _spoken(" ".join(words).rstrip("."))
+    tally = _TALLY.fullmatch(said) if is_number else None
+    if tally and is_plural_label(tally[1]) and tally[1].split()[0] not in JOINING:
+        said = said if tally[1] in taken else tally[1]
+    if said.lower() in taken - {folded}:
+        return name
+    return said.lower() if said.lower() in EVENTS or said.lower() in _SAID else said
 
 
 def _spoken(header: str) -> str:
@@ -177,8 +231,9 @@ def _say_unit(text: str) -> tuple[str, str] | None:
 
 
 def articled(label: str) -> str:
-    """The label with its article, where it takes one."""
+    """The label with its article, where it takes one; "income" takes none, "a net income" does."""
     without = not takes_article(label) or label.split()[-1] in WORDS["no_article"]
+    without &= not label.endswith(" income")
     return label if without else with_article(label)
 
 

@@ -6,7 +6,7 @@ The lists of words are in ``sentences.yaml``. What is no name stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import yaml
@@ -43,15 +43,15 @@ def with_capitals(
         rows: its cells.
         key: the column of names; others are known by their headers.
     """
-    columns = [
-        index == key or not _PROPER.isdisjoint(header.lower().split())
-        for index, header in enumerate(headers)
+    short = sum(len(row[key] or "") <= 3 for row in rows)
+    of_names = str.upper if 2 * short > len(rows) else with_capital  # "cin", "was": of teams
+    proper = [not _PROPER.isdisjoint(header.lower().split()) for header in headers]
+    writers: list[Callable[[str], str]] = [
+        with_capital if is_proper else _closed for is_proper in proper
     ]
+    writers[key] = of_names
     return [
-        tuple(
-            None if cell is None else with_capital(cell) if proper else _closed(cell)
-            for cell, proper in zip(row, columns, strict=True)
-        )
+        tuple(cell and write(cell) for cell, write in zip(row, writers, strict=True))
         for row in rows
     ]
 

@@ -49,12 +49,11 @@ TOO_LONG = "longer than max_tokens"
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 FEWEST_ROWS = 5
-"""Of a table; groups of fewer are filled up."""
+"""Of a table, or of two of its groups where these are smaller."""
 NAMES_A_ROW = 2
 """Names of other tables that one table is given, for each row of the longest context."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
-MOST_IN_VAIN = 500
 OPEN_TABLES = 512
 
 
@@ -68,11 +67,11 @@ class OpenTable:
         names: Iterable[str] = (),
         renaming: Renaming | None = None,
     ) -> None:
-        fewest = settings.shape.min_columns
-        typed = type_table(read.table, fewest, FEWEST_ROWS, read.key)
+        fewest, rows = settings.shape.min_columns, min(FEWEST_ROWS, 2 * settings.shape.min_rows)
+        typed = type_table(read.table, fewest, rows, read.key)
         if renaming is not None:
             read, names = renaming.table(read, typed), map(renaming.name, names)
-            renamed = type_table(read.table, fewest, FEWEST_ROWS, read.key)
+            renamed = type_table(read.table, fewest, rows, read.key)
             # It stays in the split of the table that it was.
             typed = replace(renamed, source_hash=typed.source_hash)
         self.read, self.typed, self.renaming = read, typed, renaming
@@ -300,15 +299,18 @@ class Engine:
         """The rows of a context, in about so many groups."""
         settings, shape = self._settings, self._settings.shape
         rows = rng.randint(shape.min_rows, max(shape.min_rows, shape.max_rows - 1))
+        most, invent = min(rows + 1, shape.max_rows), settings.distractors == "extended"
+        if not invent:  # as many groups as there are rows for
+            count = min(count, sum(len(table.rows.rows) for table in tables) // most)
         return [
             Part(
                 table.rows,
                 table.groups,
                 table.speaker if len(tables) == 1 else table.speaker.with_kinds(),
-                Sizes((count + n) // len(tables), (rows, min(rows + 1, shape.max_rows)), few),
+                Sizes(max(2, (count + n) // len(tables)), (rows, most), few),
                 shape,
                 settings.distractor_types.model_dump(exclude={"entity"}),
-                settings.distractors == "extended",
+                invent,
                 not settings.arithmetic,
                 rng,
             )
@@ -421,7 +423,7 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
         sorted({shape.min_rows, *(n for n in (3, 2, 1) if n < shape.min_rows)}, reverse=True),
         sorted({shape.min_columns, 3}, reverse=True),
     ):
-        most = max(rows + 1, min(shape.max_rows, 2 * rows))
+        most = rows + shape.max_rows - shape.min_rows
         smaller = Shape(
             min_rows=rows, max_rows=most, min_columns=columns, max_columns=shape.max_columns
         )
@@ -432,27 +434,6 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
             said += " difficulty=paper" * (settings.difficulty != "paper")
             return f"; some are by {said}"
     return "; a smaller shape.min_columns may help"
-
-
-def refuse_barren(settings: Synthesis, tables: list[Usable]) -> None:
-    """Refuse settings by which no draw gives an example, after :data:`MOST_IN_VAIN` of them.
-
-    Raises:
-        TablemendError: with the reasons, and what would do.
-    """
-    maker = open_maker(settings, tables)
-    for number in range(settings.n):
-        if maker.make(number):
-            return
-        if maker.rejected.total() >= MOST_IN_VAIN:
-            break
-    reasons = "; ".join(f"{n}x {reason}" for reason, n in maker.rejected.most_common(3))
-    too_long = settings.max_tokens and maker.rejected[TOO_LONG]
-    advice = f"max_tokens={2 * settings.max_tokens} or" if too_long and settings.max_tokens else ""
-    raise TablemendError(
-        f"source={settings.source}: {maker.rejected.total()} draws gave no example ({reasons}); "
-        f"set {advice} a smaller shape.max_rows or an easier difficulty".replace("  ", " ")
-    )
 
 
 def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:

@@ -220,17 +220,23 @@ def _phrase_bound(
                 patterns = [("{is}" if folded in labels.STATES else "{was}") + deed]
             elif folded in labels.PLACES and " " not in rows:
                 patterns = [f"{labels.PLACES[folded]} {{v}}"]
-            patterns = _CATEGORIES.get(folded, patterns)
+        patterns = _CATEGORIES.get(folded, patterns) if is_plain else _SCOPES["marked"]
+        if len(slots["v"]) < 3:  # "T" says nothing without a header
+            slots["c"], patterns = f'"{typed.table.columns[bound.column]}"', _SCOPES["marked"]
     elif bound.kind in ("year", "date") or is_year:
         form, slots["low"], slots["high"] = _time_ends(bound)
         event, lead = EVENTS.get(folded, folded) if is_plain else "", "whose {c} {be} "
         if folded in (*WORDS["times"], *WORDS["periods"]) or (event and event[:5] in rows):
             lead = ""  # "the launches of X in 1990"
+        elif persons and event.split()[0] not in labels.WORDS["personal"] and folded in EVENTS:
+            pass  # nobody premieres
         elif folded in EVENTS or (is_plain and last in labels.PARTICIPLES):
             lead = "{was}" + event.replace("broadcast", "aired") + " "
         elif is_plain and folded.split()[0] in WORDS["past"]:
             lead = f"{who}{event} "
-        scopes = _SCOPES["period"] if folded in WORDS["periods"] else {}  # none of single days
+        scopes = _SCOPES["moment"] if lead[:5] == "whose" else {}
+        if folded in WORDS["periods"]:
+            scopes = _SCOPES["period"]  # which has none of single days
         patterns = [lead + time for time in scopes.get(form, _SCOPES["times"][form])]
     else:
         form, slots["low"], slots["high"] = _number_ends(bound, typed, label)
@@ -238,7 +244,9 @@ def _phrase_bound(
         manner = "count" if label.is_counted and not has_unit else "amount"
         manner = "quoted" if not is_plain else "ordinal" if is_ordinal else manner
         patterns = _ORDINALS.get(folded, {}).get(form) or _SCOPES[manner][form]
-        if manner == "count" and form != "both" and "1" in (slots["low"], slots["high"]):
+        if manner == "count" and slots["high"] == "0":
+            patterns = _SCOPES["none"]
+        elif manner == "count" and form != "both" and "1" in (slots["low"], slots["high"]):
             slots["c"] = name.removesuffix(last) + singular(last)
             patterns = patterns[:1]
     return str(rng.choice(patterns)).format(**slots)

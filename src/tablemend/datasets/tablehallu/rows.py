@@ -243,6 +243,8 @@ class RowMaker:
         self._time = times[0] if times and typed.columns[times[0]].kind != "number" else None
         """The column of times, where the rows of an entity can be of others."""
         self._entities = sorted(known)
+        self.constant = frozenset(self._constant() if self._time is not None else ())
+        """Columns of words of which each entity has one value, whenever its rows are."""
 
     def most(self, count: int) -> bool:
         """Whether there are so many rows, made-up ones included."""
@@ -258,15 +260,34 @@ class RowMaker:
     def _free(self) -> Iterator[int]:
         """Usable columns of which none follows from others."""
         typed = self.typed
-        follow = set[int]()
-        for formula in typed.formulas:
-            if follow.isdisjoint((formula.total, *formula.parts)):
-                follow.add(formula.total)
-        for one, other in _bound_pairs(typed, [*self.ranges]):
-            if follow.isdisjoint((one, other)):
-                follow.add(one if typed.columns[one].serial else other)
+        formulas = [{one.total, *one.parts} for one in typed.formulas]
+        totals = {one.total for one in typed.formulas}
+        bound = {frozenset(pair) for pair in _bound_pairs(typed, [*self.ranges])}
+
+        def rank(index: int) -> tuple[bool, bool, bool, int]:
+            column = typed.columns[index]
+            return index in totals, column.serial, column.kind == "number", index
+
+        kept = set[int]()
+        for index in sorted(self.ranges, key=rank):
+            with_it = kept | {index}
+            if all({index, other} not in bound for other in kept) and not any(
+                index in some and some <= with_it for some in formulas
+            ):
+                kept = with_it
         for index, column in enumerate(typed.columns):
-            if index == typed.key or (column.usable and index not in follow):
+            if column.usable and (index in kept or index not in self.ranges):
+                yield index
+
+    def _constant(self) -> Iterator[int]:
+        of: dict[str, list[StatableRow]] = defaultdict(list)
+        for row in self.rows:
+            of[row.cells[self.typed.key] or ""].append(row)
+        several = [own for own in of.values() if len(own) > 1]
+        for index in range(len(self.typed.columns)):
+            said = [{row.cells[index] for row in own} for own in several]
+            is_words = index not in (*self.ranges, *self.typed.distinguishing, self.typed.key)
+            if is_words and max(map(len, said), default=0) == 1:
                 yield index
 
     def filled(self, column: int, rows: Sequence[StatableRow], made_up: int) -> float:
@@ -320,7 +341,8 @@ class RowMaker:
                 continue
             found = self.varied.get(index)
             if found is None:  # all of one row: a venue stays in its city
-                said_by = pattern if self.typed.columns[index].kind == "category" else other
+                is_own = index in kept or self.typed.columns[index].kind == "category"
+                said_by = pattern if is_own else other
                 cell = said_by.cells[index]
                 cells[index] = cell if cell in self._shared[index] or index in kept else None
                 orders[index] = said_by.orders[index] if cells[index] else None

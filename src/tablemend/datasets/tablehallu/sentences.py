@@ -20,11 +20,15 @@ from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
+    AGENTS,
     EVENTS,
+    GENERAL,
     HOMES,
+    JOINING,
     ORDINALS,
     PARTICIPLES,
     PASSIVE,
+    PERIOD,
     QUANTITIES,
     SAYS,
     SUBJECTS,
@@ -46,6 +50,9 @@ _DATE = re.compile(rf"{MONTH.pattern}|\d{{4}}-\d\d-\d\d", re.I)
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
 _SLOT = re.compile(r"\{(\w+)\}")
 _CODE = re.compile(r".*\d")
+_DONE = re.compile(r"\w{2,}[^e]ed")
+_NO_NUMBER = re.compile(rf"(?!.*\d|{MONTH.pattern})", re.I)
+_NO_NAME = re.compile(f"(?:{'|'.join(WORDS['entries'])})$", re.I)
 _NAMED = re.compile(r"\D*[^\W\d_]{3}")
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
@@ -70,7 +77,7 @@ _PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
 _LEADS = ("its", "Its", "its2", "the", "whose")
 _WHERE = ("at ", "@", "vs")
 _PLURALS = {"is": "are", "was": "were", "has": "have"}
-_AUXILIARIES = ("was", "is", "were", "are", "has", "have", "had")
+_AUXILIARIES = frozenset(("was", "is", "were", "are", "has", "have", "had"))
 new = tuple.__new__  # skips the keyword handling of named tuples
 
 
@@ -92,21 +99,33 @@ class Wording(NamedTuple):
     """All ways to speak of one column's value.
 
     Attributes:
-        ways, one: any of them, and those for the value 1.
+        is_number: the values have digits, or are dates.
+        ways, one, entry: any of them, those for the value 1, those for what is no such value.
         homes: right behind the name; often none.
         whole, verb: what is so, in two pieces: "of" and the name stand between them.
+        given, noted: "5 USD as the price" and "price: 5 USD".
     """
 
+    is_number: bool
     ways: Sequence[Way]
     one: Sequence[Way]
+    entry: Sequence[Way]
     homes: Sequence[Clause]
     whole: str
     verb: Clause
+    given: Clause
+    noted: Clause
 
 
 @lru_cache(maxsize=1 << 13)
 def _wording(
-    label: Label, kind: str, cells: str, rows: tuple[str, ...], past: bool, plural: bool
+    label: Label,
+    kind: str,
+    cells: str,
+    rows: tuple[str, ...],
+    past: bool,
+    plural: bool,
+    timed: bool,
 ) -> Wording:
     """All ways to speak of a column.
 
@@ -117,19 +136,25 @@ def _wording(
         rows: what they are, from a noun to "any", as there.
         past: tense of the verbs.
         plural: their number; that of "they".
+        timed: a time stands before the sentence: not "In 2007, the entry for X gives ...".
     """
     name, before, after = label.name, label.before, label.after
-    value, folded, of = f"{before}{{v}}{after}", name.lower(), cells.removesuffix("!")
-    first, last, is_of_persons = folded.split()[0], folded.rpartition(" ")[2], "persons" in rows
+    full = value = f"{before}{{v}}{after}"
+    folded, of = name.lower(), cells.removesuffix("!")
+    noun, _, last = folded.rpartition(" ")
+    is_of_persons = "persons" in rows
     has_unit, on = kind == "measure" or bool(before or after), "in" if kind == "year" else "on"
+    is_deed = last in PARTICIPLES or _DONE.fullmatch(last) is not None
     found = (SAYS.get((row, group, folded)) for row in rows for group in (of, "all"))
     said: list[str] = next(filter(None, found), [])
     if of == "times" and folded in EVENTS:
         said = [f"was {EVENTS[folded]} {on} {{v}}"]
         if is_of_persons and said[0].split()[1] not in WORDS["personal"]:
             said = []
-    elif not said and of == "words" and PASSIVE.fullmatch(folded):
+    elif not said and of != "numbers" and PASSIVE.fullmatch(folded):
         said = [f"was {folded} {{v}}"]
+    elif not said and of == "times" and is_deed and not noun:
+        said = [f"{'' if folded in WORDS['intransitive'] else 'was '}{folded} {on} {{v}}"]
     said = [
         text
         for text in said
@@ -137,38 +162,79 @@ def _wording(
         and (of == cells or last not in text)
         and (after[:4] != " in " or text[-1] == "}")
     ]
-    slots = (("{u}", "{v}"), ("{v}", value), ("{c}", name), ("{on}", on))
-    ways = [
-        _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past, plural)
-        for text in said
-    ]
-    whole, has, one, is_one = name, "", "", not label.is_plural
-    if YEAR.fullmatch(name):
-        has, whole = f"{value} in {name}", f"entry for {name}"
-    elif not label.is_plain:
-        has = f"{value} for {name}" if of == "numbers" else ""
-    elif label.is_plural and after.startswith(" in "):
-        has = f"{before}{{v}} {name}{after}"
+    if {folded.split()[0], last} & JOINING:  # it would not stand apart: 5 under "Starting from"
+        name = f'"{name}"'
+    whole, called, one, is_one = name, name, "", not label.is_plural
+    if PERIOD.fullmatch(name):
+        what, whole = "period", f"entry for {name}"
+    elif not label.is_plain or (is_deed and of != "numbers"):
+        what = "odd"
+    elif label.is_plural and after[:4] == " in ":
+        what, value, called = "counted", f"{before}{{v}}", f"{name}{after}"
+        whole, is_one = f"number of {name}", True
     elif label.is_counted and kind == "number":
-        has, one, is_one = f"{{v}}{after} {name}", f"{{v}}{after} {_singular(name)}", True
-        whole = f"number {'' if last in PARTICIPLES else 'of '}{name}"
-    elif last in QUANTITIES if of != "numbers" else has_unit or last not in ORDINALS:
-        has = f"{articled(name)} of {value}"
+        what, one, is_one = "counted", _singular(name), True
+        whole = f"number {'of ' if noun or last not in PARTICIPLES else ''}{name}"
+        if folded.startswith("total "):
+            what, called, one, whole = "total", name[6:], one[6:], f"total number of {name[6:]}"
+        elif not said and last in AGENTS:
+            said = [f"{AGENTS[last]} {{v}} {noun}".rstrip()]
+    elif of == "numbers":
+        what = "quantity" if has_unit or last not in ORDINALS else "which"
+    elif last in QUANTITIES and of != "words":
+        what = "quantity"
+    else:
+        what = of if of in ("times", "words") else "codes"
+    its = "their" if is_of_persons else "its"
+
+    def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
+        slots = (
+            ("{u}", "{v}"),
+            ("{c}", called),
+            ("{a}", articled(called)),
+            ("{its}", its),
+            ("{v}", value),
+        )
+        return [
+            _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past, plural)
+            for text in texts
+        ]
+
     be = ("was" if past else "is") if is_one else ("were" if past else "are")
-    holds, ones = ([_way(f"with {text}", past, plural)] if text else [] for text in (has, one))
-    if not ways or not (of == "times" or first in PARTICIPLES or PASSIVE.fullmatch(folded)):
-        so = _clause(f"{whole} {be} {value}")
-        ways = ways * (6 // max(1, len(ways))) + holds * 2 + [("s", so, so)]
-    homes = HOMES.get(folded, []) if is_of_persons and of == "words" else []
-    return Wording(ways, ones or ways, [*map(_clause, homes)], whole, _clause(f"{be} {value}"))
+    so = _clause(f"{whole} {be} {full}")
+    plain = [] if timed else [("s", so, so)]
+    own, ways = spoken(said, full, name), spoken(GENERAL[what], value, called)
+    if not own:
+        ways = ways * 3 + plain * 2
+    elif of == "times" or (is_deed and not noun) or PASSIVE.fullmatch(folded):
+        ways = own  # never "its built by is X"
+    else:
+        ways = own * (6 // len(own)) + ways[:2] + plain
+    return Wording(
+        of in ("numbers", "times"),
+        ways,
+        spoken(GENERAL[what], value, one) if one else ways,
+        spoken(GENERAL["clause"], "{v}", f"the {whole}" if label.is_plain else whole),
+        [*map(_clause, HOMES.get(folded, []) if is_of_persons and of == "words" else [])],
+        whole,
+        _clause(f"{be} {full}"),
+        _clause(f"{full} as the {whole}" if label.is_plain else f"{full} under {name}"),
+        _clause(f"{name}: {full}"),
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_entry(value: str, is_number: bool) -> bool:
+    """Whether it says that there is no value: "Did not enter", "DSQ" among numbers."""
+    return bool(_NO_NAME.match(value) or (is_number and _NO_NUMBER.match(value)))
 
 
 def _way(phrase: str, past: bool, plural: bool) -> Way:
     """A phrase of ``sentences.yaml``, in the tense and the number."""
     verb, _, rest = phrase.partition(" ")
     clause = _clause(rest)
-    if verb in ("with", "its"):
-        return "n" if verb == "with" else "s", clause, clause
+    if verb in ("with", "has/had"):
+        return "n", clause, clause
     part = "d" if verb in ("is", "was") else "v"
     present, _, ago = ("is/was" if verb == "is" else verb).partition("/")
     verb = ago if past and ago else present
@@ -190,7 +256,8 @@ def _singular(label: str) -> str:
     words = label.split()
     place = next((n for n in range(len(words) - 1, -1, -1) if words[n].endswith("s")), -1)
     word = words[place]
-    words[place] = f"{word[:-3]}y" if word.endswith("ies") else singular(word)
+    stem = word[:-2] if word.endswith(("shes", "ches", "xes", "sses")) else singular(word)
+    words[place] = f"{word[:-3]}y" if word.endswith("ies") and len(word) > 4 else stem
     return " ".join(words)
 
 
@@ -210,14 +277,16 @@ def _frames(pronoun: str, which: str, has: str, timed: bool) -> Mapping[str, tup
     """
 
     def cut(text: str) -> Frame:
-        known = {"has": has, "which": which} | ({"e": pronoun} if pronoun else {})
+        its = "their" if which == "who" else "its"
+        known = {"has": has, "which": which, "poss": its, "Poss": capital(its)}
+        known |= {"e": pronoun} if pronoun else {}
         parts = _SLOT.split(_SLOT.sub(lambda slot: known.get(slot[1], slot[0]), text))
         return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
 
     def fits(text: str) -> bool:
         if pronoun:
-            return "{e}," not in text and "of {e}" not in text
-        return not timed or text.startswith(("{e}", "the {c}"))
+            return re.search(r"\{e\}(?:,| \()|(?:of|for) \{e\}", text) is None
+        return not timed or text.startswith("{e}")
 
     texts = WORDS["frames"] | (WORDS["later"] if pronoun else {})
     return {
@@ -256,7 +325,11 @@ class Speaker:
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
         is_a_person = noun.rpartition(" ")[2] in _PERSONS
-        self.is_of_persons = is_a_person or _are_persons(names, PERSONS[bool(noun)])
+        headers = {column.name.lower() for column in columns}
+        personal, impersonal = map(headers.intersection, WORDS["columns_of_persons"])
+        share = PERSONS[1] if noun else 1 if impersonal else 0 if personal else PERSONS[0]
+        is_a_person |= _are_persons(names, share)
+        self.is_of_persons = phrase == "{e}" and is_a_person  # a match against X is none
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
             self.rows = plural if noun else ("entries", "people")[self.is_of_persons]
@@ -284,7 +357,7 @@ class Speaker:
 
         def ways(past: bool, pronoun: str = "", timed: bool = False) -> _Manner:
             has = (("have", "had") if pronoun == "they" else ("has", "had"))[past]
-            forms = (kinds, past, pronoun == "they")
+            forms = (kinds, past, pronoun == "they", timed)
             wordings = [
                 _wording(label, *of, *forms) for label, of in zip(self.labels, read, strict=True)
             ]
@@ -351,8 +424,10 @@ class Speaker:
         entity = row[self._key] or ""
         stated: list[Stated] = []
         time = self._time if self._time and self._time[0] in facts else None
-        if time is not None:
+        if time is not None and len(facts) > 1:
             facts.remove(time[0])
+        else:
+            time = None
         # Fisher-Yates without the checks of Random.shuffle, which would cost the most here.
         for last in range(len(facts) - 1, 0, -1):
             other = int(random() * (last + 1))
@@ -372,7 +447,7 @@ class Speaker:
             parts, home = self._draw(
                 wordings, row, facts[position : position + size], not position, random
             )
-            what = "".join(part for part, phrases in parts.items() if phrases) or "t"
+            what = "".join(part for part, phrases in parts.items() if phrases)
             if what in ("v", "n", "s", "vs") and len(parts[what[-1]]) > 1:
                 what += what[-1]
             start, is_name = len(text), False
@@ -381,6 +456,10 @@ class Speaker:
                 is_name = True
             among = frames[what]
             frame = among[int(random() * len(among))]
+            if its != self._its and what[0] == "s":
+                frame = among[0]  # which says the kind
+            elif parts["s"] and any("(" in (row[index] or "") for index, _ in parts["s"]):
+                frame = among[-1]  # no brackets within others
             if before and self._says_kind and frame[0][0] == "the ":
                 frame = among[-1]  # not "the owner of the plant X is Y": what is Y?
             for literal, slot in frame:
@@ -403,6 +482,12 @@ class Speaker:
                     phrases = parts["s"][1:] if slot == "its2" else parts["s"]
                     joint = " and " if slot == "whose" else f" and {lead} "
                     text = self._say(f"{text} ", row, phrases, stated, joint)
+                elif slot == "as":
+                    given = [(index, wordings[index].given) for index, _ in parts["s"]]
+                    text = self._say(text, row, given, stated, " and ")
+                elif slot == "note":
+                    noted = [(index, wordings[index].noted) for index, _ in parts["s"]]
+                    text = self._say(text, row, noted, stated, "; ")
                 elif slot == "c":
                     text += wordings[parts["s"][0][0]].whole
                 elif slot == "be":
@@ -438,11 +523,13 @@ class Speaker:
         home: list[Phrase] = []
         predicate: Phrase | None = None
         for index in facts:
-            wording = said[index]
+            wording, value = said[index], row[index] or ""
             if first and wording.homes and not home and len(facts) > 1 and random() < 0.85:
                 home.append((index, wording.homes[int(random() * len(wording.homes))]))
                 continue
-            ways = wording.one if row[index] == "1" else wording.ways
+            ways = wording.one if value == "1" else wording.ways
+            if _is_entry(value, wording.is_number):
+                ways = wording.entry
             part, clause, other = ways[int(random() * len(ways))]
             if part == "d":
                 if predicate or random() < 0.4:
@@ -458,14 +545,14 @@ class Speaker:
         self, text: str, row: Row, phrases: Sequence[Phrase], stated: list[Stated], joint: str
     ) -> str:
         """The text with the values of some columns behind it."""
-        last, verb = len(phrases) - 1, ""
+        last, shared = len(phrases) - 1, ""
+        if last:  # "was built by X and owned by Y", but "was built by X and has Y as its owner"
+            verbs = {before.partition(" ")[0] for _, (before, _) in phrases}
+            shared = f"{verbs.pop()} " if len(verbs) == 1 and verbs < _AUXILIARIES else ""
         for place, (index, (before, after)) in enumerate(phrases):
-            first = before.partition(" ")[0]
             if place:
-                text += joint if place == last else f", {joint[5:]}"
-                if first == verb and first in _AUXILIARIES:
-                    before = before[len(first) + 1 :]
-            verb = first
+                text += joint if place == last or joint == "; " else f", {joint[5:]}"
+                before = before[len(shared) :]
             value = row[index] or ""
             start = len(text) + len(before)
             text = f"{text}{before}{value}{after}"
@@ -475,7 +562,8 @@ class Speaker:
 
 def _are_persons(names: Sequence[str], share: float) -> bool:
     """Whether enough begin with a given name, and few end alike: "... High School"."""
-    given = sum(name.partition(" ")[0] in _GIVEN for name in names)
+    given = sum(" " in name and name.partition(" ")[0] in _GIVEN for name in names)
+    share = share if 2 * sum(" " in name for name in names) > len(names) else 1
     (_, alike), *_ = Counter(name.rpartition(" ")[2] for name in names).most_common(1)
     return given >= share * len(names) and (alike < 3 or 4 * alike <= len(names))
 

@@ -1,4 +1,4 @@
-"""Where source tables come from: CSV and JSONL files, a ``datasets`` name, the topic pool.
+"""Where source tables come from: files, a ``datasets`` name, the topic pool.
 
 A source lists the places of its tables without reading them all into memory; a place is read
 when it is needed. What holds no table raises, with the reason, and is the caller's to count.
@@ -18,26 +18,27 @@ from tablemend.datasets.tablehallu.domains import domain_of
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError, install
-from tablemend.tables.csvtable import read_csv
+from tablemend.evidence.files import load_source
 from tablemend.tables.limits import SURROGATES, refuse_characters
-from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.read import load_text
+from tablemend.tables.records import find_table
+from tablemend.tables.table import Table, TableError
 
-HEADER_FIELDS = ("header", "headers", "columns", "column_names", "table_column_names")
-BODY_FIELDS = ("rows", "data", "contents", "table_content_values", "cells")
-TABLE_FIELDS = ("table", "table_array", "gt_table", "data", "gold_table")
-TITLE_FIELDS = ("title", "table_page_title", "caption", "table_caption", "name")
 _REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
-Finder = Callable[[Any], Table]
 Reader = Callable[[str], Table]
+FILES = (".csv", ".tsv", ".html", ".htm", ".xlsx")
+"""Endings of files whose tables are read as the verifier reads them."""
+_SEVERAL = (".html", ".htm", ".xlsx")
 
 
 class Place(NamedTuple):
     """Where a table is.
 
     Attributes:
-        where: for a person: ``file.jsonl:12``, relative to the source.
+        where: for a person: ``file.jsonl:12``, ``page.html#2``, relative to the source.
         file: number of the file.
-        offset: in bytes, where a line of it begins; row number of a data set.
+        offset: in bytes, where a line of it begins; number of the table in another file; row
+            number of a data set.
         is_line: it is one line of its file.
     """
 
@@ -79,32 +80,29 @@ class Source(Protocol):
         """
 
 
-def open_source(
-    settings: Synthesis, find: Finder | None = None, texts: Mapping[str, Reader] | None = None
-) -> Source:
+def open_source(settings: Synthesis, texts: Mapping[str, Reader] | None = None) -> Source:
     """The source that the settings name.
 
     Args:
         settings: where the tables are.
-        find: what takes the table out of a JSON record; :func:`find_table` by default.
-        texts: what reads files with other endings.
+        texts: what reads files with these endings, one table each.
 
     Raises:
         TablemendError: no such file or folder, or nothing readable in it.
     """
-    name, find, readers = settings.source, find or find_table, {".csv": read_csv, **(texts or {})}
+    name, readers = settings.source, texts or {}
     if name == POOL:
         return PoolSource(settings.seed)
     if name.startswith(HUB):
-        return DatasetSource(settings, find)
+        return DatasetSource(settings)
     path = Path(name)
-    endings = (*readers, ".jsonl")
+    endings = (*dict.fromkeys((*FILES, *readers)), ".jsonl")
     known = f"{', '.join(endings[:-1])} or {endings[-1]}"
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in endings)
         if not files:
             raise TablemendError(f"source={name}: the folder holds no {known} file")
-        return FileSource(path, files, path.resolve().name, find, readers)
+        return FileSource(path, files, path.resolve().name, readers)
     if not path.exists():
         raise TablemendError(
             f"source={name}: no such file or folder; `pool` and `small-world` are built in, "
@@ -112,40 +110,36 @@ def open_source(
         )
     if path.suffix.lower() not in endings:
         raise TablemendError(f"source={name}: expected a {known} file, or a folder of them")
-    return FileSource(path.parent, [path], path.stem, find, readers)
+    return FileSource(path.parent, [path], path.stem, readers)
 
 
 class FileSource:
-    """Files with one table each, and JSONL files with one table a line.
+    """Files with tables, and JSONL files with one table a line.
 
     Args:
         root: what places are named from.
         files: in their order.
         name: of the source.
-        find: takes the table out of a JSON record.
-        readers: of the other files, by ending.
+        readers: of files with one table each, by ending; others are read as a verifier's.
     """
 
     def __init__(
-        self,
-        root: Path,
-        files: Sequence[Path],
-        name: str,
-        find: Finder,
-        readers: Mapping[str, Reader],
+        self, root: Path, files: Sequence[Path], name: str, readers: Mapping[str, Reader]
     ) -> None:
         self._root, self._files, self._name = root, files, _readable(name)
-        self._find, self._readers = find, readers
+        self._readers = readers
 
     def places(self) -> Iterator[Place]:
-        """One place a file, one a line of JSON; blank lines are passed over.
+        """One place a table, one a line of JSON; blank lines are passed over.
 
         What cannot be read is one place too: reading it says why.
         """
         for number, path in enumerate(self._files):
             name = _readable(path.relative_to(self._root).as_posix())
             if path.suffix.lower() != ".jsonl" or not _is_file(path):
-                yield Place(name, number, 0)
+                tables = self._count(path)
+                for table in range(tables):
+                    yield Place(name if tables == 1 else f"{name}#{table + 1}", number, table)
                 continue
             offset = 0
             try:
@@ -162,19 +156,33 @@ class FileSource:
         path = self._files[place.file]
         if not _is_file(path):  # a named pipe would be waited for without end
             raise TableError("a link to nothing" if path.is_symlink() else "not a regular file")
+        if not place.is_line and path.suffix.lower() != ".jsonl":
+            table = self._tables(path)[place.offset]
+            title = table.title or _readable(path.stem.replace("_", " "))
+            return real_table(table, title, self._name, place.where)
         try:
             with path.open("rb") as file:
                 file.seek(place.offset)
-                data = file.readline() if place.is_line else file.read()
+                table = find_table(_parse(file.readline()))
         except OSError as error:
             raise TableError(f"not readable: {error.strerror or error}") from error
-        if reader := self._readers.get(path.suffix.lower()):
-            table = reader(_decode(data))
-            title = table.title or _readable(path.stem.replace("_", " "))
-        else:
-            table = self._find(_parse(data))
-            title = table.title
-        return real_table(table, title, self._name, place.where)
+        return real_table(table, table.title, self._name, place.where)
+
+    def _count(self, path: Path) -> int:
+        """How many tables a file has; one where that is known without reading, or nothing is."""
+        try:
+            return len(self._tables(path)) if path.suffix.lower() in _SEVERAL else 1
+        except TablemendError:
+            return 1
+
+    def _tables(self, path: Path) -> Sequence[Table]:
+        """The tables of a file that is no JSONL; errors do not repeat its name."""
+        try:
+            if reader := self._readers.get(path.suffix.lower()):
+                return [reader(load_text(path))]
+            return load_source(path).tables
+        except TableError as error:
+            raise TableError(str(error).removeprefix(f"{path}: ")) from error
 
 
 class DatasetSource:
@@ -182,10 +190,9 @@ class DatasetSource:
 
     Args:
         settings: its name, split, configuration and revision.
-        find: takes the table out of a row.
     """
 
-    def __init__(self, settings: Synthesis, find: Finder) -> None:
+    def __init__(self, settings: Synthesis) -> None:
         try:
             from datasets import load_dataset
             from datasets.exceptions import DatasetsError
@@ -199,7 +206,7 @@ class DatasetSource:
         except (OSError, ValueError, DatasetsError) as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise TablemendError(f"source={HUB}{name}, split {split}: {reason}") from error
-        self._name, self._find = name, find
+        self._name = name
 
     def places(self) -> Iterator[Place]:
         """One place a row, counted from 1."""
@@ -207,7 +214,7 @@ class DatasetSource:
 
     def read(self, place: Place) -> SourceTable:
         """The table of a row."""
-        table = self._find(self._rows[place.offset])
+        table = find_table(self._rows[place.offset])
         return real_table(table, table.title, self._name.rpartition("/")[2], place.where)
 
 
@@ -265,103 +272,10 @@ def _is_file(path: Path) -> bool:
 
 def _parse(line: bytes) -> Any:
     try:
-        return json.loads(_decode(line))
+        return json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise TableError("not UTF-8 text") from error
     except ValueError as error:
         raise TableError("not a line of JSON") from error
     except RecursionError as error:
         raise TableError("nested too deeply") from error
-
-
-def _decode(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TableError("not UTF-8 text") from error
-
-
-def find_table(record: Any) -> Table:
-    """The table in a JSON record, whatever its fields are called.
-
-    Understood are a header beside a body, a list of rows whose first is the header, a list of
-    objects, and any of these inside a field such as ``table``.
-
-    Raises:
-        TableError: no table, or one whose rows and header do not fit together.
-    """
-    table = _find(record, depth=0)
-    if table is None:
-        raise TableError("no table in the record")
-    title = next((t for name in TITLE_FIELDS if (t := _text_field(record, name))), "")
-    return Table(table.columns, table.rows, title)
-
-
-def _text_field(record: Any, name: str) -> str:
-    value = record.get(name) if isinstance(record, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-def _find(value: Any, depth: int) -> Table | None:
-    if depth > 3:
-        return None
-    if isinstance(value, list):
-        return _from_list(value)
-    if not isinstance(value, dict):
-        return None
-    header = next((value[name] for name in HEADER_FIELDS if _is_header(value.get(name))), None)
-    body = next((value[name] for name in BODY_FIELDS if _is_body(value.get(name))), None)
-    if header is not None and body is not None:
-        return _build(header, body)
-    for name in TABLE_FIELDS:
-        if name in value and (found := _find(value[name], depth + 1)) is not None:
-            return found
-    return None
-
-
-def _is_header(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
-
-
-def _is_body(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, list) for v in value)
-
-
-def _from_list(value: list[Any]) -> Table | None:
-    if _is_body(value):
-        header, body = _promote_header([[_cell(cell) for cell in row] for row in value])
-        return _build([cell or "" for cell in header], body)
-    if value and all(isinstance(row, dict) for row in value):
-        names = list(dict.fromkeys(str(name) for row in value for name in row))
-        return _build(names, [[row.get(name) for name in names] for row in value])
-    return None
-
-
-def _promote_header(rows: list[list[Cell]]) -> tuple[list[Cell], list[list[Cell]]]:
-    """Financial tables put a spanning line ("Years ended") above the real header: drop it.
-
-    Only where that is beyond doubt: the line above has gaps beside the first cell, the line
-    below has none there, and no first cell of its own.
-    """
-    while len(rows) > 2 and not all(rows[0][1:]):
-        below = rows[1]
-        if below[:1] not in ([None], [""]) or not all(below[1:]):
-            break
-        rows = rows[1:]
-    return rows[0], rows[1:]
-
-
-def _build(header: list[str], body: list[list[Any]]) -> Table:
-    width = len(header)
-    for number, row in enumerate(body, 1):
-        if len(row) != width:
-            raise TableError(f"ragged: row {number} has {len(row)} cells, the header has {width}")
-    return Table.of(header, ([_cell(cell) for cell in row] for row in body))
-
-
-def _cell(value: Any) -> Cell:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:.15g}" if isinstance(value, float) else str(value)
-    raise TableError("a cell that is neither text nor number")

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, combinations, pairwise
+from itertools import combinations, pairwise, permutations
 from math import log
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from tablemend.programs.table import Cell, TypedTable
 from tablemend.tables.table import Table
 from tablemend.tasks.faith.sample import MASK, are_money
 from tablemend.tasks.faith.values import Reading, read_values, unit_scale
+from tablemend.tasks.faith.wording import read_periods, read_wording
 from tablemend.values.units import Unit, same_currency
 from tablemend.values.words import content_words
 
@@ -38,36 +39,44 @@ _LEAST = 0.5
 """The least score of a derivation; chosen on the dev half of the pilot."""
 _NEARLY = 0.05
 """Derivations within this of the best are as likely."""
+_NAMED = 0.6
+"""How much of a row's name a sentence says that names it; chosen on the dev half of the pages."""
 _SAYS_SCALE = 10**4
 """From here on a number is said with its scale."""
 _TOTAL = 0.3
 """How well a row or column of totals fits that the sentence does not name."""
 _MOST_ADDED = 24
 """Rows of a column among which sums of three are looked for."""
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CHANGES = re.compile(
-    r"\b(?:in|de)creas|\bgrew|\bgrowth|\bdecline|\brose|\bfell|\bup\b|\bdown\b|\bchange|\bhigher"
-    r"|\blower|\bimprov|\breduc|\bcompared|\bdifference|\bmore than|\bless than",
-    re.I,
-)
-_DIRECTION = re.compile(
-    r"\b(?:(?P<up>increas|grew|growth|rose|up\b|higher|improv)"
-    r"|(?P<down>decreas|declin|fell|down\b|lower|reduc))",
+    r"\b(?:in|de)creas|\bgrew|\bgrowth|\bdecline|\bchang|\bhigher|\blower|\bimprov|\breduc"
+    r"|\bcompared|\bdifference|\bvariance|\bbetter|\bvs\b|\bversus\b|\bover\b",
     re.I,
 )
 _RATES = re.compile(r"percent|%|\b(?:rates?|ratio|margin|yield|growth|change|bps)\b", re.I)
-_WORDINGS: dict[Formula, re.Pattern[str]] = {
-    "change": _CHANGES,
-    "difference": _CHANGES,
-    "share": re.compile(
-        r"\bof (?:our |the |its |all )?\w+|\brepresent|\bportion|\bshare|\bmargin|\bratio|\brate\b"
-        r"|\baccount|\bas a percent",
-        re.I,
-    ),
-    "ratio": re.compile(r"\btimes\b|\bratio|\btwice|\bmultiple", re.I),
-    "sum": re.compile(r"\btotal|\bcombined|\baggregate|\btogether|\bsum\b|\bcumulative", re.I),
-}
-"""What a sentence says where its number came about by a formula."""
+_COUNTS = re.compile(
+    r"\bnumber of\b"
+    r"|\b(?:shares|options|units|stock) (?:outstanding|issued|granted|exercised|vested)\b"
+    r"|\b(?:average|diluted|basic)\b.*\bshares\b|\(?\b(?:shares|units|years|months|days)\)?$",
+    re.I,
+)
+_ASIDE = re.compile(r"\(.*?\)")
+_PRICED = re.compile(r"[$\u20ac\u00a3]|\bper\b|\bprice|\bvalue|\bcost|\bamount|\bexpense", re.I)
+_EARLIER = re.compile(
+    r"\b(?:prior|previous|preceding|last|earlier)\b|\bago\b|\bfrom\b|\bcompared\b|\bversus\b", re.I
+)
+_TIME = frozenset(
+    "year ended ending end fiscal month quarter week day three six nine twelve period january "
+    "february march april may june july august september october november december restated".split()
+)
+"""Words of a header that say when."""
+_SUMS = re.compile(
+    rf"\btotal(?:s|l?ed|l?ing| of)? (?:approximately |about )?{re.escape(MASK)}"
+    r"|\bcombined|\baggregate|\btogether|\bsum of\b|\bcumulative",
+    re.I,
+)
+_TIMES = re.compile(r"\btimes\b|\bratio\b|\btwice\b|\bmultiple\b", re.I)
+_GAPS = re.compile(r"\bexceed\w*|\bexcess of\b|\bdifference between\b|\bnet of\b|\bless\b", re.I)
+"""What a sentence says where its number came about by such a formula over two metrics."""
 
 
 class Operand(NamedTuple):
@@ -118,13 +127,15 @@ class Derivation(NamedTuple):
             return "A"
         if len(self.operands) > 2:
             return "D"
-        return "B" if len({one.label for one in self.operands}) == 1 else "C"
+        return "B" if len({tuple(_untimed(one.label)) for one in self.operands}) == 1 else "C"
 
     @property
-    def rises(self) -> bool:
-        """Whether the first cell is more than the second; of two negative ones, further from 0."""
+    def way(self) -> str:
+        """``up`` where the first cell is more than the second; of two negative ones, further
+        from 0.
+        """
         both_negative = all(one.text.lstrip("$ ").startswith(("(", "-")) for one in self.operands)
-        return (self.value > 0) != both_negative
+        return "up" if (self.value > 0) != both_negative else "down"
 
     @property
     def explanation(self) -> str:
@@ -143,12 +154,26 @@ class Derivation(NamedTuple):
 
 
 class _Number(NamedTuple):
-    """A cell with a number, and how well its row and column fit the sentence."""
+    """A cell with a number, and how well its row and column fit the sentence.
+
+    Attributes:
+        cell, table, row: the cell and its place.
+        score: how well its row and column fit.
+        words: of the row's name; of its column's where the row is called "Total".
+        metric: the words of its column that say no time.
+        years: those of its column, else of its row.
+        may_scale: the table states no scale.
+        of_total: its column adds others up.
+        is_change: its column, or its row, says what something rose or fell by.
+    """
 
     cell: Cell
     table: int
     row: int
     score: float
+    words: tuple[str, ...]
+    metric: frozenset[str]
+    years: frozenset[str]
     may_scale: bool
     of_total: bool
     is_change: bool
@@ -191,7 +216,10 @@ class Evidence:
             around: the sentences before and after.
         """
         near, far = set(content_words(sentence)), set(content_words(around))
-        years = set(_YEAR.findall(sentence)) or set(_YEAR.findall(around))
+        periods, far_periods = (set().union(*read_periods(text)) for text in (sentence, around))
+        years = {one for one in periods if one.isdigit()} or {
+            one for one in far_periods if one.isdigit()
+        }
         found = []
         for number, row in self._rows():
             table = self.tables[number]
@@ -200,6 +228,8 @@ class Evidence:
             if above:
                 section = [word for label in above for word in content_words(label)]
                 fit = max(fit, 0.7 * fit + 0.3 * self._fit(section, near, far))
+            if not any(map(_untimed, table.rows[row].path)):  # the row of a period
+                fit = float(bool(_period(name) & (periods or far_periods)))
             if table.rows[row].total:
                 fit = max(fit, _TOTAL)  # what a share is of need not be said
             if not fit:
@@ -212,14 +242,25 @@ class Evidence:
                 if cell.kind != "number":
                     continue
                 header = table.columns[place].header
-                told = set(_YEAR.findall(header))
+                told = read_periods(header)[0]
                 extra = 0.25 if told & years else -0.25 if told and years else 0.0
                 extra += 0.15 * self._fit(content_words(header), near, set())
                 score = fit + extra
-                total = table.columns[place].total or "total" in header.casefold()
-                change = _CHANGES.search(header) is not None
-                may_scale = not (self._scaled[number] or counts_by_itself(f"{name} {header}"))
-                line.append(_Number(cell, number, row, score, may_scale, total, change))
+                metric = frozenset(_untimed(header))
+                line.append(
+                    _Number(
+                        cell,
+                        number,
+                        row,
+                        score,
+                        tuple(_untimed(self._name(number, row))) or tuple(metric),
+                        metric,
+                        _period(header) or _period(" ".join(table.rows[row].path)),
+                        not (self._scaled[number] or counts_by_itself(f"{name} {header}")),
+                        table.columns[place].total or "total" in header.casefold(),
+                        len(told) > 1 or _CHANGES.search(header) is not None,
+                    )
+                )
             found.append(line)
         return found
 
@@ -231,6 +272,19 @@ class Evidence:
             w * (1.0 if word in near else 0.5 * (word in far)) for word, w in weights.items()
         )
         return said / total if total else 0.0
+
+    def is_named(self, one: _Number, text: str, least: float = _NAMED) -> bool:
+        """Whether a text says a row's name, and not within a longer one: "sales" is not named by
+        "sales per store" where there is such a row.
+        """
+        if self._fit(one.words, set(content_words(text)), set()) < least:
+            return False
+        for row in range(len(self.tables[one.table].rows)):
+            name = self._name(one.table, row)
+            if set(one.words) < set(_untimed(name)):
+                longer = re.sub(r"\W+$", "", _ASIDE.sub("", name))
+                text = re.sub(re.escape(longer), " ", text, flags=re.I)
+        return self._fit(one.words, set(content_words(text)), set()) >= least
 
     def operand(self, one: _Number) -> Operand:
         """A number as a derivation names it."""
@@ -266,11 +320,10 @@ class Evidence:
                 said.append(f"{left.text} from {right.text}: {gap}, {change:.1f} %")
         return "; ".join(said)
 
-    def is_kin(self, one: _Number, other: _Number) -> bool:
-        """Whether two rows are of one metric: "2014 net revenue" and "2015 net revenue"."""
-        words = (set(self._row_words(each.table, each.row)) for each in (one, other))
-        left, right = ({word for word in own if not word.isdigit()} for own in words)
-        return left == right or (bool(left & right) and len(left ^ right) <= 1)
+    def _name(self, table: int, row: int) -> str:
+        """What a row is called, beside its period: "Revenue" of "Revenue, 2022 Q2"."""
+        path = self.tables[table].rows[row].path
+        return next((name for name in reversed(path) if _untimed(name)), path[-1])
 
     def derive(self, masked: str, span: str, around: str = "") -> Derivation | None:
         """The likeliest way in which a span follows from the tables; ``None`` for none.
@@ -287,8 +340,7 @@ class Evidence:
         lines = self.rank(masked, around)
         found = [
             one._replace(score=one.score - _COST[one.formula] * max(1, len(one.operands) - 1))
-            for one in _Search(self, wanted).of_lines(lines)
-            if _agrees(one, masked, wanted.value < 0)
+            for one in _Search(self, wanted, masked, span).of_lines(lines)
         ]
         best = max(found, key=lambda one: one.score, default=None)
         if best is None or best.score < _LEAST:
@@ -297,22 +349,16 @@ class Evidence:
         return best._replace(alternatives=close - 1)
 
 
-def _agrees(one: Derivation, masked: str, is_signed: bool) -> bool:
-    """Whether the sentence speaks of such a formula; a change goes forward in time, and the way
-    that the word next to the mask says.
-    """
-    wording = _WORDINGS.get(one.formula)
-    if wording is not None and not wording.search(masked):
-        return False
-    if one.formula != "change" or is_signed:
-        return True
-    years = [max(_YEAR.findall(operand.header), default="") for operand in one.operands]
-    if all(years) and years[0] < years[1]:
-        return False
-    place = masked.find(MASK)
-    words = [(abs(match.start() - place), match.lastgroup) for match in _DIRECTION.finditer(masked)]
-    _, said = min(words, default=(0, None))
-    return said is None or (said == "up") == one.rises
+def _untimed(name: str) -> list[str]:
+    """The words of a name that say no time."""
+    words = content_words(name)
+    return [word for word in words if word not in _TIME and not re.fullmatch(r"q?\d+", word)]
+
+
+def _period(name: str) -> frozenset[str]:
+    """The quarters that a name says, else its years."""
+    years, quarters = read_periods(name)
+    return frozenset(quarters or years)
 
 
 def _written(span: str, reading: Reading) -> Reading:
@@ -328,35 +374,130 @@ def _written(span: str, reading: Reading) -> Reading:
     scale = abs(reading.value) / type(reading.value)(plain) if float(plain) else reading.step
     decimals = len(plain.partition(".")[2])
     step = scale / 10**decimals
-    if plain.endswith("000"):  # "$168,000" is rounded to thousands
+    if re.fullmatch(r"\d{2,}000", plain):  # "$168,000" is rounded to thousands, "1,000" is not
         step *= 1000
     return reading._replace(step=step)
 
 
 class _Search:
-    """All formulas over some numbers whose value is the one that is wanted."""
+    """All formulas over some numbers whose value is the one that is wanted, as the sentence words
+    it: a look-up needs the row's name the more the fewer digits there are to go by, a formula the
+    names of all its rows.
+    """
 
-    def __init__(self, evidence: Evidence, wanted: Reading) -> None:
-        self._evidence, self._wanted = evidence, wanted
+    def __init__(self, evidence: Evidence, wanted: Reading, masked: str, span: str) -> None:
+        self._evidence, self._wanted, self._masked = evidence, wanted, masked
         self._percent, self._target = "%" in wanted.units, abs(float(wanted.value))
         self._half = float(wanted.step) / 2 + 1e-9 * max(1.0, self._target)
+        self._wording = read_wording(masked)
+        self._years = set().union(*read_periods(masked))
+        digits = re.sub(r"[^\d.]", "", span)
+        told = len(digits.replace(".", "").lstrip("0")) if "." in digits else len(digits.strip("0"))
+        self._least = {0: 0.7, 1: 0.7, 2: 0.5}.get(told, 0.3)
 
     def of_lines(self, lines: Sequence[Sequence[_Number]]) -> Iterator[Derivation]:
         """Over one row at a time, and over one column."""
+        lines = [[one for one in line if not self._is_count(one)] for line in lines]
         for line in lines:
+            told = {year for one in line for year in one.years}
             for one in line:
-                yield from self._look_up(one)
-            stated = [one for one in line if not one.is_change]
-            for one, other in combinations(stated, 2):
-                if _alike(one.cell, other.cell):
-                    yield from chain(self._of_row(one, other), self._of_two(one, other))
-        for column in _columns(lines):
-            for one, other in combinations(column, 2):
-                if _alike(one.cell, other.cell):
-                    yield from chain(self._of_column(one, other), self._of_two(one, other))
-            for three in combinations(column[:_MOST_ADDED], 3):
-                if _alike(three[0].cell, three[1].cell) and _alike(three[0].cell, three[2].cell):
-                    yield from self._sum(three)
+                for found in self._look_up(one):
+                    if self._is_of_time(one, told) and self._is_looked_up(one):
+                        yield found
+            yield from self._changes(line)
+            if not self._wording.is_change:
+                yield from self._of_row(line)
+        if self._wording.is_change:
+            for column in _columns(lines):
+                rows: dict[frozenset[str], list[_Number]] = {}
+                for one in column:
+                    if one.years:
+                        rows.setdefault(frozenset(one.words), []).append(one)
+                for kin in rows.values():
+                    yield from self._changes(kin)
+        else:
+            times = {(one.table, one.row): {*one.years} for line in lines for one in line}
+            for line in lines:
+                for one in line:
+                    times[one.table, one.row] |= one.years
+            for column in _columns(lines):
+                own = [one for one in column if self._is_of_time(one, times[one.table, one.row])]
+                yield from self._of_column([one for one in own if not one.is_change])
+
+    def _is_of_time(self, one: _Number, told: set[str]) -> bool:
+        """Whether the sentence may speak of a column's year, of those that its row has."""
+        if not one.years:
+            return True
+        if own := self._wording.when & told:
+            return bool(one.years & own)
+        goes_back = _EARLIER.search(self._masked) is not None
+        if said := self._years & told:
+            next_to = {_moved(year, step) for year in said for step in (-1, 1) if goes_back}
+            return bool(one.years & (said | next_to))
+        return bool(one.years & {max(told), _moved(max(told), -goes_back)})
+
+    def _is_count(self, one: _Number) -> bool:
+        """Whether a cell counts shares, years or the like where money is wanted."""
+        if not are_money(self._wanted.units) or one.cell.unit.currency:
+            return False
+        operand = self._evidence.operand(one)
+        counts = any(_COUNTS.search(name) for name in (operand.label, operand.header))
+        return counts and not _PRICED.search(f"{operand.label} {operand.header}")
+
+    def _is_looked_up(self, one: _Number) -> bool:
+        """Whether a cell is of the kind that the sentence words, and its row is named."""
+        wording, operand = self._wording, self._evidence.operand(one)
+        if wording.is_change and not (one.is_change or _CHANGES.search(operand.label)):
+            return False
+        if one.is_change and not wording.is_change and not _CHANGES.search(self._masked):
+            return False
+        return self._evidence.is_named(one, wording.metric, self._least)
+
+    def _changes(self, numbers: Sequence[_Number]) -> Iterator[Derivation]:
+        """What one metric rose or fell by, from one of the periods that the sentence compares to
+        another, the way that it says.
+        """
+        wording = self._wording
+        if not wording.is_change or wording.is_supposed:
+            return
+        for later, earlier in self._periods(numbers):
+            if not self._evidence.is_named(later, wording.metric):
+                continue
+            values = later.cell.value, earlier.cell.value
+            found = []
+            if self._percent and values[1]:
+                change = (values[0] - values[1]) / abs(values[1]) * 100
+                if self._fits(change):
+                    found.append(self._made("change", change, later, earlier))
+            for x, y in self._scaled(later, earlier):
+                if self._fits(x - y, (x, y)):
+                    found.append(self._made("difference", x - y, later, earlier))
+            for one in found:
+                if self._wanted.value < 0 or wording.direction in ("", one.way):
+                    yield one
+
+    def _periods(self, numbers: Sequence[_Number]) -> Iterator[tuple[_Number, _Number]]:
+        """Pairs of one metric, the later first."""
+        said = set(content_words(self._wording.metric))
+        stated = [one for one in numbers if not one.is_change or one.metric <= said]
+        for metric in dict.fromkeys(one.metric for one in stated):
+            own = [one for one in stated if one.metric == metric]
+            pairs = [] if metric else list(pairwise(own))[:1]  # two columns that say nothing
+            if all(one.years for one in own):
+                own.sort(key=lambda one: max(one.years), reverse=True)
+                years = sorted({max(one.years) for one in own}, reverse=True)
+                told = [year for year in years if year in self._years]
+                steps = list(combinations(told, 2)) or [
+                    step for step in pairwise(years) if not told or told[0] in step
+                ]
+                if not told:
+                    steps = steps[:1]
+                pairs = [
+                    (one, other)
+                    for one, other in combinations(own, 2)
+                    if (max(one.years), max(other.years)) in steps
+                ]
+            yield from (pair for pair in pairs if _alike(pair[0].cell, pair[1].cell))
 
     def _fits(self, value: float, added: Iterable[float] = ()) -> bool:
         """Also that each of what was added or subtracted makes a difference."""
@@ -396,39 +537,71 @@ class _Search:
         for (value,) in self._scaled(one):
             if self._fits(value):
                 found = self._made("value", value, one)
-                yield found if value == one.cell.value else found._replace(score=found.score - 0.1)
+                score = found.score - 0.1 * (value != one.cell.value)
+                if one.is_change and self._wording.is_change:
+                    score += 0.4  # its header says what is asked for, and no year
+                yield found._replace(score=score)
 
-    def _of_row(self, one: _Number, other: _Number) -> Iterator[Derivation]:
-        for a, b in ((one, other), (other, one)):
-            if not (self._percent and b.cell.value):
+    def _of_row(self, line: Sequence[_Number]) -> Iterator[Derivation]:
+        """A column's share of the total, and sums of columns that are all named."""
+        if not line or not self._evidence.is_named(line[0], self._masked):
+            return
+        stated = [one for one in line if not one.is_change]
+        for one, total in permutations(stated, 2):
+            is_part = total.of_total and not one.of_total and _alike(one.cell, total.cell)
+            if self._percent and is_part and total.cell.value and self._wording.whole:
+                share = one.cell.value / total.cell.value * 100
+                if self._fits(share) and self._says_column(one):
+                    yield self._made("share", share, one, total)
+        if _SUMS.search(self._masked):
+            named = [one for one in stated if self._says_column(one)]
+            for count in (2, 3):
+                for some in combinations(named, count):
+                    yield from self._sum(some)
+
+    def _says_column(self, one: _Number) -> bool:
+        said = set(content_words(self._masked))
+        return one.metric <= said if one.metric else bool(one.years) and one.years <= self._years
+
+    def _of_column(self, column: Sequence[_Number]) -> Iterator[Derivation]:
+        """What is said of two metrics or three, all of them named."""
+        is_named, masked, whole = self._evidence.is_named, self._masked, self._wording.whole
+        rest = masked.replace(whole, " ", 1) if whole else masked
+        named = [one for one in column if is_named(one, masked)]
+        for one, other in permutations(named, 2):
+            if not _alike(one.cell, other.cell) or not other.cell.value or one.words == other.words:
                 continue
-            change = (a.cell.value - b.cell.value) / abs(b.cell.value) * 100
-            if self._fits(change):
-                yield self._made("change", change, a, b)
-            elif b.of_total and self._fits(change + 100):
-                yield self._made("share", change + 100, a, b)
-
-    def _of_column(self, one: _Number, other: _Number) -> Iterator[Derivation]:
-        for a, b in ((one, other), (other, one)):
-            ratio = a.cell.value / b.cell.value if b.cell.value else 0.0
-            change = (a.cell.value - b.cell.value) / abs(b.cell.value) * 100 if ratio else 0.0
-            if self._percent and self._fits(ratio * 100):
-                yield self._made("share", ratio * 100, a, b)
-            elif self._percent and change and self._fits(change) and self._evidence.is_kin(a, b):
-                yield self._made("change", change, a, b)
-            elif not self._wanted.units and self._fits(ratio):
-                yield self._made("ratio", ratio, a, b)
-
-    def _of_two(self, one: _Number, other: _Number) -> Iterator[Derivation]:
-        for x, y in self._scaled(one, other):
-            if self._fits(x - y, (x, y)):
-                yield self._made("difference", x - y, one, other)
-        yield from self._sum((one, other))
+            ratio = one.cell.value / other.cell.value
+            if (
+                self._percent
+                and self._fits(ratio * 100)
+                and is_named(other, whole)
+                and is_named(one, rest)
+            ):
+                yield self._made("share", ratio * 100, one, other)
+            if self._wanted.units <= {"times"} and _TIMES.search(masked) and self._fits(ratio):
+                yield self._made("ratio", ratio, one, other)
+            if _GAPS.search(masked):
+                for x, y in self._scaled(one, other):
+                    if x > y and self._fits(x - y, (x, y)):
+                        yield self._made("difference", x - y, one, other)
+        if _SUMS.search(masked) and not self._percent:
+            for count in (2, 3):
+                for some in combinations(named[:_MOST_ADDED], count):
+                    if len({one.words for one in some}) == count:
+                        yield from self._sum(some)
 
     def _sum(self, numbers: Sequence[_Number]) -> Iterator[Derivation]:
+        if not all(_alike(numbers[0].cell, one.cell) for one in numbers):
+            return
         for values in self._scaled(*numbers):
             if self._fits(sum(values), values):
                 yield self._made("sum", sum(values), *numbers)
+
+
+def _moved(period: str, years: int) -> str:
+    """A year or quarter so many years later."""
+    return f"{int(period[:4]) + years}{period[4:]}"
 
 
 def _columns(lines: Sequence[Sequence[_Number]]) -> list[list[_Number]]:

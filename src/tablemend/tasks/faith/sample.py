@@ -25,7 +25,7 @@ SCENARIOS: dict[str, str] = {
     "": "scenario unknown",
 }
 """FAITH, 3.4."""
-DERIVATIONS = "derivations-1"
+DERIVATIONS = "derivations-2"
 """Version of :mod:`tablemend.tasks.faith.derivations`, which who only asks does not load."""
 
 

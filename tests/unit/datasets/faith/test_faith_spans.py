@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tablemend.datasets.faith import spans
-from tablemend.datasets.faith.spans import find_spans
+from tablemend.datasets.faith.spans import find_spans, is_table
 from tablemend.errors import TablemendError
 
 
@@ -29,12 +29,61 @@ from tablemend.errors import TablemendError
         ("See Notes 5, 6 and 7 on pages 3 to 5.", []),
         ("Sales were $1.2, $1.3 and $1.5 billion.", ["$1.5 billion"]),
         ("It was 1,200 and 1,300, or $5 million.", ["1,200", "1,300", "$5 million"]),
+        # marks of lists
+        ("This is due to: 1) fuel, and 2) 12 new stores (up from 11).", ["12", "11"]),
+        ("It includes ( 1 ) fuel and ( 2 ) oil of $ 3 million .", ["$ 3 million"]),
+        ("1. Revenue rose 5%; 2. costs fell 3%.", ["5%", "3%"]),
+        ("a) We run 40 stores; (i) they sell 3% less.", ["40", "3%"]),
+        ("12 Income taxes", []),
+        ("2.3 Summary of policies", []),
+        # names that end in a number
+        ("Scope 1, 2 and 3 emissions fell by 4%, scope 3 alone by 2%.", ["4%", "2%"]),
+        ("Level 3 assets, tier 1 capital, phase 2 of article 5 and stage 2 loans.", []),
+        ("Sections 382 and 383 of the Code, SAB 104 and Interpretation 48 apply.", []),
+        ("Under Network 2.0, we lease 12 Boeing 777 freighters.", ["12"]),
+        ('Accounting Standards Codification ("ASC") 605 applies.', []),
+        ("It lasts at least 20 trading days, mostly 30 to 89 days.", []),
+        ("- 21 -", []),
+        ("Page 12 of 45, section 4.1.2 and sfas no . 158 and 159 .", []),
+        ("It cost $ 925 mil- lion.", []),
     ],
 )
 def test_money_percentages_and_counts_are_spans_and_dates_and_references_are_none(
     sentence: str, found: list[str]
 ) -> None:
     assert [sentence[start:end] for start, end in find_spans(sentence)] == found
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Product revenue $ 414.4 $ 311.8 $ 235.8",
+        "net sales ( 619 ) ( 409 ) ( 1028 ) balance 480 505 985 represents what was recorded .",
+        "Net sales $1,540 $1,375 Cost of sales (900) (800) which we show before tax .",
+        "payable to banks for the purchase of inventories . . . . . . . . . . $ 342.9",
+        "Total deposits ---------- ----------",
+        "$1,191,478 $1,054,870",
+        "Total $ 45 $ 50",
+        "| Sales | 45 | 50 |",
+        "Balance in January 5,000 Additions 300 Deductions (200) Balance in December 5,100",
+    ],
+)
+def test_a_table_that_lost_its_cells_is_no_sentence(sentence: str) -> None:
+    assert is_table(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sales were $1.2, $1.3 and $1.5 billion in 2019, 2018 and 2017, respectively.",
+        "We repurchased $87.3 million of our 1.25% 2025 Notes and of our 1.5% 2035 Notes.",
+        "These are due as follows: 2007 - $23 million; 2008 - $19 million; 2009 - $15 million.",
+        "Sales rose 5% in 2019.",
+        "At October 31, 2019, $8.6 million was recorded (see Note 2).",
+    ],
+)
+def test_a_sentence_with_many_numbers_is_no_table(sentence: str) -> None:
+    assert not is_table(sentence)
 
 
 @pytest.mark.skipif(find_spec("spacy") is not None, reason="spaCy is installed")

@@ -13,10 +13,10 @@ import pytest
 from tablemend.datasets.tabfaith.mimic import read_panels
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import open_tables
-from tablemend.datasets.tabfaith.totto import is_totto, read_totto
 from tablemend.errors import TablemendError
 from tablemend.tables.filings import read_filing
 from tablemend.tables.table import TableError
+from tablemend.tables.totto import is_totto, read_totto
 from tests.support.files import SHARED_DATA
 
 

@@ -16,12 +16,12 @@ from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
-from tablemend.datasets.tablehallu.sources import find_table
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.programs.execute import check
-from tablemend.programs.program import Value
+from tablemend.programs.program import Rows, Value
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import CLAIM_ERRORS
+from tablemend.tables.records import find_table
 from tablemend.tables.table import Table, TableError
 from tablemend.values.sentences import sentence_spans
 
@@ -98,6 +98,63 @@ def undone(injected: Summary) -> str:
         assert text[error.start : error.end] == error.text
         text = text[: error.start] + error.original + text[error.end :]
     return text
+
+
+def test_no_comparison_prints_all_that_it_compares(
+    summaries: list[tuple[Verbaliser, Summary]], cases: dict[str, list[Case]]
+) -> None:
+    """Only the table decides: "The year of X (1987) was later than that of Y (1985)" needs none."""
+    injected = [case.injected for own in cases.values() for case in own]
+    compared = 0
+    for summary in [summary for _, summary in summaries] + injected:
+        printed: set[tuple[int, int]] = set()
+        for fact in summary.facts:
+            program = fact.statement.program
+            if isinstance(program, Value) and isinstance(program.rows, Rows):
+                printed |= {*fact.cells}
+        others = [fact for fact in summary.facts if not isinstance(fact.statement.program, Value)]
+        compared += sum(len(fact.cells) == 2 for fact in others)
+        assert not any(printed.issuperset(fact.cells) for fact in others), summary.text
+    assert compared > 100
+
+
+def test_values_in_names_are_printed_too() -> None:
+    cups = Table.of(
+        ["Cup", "Year", "Goals"],
+        [[f"Cup of {year}", str(year), str(goals)] for year, goals in ((1998, 12), (2002, 31))],
+    )
+    for seed in range(40):
+        try:
+            text = Verbaliser(cups).summarise(Random(seed), (1, 2)).text
+        except Unsayable:
+            continue
+        assert "later" not in text and "earlier" not in text, text
+
+
+NO_ENTITIES = (
+    "Majority|Labour majority|Turnout|Voter turnout|Swing|Labour hold|Green Party gain from Labour"
+    "|Registered electors|Invalid/blank votes|Total rejected ballots|Valid votes|Votes cast|Quota"
+    "|Others|Write-in candidate|Source: AEC|Notes|N/A|Rest day|Margin of victory|Plurality"
+    "|Constituency abolished|Electorate|Vacant|Informal votes|Registered voters/turnout"
+)
+
+
+@pytest.mark.parametrize("name", [*NO_ENTITIES.split("|"), "Spread over three"])
+def test_rows_that_span_the_table_are_no_entities(name: str) -> None:
+    party = name if name == "Spread over three" else "-"
+    rows = [["Ada Ito", "Green", "Coast", "9,319"], ["Bo Lund", "Labour", "Hills", "8,101"]]
+    rows += [["Cy Roe", "Liberal", "Coast", "2,204"], [name, party, party, "1,218"]]
+    votes = Table.of(["Candidate", "Party", "Home", "Votes"], rows)
+    for seed in range(12):
+        text = Verbaliser(votes).summarise(Random(seed), (1, 3)).text
+        assert name not in text and "1,218" not in text, text
+
+
+def test_names_that_only_begin_like_these_are_entities() -> None:
+    names = ["Gainsborough", "The Others", "Swing Time", "Majority Rule", "Key West", "Blank Space"]
+    rows = [[name, str(40 + 3 * place)] for place, name in enumerate(names)]
+    (speaker,) = Verbaliser(Table.of(["Title", "Points"], rows)).speakers
+    assert [speaker.name(row) for row in speaker.rows] == names and speaker.whole
 
 
 def test_every_part_and_number_stands_where_a_fact_says_and_every_fact_is_true(

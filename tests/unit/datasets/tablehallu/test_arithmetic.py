@@ -27,7 +27,7 @@ from tablemend.tasks.all_tasks import TASKS
 
 @pytest.fixture(scope="module")
 def made() -> list[Example]:
-    return list(examples(parse(Synthesis, ["arithmetic=true", "n=15", "seed=3"])))
+    return list(examples(parse(Synthesis, ["arithmetic=true", "n=3", "seed=3", "queries=1"])))
 
 
 def errors(example: Example, answer: Table, format: str = "markdown") -> tuple[int, int]:

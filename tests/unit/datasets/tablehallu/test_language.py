@@ -8,6 +8,7 @@ from datetime import date
 from random import Random
 
 import pytest
+from tablemend.datasets.tablehallu.scope import Bound
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import query
@@ -16,7 +17,6 @@ from tablemend.datasets.tablehallu.labels import labels_of
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.query import Subject, subject_of
-from tablemend.datasets.tablehallu.scope import Bound
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
@@ -43,10 +43,127 @@ def stream() -> list[Example]:
         ("Seat (map)", ("seat", "", "")),
         ("Win %", ("win percentage", "", "%")),
         ("Density (per km2)", ("density", "", " per km\u00b2")),
+        ("Train No.", ("train number", "", "")),
+        ("No. of Titles", ("titles", "", "")),
+        ("# Wins", ("wins", "", "")),
+        ("Number games played", ("games played", "", "")),
+        ("Drawn", ("draws", "", "")),
+        ("City/Location", ("city or location", "", "")),
     ],
 )
 def test_headers_are_spoken_without_their_units(header: str, said: tuple[str, str, str]) -> None:
     assert labels_of([Column(header, "number")])[0][:3] == said
+
+
+SHOWS = [f"Show {letter}" for letter in "ABCDEFGH"]
+
+
+def say(header: str, cells: list[str], key: str = "Act", names: list[str] = SHOWS) -> set[str]:
+    """All that is said of the first row of a table with two columns."""
+    rows = list(zip(names, cells, strict=True))
+    typed = type_table(Table.of((key, header), rows), min_columns=2)
+    speaker = Speaker(typed, ())
+    said = set()
+    for seed in range(60):
+        (sentence,) = speaker.state(typed.table.rows[0], [[1]], None, Random(seed)).sentences
+        for column, value, start, end in sentence.stated:
+            assert sentence.text[start:end] == value == typed.table.rows[0][column == header]
+        assert len(sentence.stated) == 2 and ".." not in sentence.text
+        said.add(sentence.text.replace("Show A", "E"))
+    return said
+
+
+NUMBERS = [str(n * n + 2) for n in range(1, 9)]
+WORDS = "Rice Duke Yale Brown Drake Baylor Tulane Temple".split()
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "some", "none"),
+    [
+        ("Number games played", NUMBERS, "E played 3 games.", "number games"),
+        ("Matches lost", NUMBERS, "E lost 3 matches.", "number matches"),
+        ("Innings pitched", NUMBERS, "E pitched 3 innings.", "pitched of 3"),
+        ("Total runs", NUMBERS, "E has a total of 3 runs.", "total runs of"),
+        ("Drawn", ["0", *NUMBERS[1:]], "E has 0 draws.", "times"),
+        ("Train No.", NUMBERS, "E has 3 as its train number.", "No."),
+        ("Notes", ["5.81 m SB", *WORDS[1:]], "E has 5.81 m SB in the notes.", "carries"),
+        ("Bronze", WORDS, "E has bronze for Rice.", "medals"),
+        (
+            "Open cup",
+            ["Did not enter", *WORDS[1:]],
+            'E is marked "Did not enter" for the',
+            "was Did",
+        ),
+        ("Weight (kg)", ["DSQ", *NUMBERS[1:]], 'E is marked "DSQ" for the weight.', "DSQ kg"),
+        ("Supportive housing", ["f", *NUMBERS[1:]], 'E is marked "f" for the', "of f"),
+        ("Outcome", ["W-3", *NUMBERS[1:]], "E has an outcome of W-3.", "a outcome"),
+        ("College", WORDS, "E has Rice as its college.", "of Rice"),
+        ("2006 - 10", NUMBERS, "E recorded 3 in 2006-10.", '"'),
+        ("1st (m)", NUMBERS, "E has 3 under 1st (m).", '"'),
+        ("Ending with", NUMBERS, 'E has 3 under "Ending with".', "ending"),
+    ],
+)
+def test_any_value_is_said_so_that_it_reads(
+    header: str, cells: list[str], some: str, none: str
+) -> None:
+    said = say(header, cells)
+    assert any(some in text for text in said), said
+    assert not any(none in text for text in said), said
+
+
+def test_a_date_alone_is_said_too() -> None:
+    days = [f"{n} May 2001" for n in range(1, 9)]
+    said = say("Date", days, "Race")
+    assert all("1 May 2001" in text and "record." not in text for text in said)
+
+
+def test_few_sentences_say_that_something_is_so() -> None:
+    """Whatever the labels are: at most a fifth have the pattern "its X is Y"."""
+    header = ("Act", "Hue", "Tone", "Heft", "Grade", "Pulls", "Span")
+    rows = [
+        (name, WORDS[i], WORDS[i - 1], *(str(i * k + k) for k in (3, 4, 5, 7)))
+        for i, name in enumerate(SHOWS)
+    ]
+    typed = type_table(Table.of(header, rows))
+    speaker, so = (
+        Speaker(typed, ()),
+        re.compile(r"\b(?:its|whose|the) [^,.]{1,40}? (?:is|are) ", re.I),
+    )
+    texts = [
+        sentence
+        for seed in range(40)
+        for row in typed.table.rows
+        for passage in speaker.state(row, [[*range(1, 7)]], None, Random(seed)).sentences
+        for sentence in passage.text.split(". ")
+    ]
+    assert sum(so.search(text) is not None for text in texts) <= 0.2 * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "changes", "said"),
+    [
+        ("Day", "category", {"values": ("T", "Tu")}, 'under "Day"'),
+        ("Draws", "number", {"high": 0.0}, "no draws|without draws"),
+        ("Closing date", "date", {"high": float(date(2011, 9, 26).toordinal())}, "2011 or earlier"),
+        ("Country", "category", {"excluded": ("Chile",)}, "not from Chile"),
+        ("Venue", "category", {"values": ("Oslo",)}, "held at Oslo|venue"),
+    ],
+)
+def test_conditions_are_said_by_what_they_are_of(
+    header: str, kind: str, changes: dict[str, object], said: str
+) -> None:
+    rows = [(name, f"{n}") for n, name in enumerate(SHOWS)]
+    typed = type_table(Table.of(("Act", header), rows), min_columns=2)
+    (_, label) = labels_of([Column("Act", "name"), Column(header, kind)])  # type: ignore[arg-type]
+    values = {key: changes.pop(key) for key in ("values", "excluded") if key in changes}
+    condition = Condition(header, **values)  # type: ignore[arg-type]
+    ends = {"low": None, "high": None} | changes
+    named = frozenset(*values.values()) if values else frozenset()
+    bound = Bound(1, kind, condition, **ends, values=named, spread=1.0)  # type: ignore[arg-type]
+    for seed in range(9):
+        assert re.search(
+            said, query._phrase_bound(bound, typed, label, "acts", False, Random(seed))
+        )
 
 
 @pytest.mark.parametrize(

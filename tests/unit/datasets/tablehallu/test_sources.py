@@ -14,9 +14,10 @@ from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu.domains import UNKNOWN, domain_of
 from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.sources import find_table, open_source
+from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
+from tablemend.tables.records import find_table
 from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
 
@@ -36,6 +37,10 @@ def settings(*tokens: str) -> Synthesis:
         {"table": {"columns": ["a", "b"], "data": [[1, 2]]}},
         {"table_array": [["a", "b"], ["1", "2"]]},
         {"table_column_names": ["a", "b"], "table_content_values": [["1", "2"]]},
+        {"table": {"title": "T", "texts": [["a", "b"], ["1", "2"]]}},
+        {"table_html": "<table><tr><th>a<th>b<tr><td>1<td>2</table>"},
+        {"raw_table": "<TABLE>\n<S>  <C>\na    b\n1    2\n</TABLE>"},
+        {"table": [[{"value": "a"}, {"value": "b"}], [{"value": "1"}, {"value": "2"}]]},
         [{"a": 1, "b": 2}],
         {"data": [{"a": "1", "b": "2"}]},
     ],
@@ -104,13 +109,28 @@ def test_bad_input_is_reported_per_file_and_passed_over(
     assert skipped["good.csv"] == "the same table as an earlier one"
     assert "cells" in skipped["ragged.csv"]
     assert skipped["narrow.csv"] == "only one column"
-    assert skipped["latin.csv"] == "not UTF-8 text"
+    assert skipped["latin.csv"] == "not UTF-8 text (byte 4); save it as UTF-8"
     assert skipped["broken.jsonl:1"] == "not a line of JSON"
     assert skipped["deep.jsonl:1"] == "nested too deeply"
     assert "U+D800" in skipped["surrogate.jsonl:1"]
-    assert skipped["locked.csv"] == skipped["locked.jsonl"] == "not readable: Permission denied"
+    assert skipped["locked.csv"] == "cannot be read (Permission denied)"
+    assert skipped["locked.jsonl"] == "not readable: Permission denied"
     assert skipped["dangling.csv"] == skipped["loop.jsonl"] == "a link to nothing"
     assert skipped["folder.csv"] == skipped["pipe.csv"] == "not a regular file"
+
+
+def test_every_table_of_a_page_is_one_of_the_source(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(write_table(TABLE, "html") * 2 + "<table><tr>", "utf-8")
+    (tmp_path / "one.html").write_text(write_table(TABLE, "html"), encoding="utf-8")
+    (tmp_path / "three.html").write_text(write_table(TABLE, "html") * 3, encoding="utf-8")
+    source = open_source(settings(f"source={tmp_path}"))
+    places = list(source.places())
+    assert [place.where for place in places] == [
+        "one.html", "page.html", "three.html#1", "three.html#2", "three.html#3",
+    ]  # fmt: skip
+    with pytest.raises(TableError, match=r"^the HTML table is cut off$"):
+        source.read(places[1])
+    assert source.read(places[4]).table.rows == TABLE.rows
 
 
 def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def append_sentence(example: Example, text: str, facts: list[tuple[str, str]], r
 
 
 def unrecorded_sentence(example: Example) -> Example:
-    entity = example.facts[0].entity
+    entity = next(fact.entity for fact in example.facts if fact.violates is None)
     text = f"{example.adversarial_context} {entity} has a secret."
     return edited(example, adversarial_context=text)
 
@@ -176,4 +176,4 @@ def test_an_injected_error_is_named(example: Example, inject: Callable[[Example]
 
 def test_the_small_world_passes() -> None:
     maker = open_maker(parse(Synthesis, ["source=small-world", "seed=1"]))
-    assert sum(maker.make(number) is not None for number in range(200)) >= 195, maker.rejected
+    assert sum(bool(maker.make(number)) for number in range(200)) >= 195, maker.rejected
