@@ -22,7 +22,11 @@ KINDS: dict[str, type[Trained]] = {
     get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in RECIPES
 }
 SMALL_WORLD = {
-    "train": {"source": "small-world", "n": 16, "seed": 1},
+    "train": {
+        "source": "small-world",
+        "n": 16,
+        "seed": 7,
+    },  # all three steps of GRPO earn something
     "test": {"source": "small-world", "n": 2, "seed": 3},
 }
 

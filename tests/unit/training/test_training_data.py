@@ -121,10 +121,11 @@ def _read(**fields: Any) -> list[Example]:
 @pytest.mark.parametrize(
     ("engines", "refused"),
     [
-        (("program/4", "program/4"), ""),
-        (("program/3", "program/3"), ""),
-        (("program/4", "llm/1"), ""),
-        (("program/3", "program/4"), r"program/3 .*0.jsonl.* program/4 .*1.jsonl"),
+        (("program/10", "program/10"), ""),
+        (("program/9", "program/9"), ""),
+        (("program/10", "llm/1"), ""),
+        (("program/9", "small-world/5"), ""),
+        (("program/10", "program/9"), r"program/10 .*0.jsonl.* program/9 .*1.jsonl"),
         (("verbaliser-4+injection-2", "verbaliser-4+injection-3"), "two versions"),
         (("openai:m-1, general/2", "openai:m-2, general/2"), ""),
     ],
@@ -141,6 +142,16 @@ def test_two_versions_of_an_engine_are_refused_together(
         return check_local(*sources)
     with pytest.raises(TablemendError, match=refused):
         check_local(*sources)
+
+
+@pytest.mark.parametrize("engine", ["program/8", "program/3", "small-world/4"])
+def test_examples_that_give_gold_away_are_refused_alone(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_text(f'{{"id": "x", "engine": "{engine}"}}\n')
+    with pytest.raises(
+        TablemendError, match=rf"old.jsonl: made by {engine}, .* make the data anew"
+    ):
+        check_local(Source(source=str(path)))
 
 
 @pytest.mark.parametrize(
