@@ -334,7 +334,8 @@ class Part:
             for number, c in rng.sample(cells, len(cells)):
                 if target <= 0:
                     break
-                if (number, c) not in hidden and not self._follows(number, c, rows):
+                said = [n for n in rows if (n, c) not in hidden and self.rows[n].cells[c]]
+                if number in said and len(said) > 1 and not self._follows(number, c, rows):
                     hidden.update((other, c) for other in of[self.rows[number].cells[key] or ""])
                     target -= 1
         return hidden
