@@ -69,7 +69,7 @@ def test_lists_are_filtered_and_sorted(made: list[Example]) -> None:
             # a row by its name alone is asked for by that
             assert any(meets(value, condition) for value in values or [one]) == (one in kept), one
         seen.add((condition.low is None, condition.high is None, bool(condition.excluded)))
-    # (no low end, no high end, names excluded); rows of real tables alone make no groups by category
+    # no low end, no high end, names excluded; real rows alone make no groups by category here
     open_ends = {(False, True, False), (True, False, False)}
     categories = {(True, True, False)} if made[0].source == "pool" else set()
     assert open_ends | categories < seen
