@@ -117,7 +117,7 @@ def examples() -> list[Example]:
     """Of two rows or more: what a column's cells stand beside is learnt from its other cells."""
     size = small_world.Size(rows=(2, 3), none=0.0)
     settings = Synthesis.model_validate({"n": 4, "seed": 4})
-    made = [*small_world.examples(seed=6, n=12, size=size), *make_examples(settings)]
+    made = [*small_world.examples(seed=6, n=24, size=size), *make_examples(settings)]
     return [one for one in made if len(one.gold_table.rows) > 1]
 
 
