@@ -37,7 +37,8 @@ _FOOTNOTE = re.compile(
     re.I,
 )
 _BROKEN = re.compile(  # left over of a page, or cut off
-    r"\[\[|\]\]|\{\{|\}\}|\|\||\|\s*-|(?<!\d)''|</?\w|&#?\w+;|\w://|[,(&]$|^[^()]*\)|\([^()]*$"
+    r"\[\[|\]\]|\{\{|\}\}|\|\||\|\s*-|(?<!\d)''|</?\w|&#?\w+;|\w://|[,(&]$|^[^()]*\)|\([^()]*$|"
+    r"[\u00c2\u00c3\u00e2\u00e3][\u0080-\u00bf]"  # UTF-8 read as something else
 )
 _POINT = re.compile(r"(?<=^\d)\.$|(?<=^\d\d)\.$")
 _CODED = re.compile(

@@ -440,17 +440,25 @@ class Part:
         """All rows in words."""
         return [self.speaker.state(cells, themes, rng) for cells in self.typed.table.rows]
 
+    def scope_names(self) -> list[str]:
+        """Of the columns that the groups differ in."""
+        return [self.typed.table.columns[column] for column in self._scope]
+
     def names(self) -> Iterable[str]:
         """Of the entities."""
         return {row.cells[self.typed.key] or "" for row in self.rows}
 
 
 def refuse_alike(parts: Sequence[Part]) -> None:
-    """Refuse two tables whose entities have similar names.
+    """Refuse two tables whose entities have similar names, or both say what one is asked by.
 
     Raises:
-        Rejected: they have.
+        Rejected: they have, or do.
     """
+    for one, other in permutations(parts, 2):
+        stated = {other.typed.table.columns[c].casefold() for c in other.stated}
+        if any(name.casefold() in stated for name in one.scope_names()):
+            raise Rejected("a condition that rows of two tables can meet")
     names = [name for part in parts for name in sorted(part.names())]
     if len(parts) > 1 and len(distinct_names(names)) < len(names):
         raise Rejected("names alike in two tables")

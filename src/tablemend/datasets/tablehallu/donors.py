@@ -39,6 +39,7 @@ _PERSON = re.compile(
     r"celebrity|astronaut|pilot|jockey|fighter)\b",
     re.I,
 )
+_PLAIN = re.compile(r"[^\W\d_][^\W\d_'.-]*(?: [^\W\d_][^\W\d_'.-]*)+")
 _ODD = re.compile(r"""[\d()"/,;:&]""")
 _OF_PERSONS = re.compile(r"\b(?:age|height|hometown|born|birth\w*|occupation|heat|lane)\b")
 
@@ -138,23 +139,23 @@ class Donors:
     def _alike(self, own: Usable) -> list[Usable]:
         """Tables about entities of the same kind, likeliest first.
 
-        They have entities in common, or else the key, the domain, most headers and the looks of
-        their names. Persons are of one kind, whatever they do.
+        They have entities in common, or else the key (or persons as entities), the domain, most
+        headers and the looks of their names.
         """
-        if own.is_of_persons:
-            found = [*self._sharing(own, "persons")]
-        else:
-            same = self._sharing(own, *(("name", name.casefold()) for name in own.names))
-            found = [
-                place
-                for place, names in same.items()
-                if names >= max(2, SAME_NAMES * min(len(own.names), len(self._tables[place].names)))
-            ]
-            found += [
-                place
-                for place in self._sharing(own, ("key", own.headers[0], own.domain))
-                if place not in found and self._likeness(own, self._tables[place]) >= ALIKE
-            ]
+        same = self._sharing(own, *(("name", name.casefold()) for name in own.names))
+        found = [
+            place
+            for place, names in same.items()
+            if names >= max(2, SAME_NAMES * min(len(own.names), len(self._tables[place].names)))
+        ]
+        kind = "persons" if own.is_of_persons else ("key", own.headers[0], own.domain)
+        found += [
+            place
+            for place in self._sharing(own, kind)
+            if place not in found
+            and self._tables[place].domain == own.domain
+            and self._likeness(own, self._tables[place]) >= ALIKE
+        ]
         tables = [self._tables[place] for place in found]
         alike = [t for t in tables if (t.is_of_persons, t.marks) == (own.is_of_persons, own.marks)]
         return sorted(alike, key=lambda table: -self._likeness(own, table))
@@ -231,7 +232,7 @@ def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:
 
 def recombined(names: Sequence[str], times: int, rng: Random) -> Iterator[str]:
     """The given name of one person with the others of another, some times for each."""
-    words = [name.split() for name in names]
+    words = [name.split() for name in names if _PLAIN.fullmatch(name)]
     for _ in range(times * len(words)):
         first, other = rng.choice(words), rng.choice(words)
         yield " ".join((first[0], *(other[1:] or first[1:])))

@@ -50,6 +50,8 @@ PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 FEWEST_ROWS = 5
 """Of a table, or of two of its groups where these are smaller."""
+SAME_KINDS = ({"team", "club", "side", "squad"}, {"country", "nation", "state", "territory"})
+"""What no reader tells apart: a club is a team. Neither are persons by what they do."""
 NAMES_A_ROW = 2
 """Names of other tables that one table is given, for each row of the longest context."""
 TRIES_A_TABLE = 8
@@ -237,7 +239,10 @@ class Engine:
             found = self._read(other, table.renaming) if table.renaming else self._open(other)
         except TablemendError:
             return None
-        return found if found.kind else None
+        persons = table.speaker.is_of_persons and found.speaker.is_of_persons
+        kinds = {table.kind.lower(), found.kind.lower()}
+        alike = persons or any(kinds <= same for same in SAME_KINDS)
+        return found if found.kind and not alike else None
 
     def _place(self, number: int, attempt: int, rng: Random) -> Place:
         """Tables take turns in an order that is shuffled anew for every round."""

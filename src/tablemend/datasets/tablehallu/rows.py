@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from itertools import combinations, permutations
+from itertools import combinations, permutations, repeat
 from math import gcd, inf
 from random import Random
 from typing import NamedTuple
@@ -36,11 +36,17 @@ BEYOND = 0.2
 TRIES = 6
 REUSED = 6
 """Most made-up rows of one entity, at other times."""
+DATED = 0.3
+"""Share of names with a year from which on they say when their rows are."""
+NEAR = 0.1
+"""How far a made-up number is from its pattern's, at most, as a share of the column's range, where
+its neighbours leave no room: what goes together in a table goes together in a context."""
 SEEN = 8
 """Cells of a column by which one sees whether others can be written like them."""
 ROOM = 2
 """Values that a column of unique ones must have left for each row that is made up."""
 _MINUS = "-\u2212\u2013"
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
 _MONTH = re.compile(rf"\b(?:{'|'.join(f'{month}|{month[:3]}' for month in MONTHS)})\b", re.I)
 Row = tuple[Cell, ...]
@@ -206,6 +212,8 @@ class RowMaker:
     def __init__(self, typed: TypedTable, names: Iterable[str]) -> None:
         self.typed, key = typed, typed.key
         entities = list(dict.fromkeys(row[key] or "" for row in typed.table.rows))
+        dated = sum(bool(_YEAR.search(name)) for name in entities) > DATED * len(entities)
+        names = () if dated else names  # "1987-88 season" is of no other time
         every = distinct_names([*entities, *names])
         known = {name for name in entities if name in every}
         self.names = tuple(name for name in every if name not in known)
@@ -239,7 +247,7 @@ class RowMaker:
         self._alike: dict[Row, list[StatableRow]] = defaultdict(list)
         for row in self.rows:
             self._alike[self._categories(row.cells)].append(row)
-        times = [index for index in typed.distinguishing[:1] if index in self.varied]
+        times = [index for index in typed.distinguishing[:1] if index in self.varied and not dated]
         self._time = times[0] if times and typed.columns[times[0]].kind != "number" else None
         """The column of times, where the rows of an entity can be of others."""
         self._entities = sorted(known)
@@ -271,13 +279,26 @@ class RowMaker:
         kept = set[int]()
         for index in sorted(self.ranges, key=rank):
             with_it = kept | {index}
-            if all({index, other} not in bound for other in kept) and not any(
-                index in some and some <= with_it for some in formulas
+            if (
+                all({index, other} not in bound for other in kept)
+                and not any(index in some and some <= with_it for some in formulas)
+                and not any(map(self._tells, range(len(typed.columns)), repeat(index)))
             ):
                 kept = with_it
         for index, column in enumerate(typed.columns):
             if column.usable and (index in kept or index not in self.ranges):
                 yield index
+
+    def _tells(self, words: int, column: int) -> bool:
+        """Whether rows with the same words have the same number: "71 + 71" is 142."""
+        if words in (*self.ranges, self.typed.key) or not self.typed.columns[words].usable:
+            return False
+        said: dict[Cell, list[float | None]] = defaultdict(list)
+        for row in self.rows:
+            if row.cells[words] is not None:
+                said[row.cells[words]].append(row.orders[column])
+        several = [orders for orders in said.values() if len(orders) > 1]
+        return len(several) > 1 and all(len({*orders}) == 1 for orders in several)
 
     def _constant(self) -> Iterator[int]:
         of: dict[str, list[StatableRow]] = defaultdict(list)
@@ -350,9 +371,15 @@ class RowMaker:
             cell, order = cells[index], orders[index]
             said = None
             if cell is not None and order is not None:
-                whole = found.low, found.high
-                near = whole if index == self._time else found.near(order)
-                for low, high in [limits[index]] if index in limits else [near, whole]:
+                whole, wide = (found.low, found.high), NEAR * (found.high - found.low)
+                tries = [found.near(order), (order - wide, order + wide)]
+                if index in limits:
+                    tries = [limits[index]]
+                elif index == self._time:
+                    tries = [whole]
+                elif index in kept:  # a value there must be
+                    tries.append(whole)
+                for low, high in tries:
                     said = said or found.draw(cell, low, high, taken.get(index, set()), rng)
             if said is None and index in (*limits, *kept):
                 return None
