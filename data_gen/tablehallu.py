@@ -2,9 +2,11 @@
 
 python data_gen/tablehallu.py source=PATH|hub:owner/name|pool|small-world n=1000 out=data/tablehallu
 python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL verifier=openai:MODEL@URL n=3000
+python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL order=query-last n=3000
 
 engine=program cuts them from tables, with ground truth by construction; engine=llm has a language
-model write them and another verify them (docs/llm-data.md).
+model write them and another verify them, or with order=query-last word what the program has drawn
+(docs/llm-data.md).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from random import Random
 import pytest
 
 from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.dataset import ROWS
 from tablemend.records import Example
 from tests.support.model_server.server import ModelServer
@@ -137,6 +138,38 @@ def test_killed_or_interrupted_again_and_again_nothing_is_lost_or_twice(
     assert sorted(numbers(out)) == list(range(N))
     assert numbers(out)[: len(before)] == before
     assert files(out) == whole
+
+
+LAST = "order=query-last n=6 queries=2 difficulty=paper batch=4 concurrency=2 retries=6".split()
+
+
+def test_the_query_is_drawn_last_and_a_kill_changes_nothing(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    done = run(server, tmp_path / "quiet", *LAST)
+    assert done.returncode == 0, done.stderr
+    quiet = files(tmp_path / "quiet" / "out")
+    counts = json.loads(quiet["counts.json"])
+    assert set(counts["calls"]) == set(counts["rejected"]) == {"word"}
+    lines = [line for split in SPLITS for line in quiet.get(f"{split}.jsonl", b"").splitlines()]
+    assert len(lines) == counts["examples"]["made"] == 2 * counts["sizes"]["contexts"] >= 8
+    contexts: dict[str, set[str]] = {}
+    for line in lines:
+        example = Example.from_json(json.loads(line))
+        assert verify(example) is None
+        assert {call.stage for call in example.calls} == {"word"}
+        contexts.setdefault(example.adversarial_context, set()).add(example.query)
+    assert {len(queries) for queries in contexts.values()} == {2}
+    assert b"`order=query-last`" in quiet["README.md"]
+    server.restart()
+    process = subprocess.Popen(command(server, tmp_path, *LAST), cwd=ROOT, start_new_session=True)
+    _wait_for_rows(process, tmp_path / "out", 1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+    assert 0 < len(numbers(tmp_path / "out")) < 6
+    done = run(server, tmp_path, *LAST)
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path / "out") == quiet
 
 
 def _wait_for_rows(process: subprocess.Popen[str], out: Path, count: int) -> None:

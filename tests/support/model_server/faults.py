@@ -18,7 +18,8 @@ TRANSPORT = frozenset("429 500 cut".split())
 CONTENT = frozenset("bad-json prose refusal length".split())
 """Answers that are not what was asked for. Those of JSON pass over answers that are none."""
 MISTAKES = frozenset(
-    "mistake unsorted no-sort no-scope lost-gold wrong-verdict injected-error one-sentence".split()
+    "mistake unsorted no-sort no-scope lost-gold wrong-verdict injected-error one-sentence "
+    "wrong-cell".split()
 )
 """Well-formed answers that are wrong, by the stage that can make them; ``mistake`` is any."""
 KINDS = TRANSPORT | CONTENT | MISTAKES

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from tablemend.datasets.tabfaith.prompting import STAGE as SUMMARY
 from tablemend.errors import TablemendError
-from tests.support.model_server import claims, pipeline, rewrites, summaries
+from tests.support.model_server import claims, passages, pipeline, rewrites, summaries
 from tests.support.prompts import recognise
 
 
@@ -91,6 +91,7 @@ STAGES: dict[str, Stage] = {
     "verify_kernel": _verifier("CORRECT", "INCORRECT"),
     "verify_preserved": _verifier("YES", "NO"),
     "verify_distractors": _verifier("VALID", "INVALID"),
+    "word": Stage(passages.word, ("wrong-cell",)),
     "extract": Stage(claims.extract),
     "verify": Stage(claims.verify),
     "rewrite_value": REWRITE,

@@ -111,6 +111,7 @@ class Context:
 
     Attributes:
         text: the adversarial context of every query.
+        rows, heading: as given.
     """
 
     def __init__(
@@ -122,7 +123,8 @@ class Context:
         apart: bool = False,
         heading: str = "",
     ) -> None:
-        self._rows, self._groups, self._heading = rows, groups, heading
+        self.rows, self._groups, self.heading = rows, groups, heading
+        self._layout = paragraph, apart, heading
         self._sentences = [(row, said) for row, own in enumerate(rows) for said in own.sentences]
         self._size = paragraph or len(self._sentences)
         self._border = "\n" if paragraph == 1 else "\n\n"
@@ -147,8 +149,8 @@ class Context:
 
     def _lay_out(self, paragraphs: Iterable[Sequence[int]]) -> tuple[str, dict[int, int]]:
         """Join the numbered sentences of paragraphs; starts by number."""
-        parts, starts = [self._heading], dict[int, int]()
-        length, joint = len(self._heading), "\n\n" if self._heading else ""
+        parts, starts = [self.heading], dict[int, int]()
+        length, joint = len(self.heading), "\n\n" if self.heading else ""
         for paragraph in paragraphs:
             for number in paragraph:
                 starts[number] = length + len(joint)
@@ -157,6 +159,10 @@ class Context:
                 joint = " "
             joint = self._border
         return "".join(parts), starts
+
+    def reword(self, rows: Sequence[StatedRow], rng: Random) -> Context:
+        """The same rows in other words, laid out anew."""
+        return Context(rows, self._groups, rng, *self._layout)
 
     def ask(self, gold: Sequence[int], violated: Sequence[str | None]) -> Composition:
         """What a query makes of the text: some rows are gold, the others distractors.
@@ -168,7 +174,7 @@ class Context:
             violated: for each row the column of the condition that it breaks; ``None`` for gold.
         """
         place = {row: number for number, row in enumerate(gold)}
-        others = [row for row in range(len(self._rows)) if row not in place]
+        others = [row for row in range(len(self.rows)) if row not in place]
         numbers = place | {row: number for number, row in enumerate(others)}
         paragraphs = list[Sequence[int]]()
         for order in self._order:
@@ -179,7 +185,7 @@ class Context:
         # tuple.__new__ skips the keyword handling of named tuples: a third of the time.
         new = tuple.__new__
         for number, (row, sentence) in enumerate(self._sentences):
-            at, length, entity = self._starts[number], len(sentence.text), self._rows[row].entity
+            at, length, entity = self._starts[number], len(sentence.text), self.rows[row].entity
             clean_at = clean_starts.get(number)
             for column, value, start, end in sentence.stated:
                 clean_place = None

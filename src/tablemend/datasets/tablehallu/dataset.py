@@ -198,7 +198,7 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "Qwen's tokenizer counts, rather too many than too few.",
         ARITHMETIC * settings.arithmetic,
         RENAMED * (settings.rename is not None),
-        _made_up(settings, counts["counts"]),
+        say_made_up(settings, counts["counts"]),
         *say_distractors(Path(settings.out), counts["counts"]),
         CARD_PART,
         *counted_parts(counts, MEANS),
@@ -215,7 +215,8 @@ def say_distractors(out: Path, counts: Mapping[str, int]) -> Iterator[str]:
     yield say_shortcuts(out)
 
 
-def _made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
+def say_made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:
+    """The shares of made-up rows, in gold and outside of it."""
     if settings.source == SMALL_WORLD:
         return "Everything is invented."
     if settings.distractors == "real":

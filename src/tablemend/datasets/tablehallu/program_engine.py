@@ -146,6 +146,22 @@ class Asked(NamedTuple):
     group: int
 
 
+class Drawn(NamedTuple):
+    """A context, and what is asked of it.
+
+    Attributes:
+        context: in the program's words.
+        keys: the header of the names, for each row.
+        examples: one for each query, or several with a calculation.
+        asked: for each query what :meth:`Context.ask` takes.
+    """
+
+    context: Context
+    keys: list[str]
+    examples: list[Example]
+    asked: list[tuple[list[int], list[str | None]]]
+
+
 class Engine:
     """Examples cut from the tables of a source.
 
@@ -167,7 +183,12 @@ class Engine:
         self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> list[Example]:
-        """See :class:`Maker`.
+        """See :class:`Maker`."""
+        drawn = self.draw(number)
+        return drawn.examples if drawn else []
+
+    def draw(self, number: int) -> Drawn | None:
+        """Context ``number``; ``None`` where no valid one was drawn.
 
         A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
         """
@@ -184,16 +205,16 @@ class Engine:
                 continue
             for _ in range(TRIES_A_TABLE):
                 try:
-                    found = self._draw(table, place, difficulty, few, rng)
+                    drawn = self._draw(table, place, difficulty, few, rng)
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
                     continue
                 # All or none: which of them are asked must not depend on what they say.
-                if invalid := next(filter(None, map(verify, found)), None):
+                if invalid := next(filter(None, map(verify, drawn.examples)), None):
                     self.rejected[invalid] += 1
                     continue
-                return found
-        return []
+                return drawn
+        return None
 
     def _table(self, place: Place, seed: str) -> OpenTable:
         """The table at a place, under names of its own where tables are renamed."""
@@ -234,7 +255,7 @@ class Engine:
 
     def _draw(
         self, table: OpenTable, place: Place, difficulty: Difficulty, few: bool, rng: Random
-    ) -> list[Example]:
+    ) -> Drawn:
         settings = self._settings
         weights = settings.distractor_types.model_dump()
         beside, share = None, weights.pop("entity")
@@ -249,7 +270,8 @@ class Engine:
         # What is asked for is drawn last, so nothing in the context can say what it is.
         groups = [Asked(n, group) for n, part in enumerate(parts) for group in range(part.count)]
         queries = min(len(groups), settings.queries_of(table.typed.source_hash))
-        found, counts = [], Counter[str]()
+        keys = [one.typed.columns[one.typed.key].name for one in parts for _ in one.rows]
+        drawn, counts = Drawn(context, keys, [], []), Counter[str]()
         for asked in rng.sample(groups, queries):
             part = parts[asked.part]
             question = part.ask(asked.group, rng)
@@ -267,6 +289,7 @@ class Engine:
             query, constraints = write_query(
                 part.typed, question, subjects[asked.part], part.speaker, rng
             )
+            drawn.asked.append((gold, violated))
             composition = context.ask(gold, violated)
             read = tables[asked.part].read
             example = Example(
@@ -286,14 +309,16 @@ class Engine:
                 engine=ENGINE,
                 seed=settings.seed,
             )
-            found += with_computed_column(example, rng) if settings.arithmetic else [example]
+            drawn.examples.extend(
+                with_computed_column(example, rng) if settings.arithmetic else [example]
+            )
             made_up = [row.made_up for one in parts for row in one.rows]
             counts["gold rows"] += len(gold)
             counts["made-up gold rows"] += sum(made_up[row] for row in gold)
             counts["distractor rows"] += len(made_up) - len(gold)
             counts["made-up rows"] += sum(made_up) - sum(made_up[row] for row in gold)
         self.rows = counts
-        return found
+        return drawn
 
     def _parts(self, tables: Sequence[OpenTable], count: int, few: bool, rng: Random) -> list[Part]:
         """The rows of a context, in about so many groups."""

@@ -497,13 +497,8 @@ class Speaker:
                     text = self._say(text, row, parts["v"], stated, ", ")
                 elif slot:
                     phrases = parts[slot[0]]
-                    phrases = (
-                        phrases
-                        if len(slot) == 1
-                        else phrases[:1]
-                        if slot[1] == "1"
-                        else phrases[1:]
-                    )
+                    if len(slot) > 1:
+                        phrases = phrases[:1] if slot[1] == "1" else phrases[1:]
                     text = self._say(text, row, phrases, stated, " and ")
             if not is_name:
                 text = text[:start] + capital(text[start:])

@@ -80,22 +80,29 @@ class HubOptions(Section):
                     yield name, f"only a `{HUB}` source has one"
 
 
-class Synthesis(HubOptions):
+class Grouped(HubOptions):
+    """Whose rows a context has, in groups that any query could ask for."""
+
+    source: Annotated[str, AfterValidator(here_or_shipped)] = POOL
+    """A CSV or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in topics) or
+    `small-world`."""
+    queries: int | None = Field(default=None, ge=1)
+    """Queries of a context, an example each; null: two in the test split, one elsewhere."""
+    few: float = Field(default=0.1, ge=0, le=1)
+    """Share of the contexts in which half of the groups have one row, and one has none."""
+    distractor_types: Types = Types()
+    """What the groups of a context differ in."""
+
+
+class Synthesis(Grouped):
     """A data set of adversarial examples with ground truth by construction."""
 
     kind: Literal["synthesis"] = "synthesis"
     """What a recipe is for."""
     engine: Literal["program"] = "program"
     """How examples are made; `program` needs no language model."""
-    source: Annotated[str, AfterValidator(here_or_shipped)] = POOL
-    """A CSV or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in topics) or
-    `small-world`."""
     n: int = Field(default=1000, ge=1)
     """Number of contexts, over all splits."""
-    queries: int | None = Field(default=None, ge=1)
-    """Queries of a context, an example each; null: two in the test split, one elsewhere."""
-    few: float = Field(default=0.1, ge=0, le=1)
-    """Share of the contexts in which half of the groups have one row, and one has none."""
     out: str = "data/tablehallu"
     """Folder to write into; an interrupted run in it is continued."""
     seed: int = Field(default=0, ge=0)
@@ -117,8 +124,6 @@ class Synthesis(HubOptions):
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     query asked five times in turn: as it is, and with +, -, * and / on the same two columns."""
-    distractor_types: Types = Types()
-    """What the groups of a context differ in."""
     shape: Shape = Shape()
     """Size of the gold table, without a column that is worked out."""
     shares: Shares = Shares()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,19 +28,26 @@ class Rejection(NamedTuple):
 class Row(NamedTuple):
     """What came of one number, and everything that was paid for on its way.
 
-    Topic, seeds and split follow from the number alone; ``example`` is ``None`` where the row was
-    given up; calls are every answer of a model, in order, also to what was thrown away.
+    Topic, seeds and split follow from the number alone; there is no example where the row was
+    given up; calls are every answer of a model, in order, also to what was thrown away; ``counts``
+    are of the rows of a context.
     """
 
     number: int
-    example: Example | None
+    examples: tuple[Example, ...]
     rejections: tuple[Rejection, ...] = ()
     calls: tuple[Call, ...] = ()
+    counts: Mapping[str, int] = {}
 
     def to_json(self) -> dict[str, Any]:
         """The row as it is stored."""
-        noted = {name: [one._asdict() for one in getattr(self, name)] for name in self._fields[2:]}
-        return {"number": self.number, **noted, "example": self.example and self.example.to_json()}
+        return {
+            "number": self.number,
+            "rejections": [one._asdict() for one in self.rejections],
+            "calls": [one._asdict() for one in self.calls],
+            "counts": {**self.counts},
+            "examples": [one.to_json() for one in self.examples],
+        }
 
 
 class Asked(NamedTuple):

@@ -8,7 +8,12 @@ from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
-from tablemend.datasets.tablehallu.dataset import MEANS, examples_card, say_distractors
+from tablemend.datasets.tablehallu.dataset import (
+    MEANS,
+    examples_card,
+    say_distractors,
+    say_made_up,
+)
 from tablemend.datasets.tablehallu.statistics_plot import CARD_PART
 from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost, say_usage
 from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
@@ -18,6 +23,26 @@ _OPTIONS: dict[str, Any] = {
     "vllm": {"reasoning_parser": True},
 }
 """Options of a backend that the command names: the rest is how fast and how dear answers come."""
+_MADE = {
+    "kernel-first": "{made} examples (`order=kernel-first`). {writer} wrote table, contexts and "
+    "query, {reader} verified. The tables are what the first holds for facts; they were not looked "
+    "up. Each asks for a table of what is in the scope of a query; the adversarial context holds "
+    "that among distractors that break a constraint of the query. A program has checked every "
+    "example, then a model verified it; neither is a person: see `tablemend annotate` for human "
+    "verification.",
+    "query-last": "{made} examples of {contexts} contexts (`order=query-last`). A program drew "
+    "groups of rows from `{source}`, any of which a query could ask for, and the queries; {writer} "
+    "put the rows into words and saw neither: nothing in a context says which rows are gold. Each "
+    "query asks for a table of the rows in a scope. A program has checked that every passage "
+    "states the cells of its row and no other value; that it says nothing false in plain words, no "
+    "one has read: see `tablemend annotate`.",
+}
+_SPLIT = {
+    "kernel-first": "topic, its years left out: no topic is in two splits, and of two equal tables "
+    "only the first is kept",
+    "query-last": "source table: no table is in two splits. The examples of one context have the "
+    "same calls",
+}
 
 
 def card_of(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
@@ -30,23 +55,23 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     models = {role: " and ".join(names) for role, names in counts["models"].items()}
     writer, reader = (models.get(role, "no model") for role in ("generator", "verifier"))
     yield "# Query-driven table generation among distractors"
-    yield (
-        f"{examples['made']} examples. {writer} wrote table, contexts and query, {reader} "
-        "verified. The tables are what the first holds for facts; they were not looked up. Each "
-        "asks for a table of what is in the scope of a query; the adversarial context holds that "
-        "among distractors that break a constraint of the query. A program has checked every "
-        "example, then a model verified it; neither is a person: see `tablemend annotate` for "
-        "human verification."
+    yield _MADE[settings.order].format(
+        made=examples["made"],
+        contexts=sizes.get("contexts"),
+        source=settings.source,
+        writer=writer,
+        reader=reader,
     )
+    if settings.order == "query-last":
+        yield say_made_up(settings.drawing, sizes)
     yield _command(settings)
     yield table_of("split | examples", counts["splits"])
     means = {name: f"{sizes[key] / examples['made']:.1f}" for key, name in MEANS.items()}
     yield table_of("per example | mean", means)
     yield (
-        "Splits are made by the hash of the topic, its years left out: no topic is in two splits, "
-        "and of two equal tables only the first is kept. Every gold value has its character span "
-        "in both contexts. `calls` of an example names every answer of a model on its way: stage, "
-        "attempt, prompt and version, model, tokens, finish reason and verdict."
+        f"Splits are made by the hash of the {_SPLIT[settings.order]}. Every gold value has its "
+        "character span in both contexts. `calls` of an example names every answer of a model on "
+        "its way: stage, attempt, prompt and version, model, tokens, finish reason and verdict."
     )
     yield from say_distractors(Path(settings.out), sizes)
     yield CARD_PART
@@ -62,9 +87,11 @@ def _parts(settings: LlmSynthesis, counts: dict[str, Any]) -> Iterator[str]:
     found = counts["rejected"].items()
     kinds = {f"{stage}: {kind}": n for stage, own in found for kind, n in own.items()}
     yield table_of("stage: reason | times", kinds)
+    cells = " Cells come from the source tables, so their licence applies."
     yield (
-        "## Licence\n\nThe texts are synthetic. What their models' terms say of generated text "
-        "applies. Whoever publishes this data set has to state it here."
+        f"## Licence\n\nThe texts are synthetic.{cells * (settings.order == 'query-last')} What "
+        "their models' terms say of generated text applies. Whoever publishes this data set has to "
+        "state it here."
     )
 
 

@@ -112,7 +112,7 @@ def _check_order(draft: KernelDraft) -> Iterator[Problem]:
 
 def _check_context(draft: KernelDraft) -> Iterator[Problem]:
     """All of the table and no more (A.3.1), as far as a program can tell."""
-    yield from _check_prose(draft.context)
+    yield from check_prose(draft.context)
     read = Statements(draft.table, draft.context)
     for row, cells in enumerate(draft.table.rows):
         for column, place in read.locate(row).items():
@@ -120,11 +120,11 @@ def _check_context(draft: KernelDraft) -> Iterator[Problem]:
                 name, about = draft.table.columns[column], cells[read.key]
                 reason = f"The context does not state {cells[column]!r} ({name}) of {about!r}."
                 yield Problem(NOT_STATED, reason)
-    yield from _check_numbers(read)
+    yield from check_numbers(read)
     yield from Omissions(read).find()
 
 
-def _check_prose(text: str) -> Iterator[Problem]:
+def check_prose(text: str) -> Iterator[Problem]:
     """Sentences in paragraphs, and nothing about the task."""
     if match := pattern("notes").search(text):
         yield Problem(NOTE, f"Give the text alone, without {match[0][:60]!r}.")
@@ -132,7 +132,8 @@ def _check_prose(text: str) -> Iterator[Problem]:
         yield Problem(NO_PROSE, f"Write whole sentences, no heading or list: {match[0][:60]!r}.")
 
 
-def _check_numbers(read: Statements) -> Iterator[Problem]:
+def check_numbers(read: Statements) -> Iterator[Problem]:
+    """No number that the table does not have."""
     cells = [(cell, col) for row in read.table.rows for col, cell in enumerate(row) if cell]
     said = [span for cell, column in cells for span in read.spans(cell, column)]
     known = " | ".join([read.table.title, *read.table.columns, *(cell for cell, _ in cells)])
@@ -155,7 +156,7 @@ def check_adversarial(draft: KernelDraft, text: str, expansion: float) -> list[P
     short = Problem(TOO_SHORT, f"The text has {words} words; it needs {least} at least.")
     return [
         *([short] if words < least else []),
-        *_check_prose(text),
+        *check_prose(text),
         *_check_preserved(read, base),
         *dict.fromkeys(Omissions(read).find()),
         *dict.fromkeys(_check_names(read, base)),

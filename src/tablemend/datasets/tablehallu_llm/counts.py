@@ -48,16 +48,16 @@ class Counts:
             self.verdicts[stage][call["verdict"]] += 1
             self.prompts.add(call["prompt"])
             self.models[role_of(stage)].add(call["model"])
-        self.examples["given_up"] += row["example"] is None
+        self.examples["given_up"] += not row["examples"]
         self.examples["requests_failed"] += has_failed(row)
 
     def to_json(self, settings: LlmSynthesis) -> dict[str, Any]:
         """The counts as in ``counts.json``; the same rows give the same bytes."""
         cost = cost_of(self.usage, settings)
         kinds = ("made", "given_up", "requests_failed", "repeated")
-        # in the order of the chain, whatever came first; a join is no stage of it
+        # in the order of the chain, whatever came first; joining and drawing are no stages of it
         stages = [stage for stage in STAGES if stage in self.usage]
-        rejected = [stage for stage in ("join", *STAGES) if stage in self.rejected]
+        rejected = [stage for stage in ("join", "draw", *STAGES) if stage in self.rejected]
         return {
             "examples": {"asked": settings.n} | {kind: self.examples[kind] for kind in kinds},
             "splits": {split: self.splits[split] for split in SPLITS if self.splits[split]},
@@ -74,7 +74,7 @@ class Counts:
 def has_failed(row: Mapping[str, Any]) -> bool:
     """Given up because a request failed for good: nothing speaks against the row."""
     calls = row["calls"]
-    return row["example"] is None and bool(calls) and calls[-1]["finish_reason"] == "error"
+    return not row["examples"] and bool(calls) and calls[-1]["finish_reason"] == "error"
 
 
 def cost_of(usage: Mapping[str, Counter[str]], settings: LlmSynthesis) -> dict[str, float] | None:

@@ -33,19 +33,22 @@ from tablemend.datasets.tablehallu_llm.prompting import PROMPTS
 from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import ENGINE, RowMaker
 from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
+from tablemend.datasets.tablehallu_llm.wording import ENGINE as QUERY_LAST
+from tablemend.datasets.tablehallu_llm.wording import ContextMaker
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.records import Example
 from tablemend.runs import Store, to_line, write_json, write_jsonl, write_text
 from tablemend.tables.table import Table
 from tablemend.values.text import fold
 
+MAKERS = {"kernel-first": (ENGINE, RowMaker), "query-last": (QUERY_LAST, ContextMaker)}
 ROWS = "rows.jsonl"
 REJECTED = "rejected.jsonl"
 
 
 def make_llm_dataset(
     settings: LlmSynthesis,
-    open_maker: Callable[[LlmSynthesis, Topics, ExitStack], RowMaker] = RowMaker,
+    open_maker: Callable[[LlmSynthesis, Topics, ExitStack], RowMaker] | None = None,
 ) -> None:
     """Make a data set, or go on with it, or find it finished; say what came.
 
@@ -58,12 +61,13 @@ def make_llm_dataset(
             had, or no row could be made.
     """
     topics = open_topics(settings.topics, settings.seed)
+    engine, made_by = MAKERS[settings.order]
     out = Path(settings.out)
     refuse_other_files(out, ROWS)
     with ExitStack() as stack:
-        maker = open_maker(settings, topics, stack)
+        maker = (open_maker or made_by)(settings, topics, stack)
         noted = {
-            "engine_version": ENGINE,
+            "engine_version": engine,
             "topics": topics.digest,
             "prompts": PROMPTS.hash,
             **settings.model_dump(mode="json", exclude=set(FREE)),
@@ -75,7 +79,7 @@ def make_llm_dataset(
             made.add(store[number])
         failed = {n for n in range(settings.n) if n in store and has_failed(store[n])}
         missing = [n for n in range(settings.n) if n not in store or n in failed]
-        if missing and settings.n > topics.count:
+        if missing and settings.n > topics.count and settings.order == "kernel-first":
             print(f"note: there are {topics.count:,} topics; later rows take them again")
         if missing:
             print(estimate(settings, len(missing), made))
@@ -163,13 +167,17 @@ def _join(settings: LlmSynthesis, store: Store) -> dict[str, Any]:
     with split_files(out) as write:
         for number in range(settings.n):
             row = store[number]
-            if row["example"] is not None:
-                example = Example.from_json(row["example"])
-                content = _content(example.gold_table)
-                first = tables.setdefault(content, number) if content else number
+            counts.sizes.update(row["counts"])
+            for record in row["examples"]:
+                example = Example.from_json(record)
+                first, key = number, example.source_hash
+                if settings.order == "kernel-first":
+                    key = split_key(example.topic)
+                    if content := _content(example.gold_table):
+                        first = tables.setdefault(content, number)
                 if first == number:
-                    split = split_of(split_key(example.topic), settings.shares)
-                    write(to_line(row["example"]), split)
+                    split = split_of(key, settings.shares)
+                    write(to_line(record), split)
                     counts.examples["made"] += 1
                     counts.splits[split] += 1
                     counts.sizes.update(sizes_of(example))
@@ -204,7 +212,7 @@ def report(counts: dict[str, Any], out: Path) -> str:
     """What came of a data set, in lines for a person."""
     examples = counts["examples"]
     splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
-    lines = [f"{examples['made']} of {examples['asked']} rows are examples in {out} ({splits})"]
+    lines = [f"{examples['asked']} rows gave {examples['made']} examples in {out} ({splits})"]
     kinds = [kind for kind in ("given_up", "repeated") if examples[kind]]
     lines += [f"{kind.replace('_', ' ')}: {examples[kind]}" for kind in kinds]
     if examples["requests_failed"]:

@@ -60,7 +60,7 @@ class Omissions:
 
     def _is_of_rows(self, sentence: Sentence) -> bool:
         """Whether what a new sentence of a long text says would be said of rows of the table."""
-        if not (sentence.named and all(map(is_text, self._keys))) and self._names_foreign(sentence):
+        if not (sentence.named and all(map(is_text, self._keys))) and self.foreign(sentence):
             return False  # "It was in 1868 that Lund was founded", "Lund lost 2 % in 2018"
         return bool(sentence.about)
 
@@ -102,7 +102,7 @@ class Omissions:
 
     def _further(self, sentence: Sentence) -> Iterator[Problem]:
         """The first number in a new sentence about a row that the row does not have."""
-        if not all(map(is_text, self._keys)) or self._names_foreign(sentence):
+        if not all(map(is_text, self._keys)) or self.foreign(sentence):
             return
         own = [span for row in sentence.about for span in self._own_spans(row)]
         for span in self._read.places.amounts(sentence.start, sentence.end):
@@ -119,8 +119,8 @@ class Omissions:
             spans += self._read.cell_spans(row, column)
         return spans
 
-    def _names_foreign(self, sentence: Sentence) -> bool:
-        """Whether a sentence has a capitalised name that neither table nor base context has.
+    def foreign(self, sentence: Sentence) -> list[str]:
+        """The words of capitalised names that neither table nor base context has.
 
         The first word of a sentence tells nothing.
         """
@@ -129,7 +129,7 @@ class Omissions:
             found = [singular(word) for word in tokens_of(match[0]).words]
             words += found[1:] if match.start() == sentence.start else found
         new = (word for word in words if word.isalpha() and word not in self._vocabulary)
-        return any(len(word) >= _SHORTEST for word in new)
+        return [word for word in new if len(word) >= _SHORTEST]
 
     @cached_property
     def _vocabulary(self) -> set[str]:

@@ -81,6 +81,10 @@ class _Constraints(BaseModel):
     conditions: list[_Condition]
 
 
+class _Texts(BaseModel):
+    texts: list[Prose]
+
+
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema of an answer, in the form that strict servers demand."""
     schema = model.model_json_schema()
@@ -93,7 +97,11 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 # of the answer to a prompt, for engines with structured output
-SCHEMAS = {"kernel": _schema(_Kernel), "constraints": _schema(_Constraints)}
+SCHEMAS = {
+    "kernel": _schema(_Kernel),
+    "constraints": _schema(_Constraints),
+    "word": _schema(_Texts),
+}
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -121,6 +129,11 @@ def read_kernel(text: str) -> KernelDraft:
             raise Unreadable(UNEVEN, reason)
     table = Table.of(found.columns, found.rows, found.title or "")
     return KernelDraft(table, found.sort_column, found.sort_order, _paragraphs(found.context))
+
+
+def read_texts(text: str) -> list[str]:
+    """The passages asked for, each on one line; ``Unreadable`` is no such object."""
+    return [" ".join(one.split()) for one in _read(text, _Texts).texts]
 
 
 def read_query(text: str) -> str:

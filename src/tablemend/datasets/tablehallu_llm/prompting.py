@@ -22,6 +22,7 @@ from tablemend.tables.write import write_table
 STAGES = (
     *("kernel", "query", "constraints", "perturb"),
     *("verify_kernel", "verify_preserved", "verify_distractors"),
+    "word",
 )
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")

@@ -108,7 +108,7 @@ async def make_row(number: int, topic: Topic, settings: LlmSynthesis, models: Mo
         kernel = await stages.kernel(topic)
         adversarial, facts = await stages.perturb(kernel)
     except GivenUp:
-        return Row(number, None, tuple(talk.rejections), tuple(talk.calls))
+        return Row(number, (), tuple(talk.rejections), tuple(talk.calls))
     example = Example(
         topic=topic.text,
         category=topic.category,
@@ -126,7 +126,7 @@ async def make_row(number: int, topic: Topic, settings: LlmSynthesis, models: Mo
         seed=settings.seed,
         calls=tuple(talk.calls),
     )
-    return Row(number, example, tuple(talk.rejections), tuple(talk.calls))
+    return Row(number, (example,), tuple(talk.rejections), tuple(talk.calls))
 
 
 class Stages:

@@ -123,7 +123,7 @@ class Statements:
         said, base = self.text[start:end].rstrip(".!?;, "), self.base
         if base is None or not said:
             return None
-        for match in _whole(said, base.text):
+        for match in whole(said, base.text):
             sentence = base.sentence_at(match.start())
             named = sentence.named and base._names_in(*match.span())
             if match.end() <= sentence.end and (
@@ -220,7 +220,7 @@ class Statements:
             if sentence.origin is not None and sentence.start <= start <= sentence.end - len(said):
                 return self._mention(Span(start, start + len(said)))
         about = self.base.sentence_at(clean.start).about
-        for match in _whole(said, self.text):
+        for match in whole(said, self.text):
             if about and about <= self.sentence_at(match.start()).about:
                 return self._mention(Span(*match.span()))
         return None
@@ -392,6 +392,6 @@ def overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
     return any(start < span[1] and span[0] < end for start, end in others)
 
 
-def _whole(said: str, text: str) -> Iterator[re.Match[str]]:
+def whole(said: str, text: str) -> Iterator[re.Match[str]]:
     """Where a text has these words, not as a part of others."""
     return re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", text)

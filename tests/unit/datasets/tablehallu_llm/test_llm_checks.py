@@ -28,7 +28,8 @@ from tests.support.model_server.pipeline import prose
 
 FERRIES = CASES[0]
 DATA = Path(__file__).parents[3] / "data"
-LEAST = 10 * LlmSynthesis(generator="hf:a/b").min_expansion
+GIVEN = LlmSynthesis(generator="hf:a/b")
+SHAPE, LEAST = GIVEN.shape, 10 * GIVEN.min_expansion
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ class Kernel(NamedTuple):
 
     def problems(self) -> list[Problem]:
         return [
-            *checks.check_kernel(self.draft, Shape()),
+            *checks.check_kernel(self.draft, SHAPE),
             *queries.check_query(self.query, self.draft),
             *queries.check_constraints(self.constraints, self.draft, self.query),
             *(checks.check_adversarial(self.draft, self.text, LEAST) if self.text else ()),
@@ -75,7 +76,7 @@ def defects(kernel: Kernel, rng: Random) -> Iterator[tuple[str, set[str], str]]:
         for column, place in read.locate(row).items():
             if place and column != read.key and len(read.cell_spans(row, column)) == 1:
                 cut = context[: place.start] + context[place.end :]
-                found = checks.check_kernel(replace(draft, context=cut), Shape())
+                found = checks.check_kernel(replace(draft, context=cut), SHAPE)
                 yield "value dropped", kinds(found), checks.NOT_STATED
     row, column = rng.choice(
         [(r, c) for r, own in enumerate(table.rows) for c, cell in enumerate(own) if cell is None]
@@ -90,7 +91,7 @@ def defects(kernel: Kernel, rng: Random) -> Iterator[tuple[str, set[str], str]]:
         (f"No information on the {header} of {name} is available.", omissions.NULL_REMARKED),
     ):
         filled = replace(draft, context=f"{context} {said}")
-        yield said, kinds(checks.check_kernel(filled, Shape())), kind
+        yield said, kinds(checks.check_kernel(filled, SHAPE)), kind
         if text and header in said:
             end = rng.choice(sentence_spans(text)).end
             longer = f"{text[:end]} {said}{text[end:]}"
@@ -157,7 +158,7 @@ def test_defects_of_a_table_are_found(kind: str) -> None:
     rows = TABLES.get(kind, list)([list(row) for row in table.rows])
     columns = HEADERS.get(kind, list(table.columns))
     changed = Table.of(columns, [row[: len(columns)] for row in rows], table.title)
-    assert kind in kinds(checks.check_kernel(replace(FERRIES.draft, table=changed), Shape()))
+    assert kind in kinds(checks.check_kernel(replace(FERRIES.draft, table=changed), SHAPE))
 
 
 TEXTS = [json.loads(line) for line in (DATA / "llm_texts.jsonl").read_text("utf-8").splitlines()]
@@ -190,9 +191,7 @@ REFUSED = {"a06"}  # "to be taken by mouth" for "Oral"
 def test_texts_as_models_write_them(text: dict[str, Any]) -> None:
     table = Table.of(text["columns"], text["rows"], text["title"])
     draft = KernelDraft(table, *text["sort"], text["context"])
-    found = kinds(
-        [*checks.check_kernel(draft, Shape()), *queries.check_query(text["query"], draft)]
-    )
+    found = kinds([*checks.check_kernel(draft, SHAPE), *queries.check_query(text["query"], draft)])
     if "text" in text:
         assert found == set()
         found = kinds(checks.check_adversarial(draft, text["text"], LEAST))

@@ -45,17 +45,17 @@ def row_of(number: int) -> Row:
     if number in GIVEN_UP:
         calls[1] = calls[1]._replace(verdict="rejected")
         rejections = (Rejection("verify_kernel", "verify_kernel: INCORRECT", f"no {number}", 0),)
-        return Row(number, None, rejections, tuple(calls))
+        return Row(number, (), rejections, tuple(calls))
     kernel = EXAMPLES[TWIN[0] if number == TWIN[1] else number % N]
     example = dataclasses.replace(kernel, topic=f"topic {number}", calls=tuple(calls), id="")
     rejections = (Rejection("kernel", "no null", "no cell is null", 0),) if number % 9 == 0 else ()
-    return Row(number, example, rejections, tuple(calls))
+    return Row(number, (example,), rejections, tuple(calls))
 
 
 def _failed(number: int) -> Row:
     """A row whose first request failed for good."""
     call = row_of(number).calls[0]._replace(finish_reason="error", verdict="unreadable")
-    return Row(number, None, (Rejection("kernel", "request failed", "503", 0),), (call,))
+    return Row(number, (), (Rejection("kernel", "request failed", "503", 0),), (call,))
 
 
 class Fake:

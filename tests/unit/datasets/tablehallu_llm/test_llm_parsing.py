@@ -198,7 +198,7 @@ def test_verdicts(line: str) -> None:
 
 
 def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
-    assert set(SCHEMAS) == {"kernel", "constraints"}
+    assert set(SCHEMAS) == {"kernel", "constraints", "word"}
     assert set(SCHEMAS["kernel"]["properties"]) == set(KERNEL)
     assert set(SCHEMAS["constraints"]["properties"]) == set(CONSTRAINTS)
 
@@ -213,6 +213,7 @@ READERS: list[Callable[[str], object]] = [
     parsing.read_constraints,
     parsing.read_query,
     parsing.read_context,
+    parsing.read_texts,
     read_valid,
 ]
 

@@ -18,6 +18,8 @@ from tablemend.datasets.tablehallu_llm.topics import open_topics, split_key
 from tablemend.errors import TablemendError
 
 ROOT = Path(__file__).parents[4]
+LLM = ["engine=llm", "generator=hf:a/b"]
+LAST = [*LLM, "order=query-last"]
 SERVED = "openai:some/model@http://a:1/v1"
 
 
@@ -54,6 +56,15 @@ def test_the_engine_or_the_recipe_chooses(
         (["recipe=tablehalu-llm", "engine=llm"], r"did you mean tablehallu-llm\?"),
         (["engine=llm", "generator=gpt"], r"generator: 'gpt' names no engine"),
         (["engine=llm", "generator=hf:a/b", "verifier=oai:x"], r"verifier: .*no engine 'oai'"),
+        (
+            [*LLM, "queries=2"],
+            r"queries: order=kernel-first has no such setting, only order=query-l",
+        ),
+        ([*LLM, "difficulty=paper"], r"difficulty: only order=query-last has 'paper'"),
+        ([*LAST, "verifier=hf:c/d"], r"verifier: order=query-last has no such setting"),
+        ([*LAST, "min_expansion=0.3"], r"min_expansion: order=query-last has no such setting"),
+        ([*LAST, "source=small-world"], r"source: the small world has words of its own"),
+        ([*LAST, "source=pool", "dataset_config=x"], r"dataset_config: only a `hub:` source has"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(

@@ -85,8 +85,7 @@ def test_a_row_goes_through_all_stages() -> None:
     row = make(model)
     assert row.rejections == ()
     assert model.stages == list(GOOD)
-    example = row.example
-    assert example is not None
+    (example,) = row.examples
     assert (example.topic, example.category, example.domain) == TOPIC
     assert example.query == SCRIPT.query and example.gold_context == CONTEXT
     assert example.adversarial_context == LONG
@@ -108,7 +107,7 @@ def test_what_a_program_can_see_no_model_is_asked_about() -> None:
         perturb=[LONG.replace(FACT.value, "some"), CONTEXT],
     )
     row = make(model)
-    assert row.example is not None
+    assert row.examples
     assert model.stages == ["kernel", "kernel", *list(GOOD)[1:4], *["perturb"] * 3, *list(GOOD)[5:]]
     assert Counter(rejection.stage for rejection in row.rejections) >= Counter(
         {"kernel": 1, "perturb": 2}
@@ -131,18 +130,18 @@ def test_what_the_verifier_refuses_is_written_anew_with_its_reason(
 ) -> None:
     model = Fake(**{stage: [f"Petrel fits.\nVERDICT: {no}"]})
     row = make(model)
-    assert row.example is not None and model.stages.count(writes) == 2
+    assert row.examples and model.stages.count(writes) == 2
     again = [chat for asked, chat in model.asked if asked == writes][1]
     assert "Petrel fits." in again[-1]["content"]
     assert next(call for call in row.calls if call.stage == writes).verdict == "rejected"
     assert [(r.stage, r.kind) for r in row.rejections] == [(writes, f"{stage}: {no}")]
     never = Fake(**{stage: [f"VERDICT: {no}"] * 9})
-    assert make(never, retries=1).example is None
+    assert not make(never, retries=1).examples
     assert never.stages.count(writes) == 2
 
 
 def test_a_failed_request_gives_the_row_up_at_once_and_says_so() -> None:
     model = Fake(constraints=[{"finish_reason": "error", "error": "503 after 7 tries"}])
     row = make(model, retries=5)
-    assert row.example is None and model.stages == list(GOOD)[:3]
+    assert not row.examples and model.stages == list(GOOD)[:3]
     assert row.rejections == (("constraints", REQUEST_FAILED, "503 after 7 tries", 0),)

@@ -1,0 +1,202 @@
+"""Contexts that a program draws and a model words: what is asked, and what is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tablemend.config import parse
+from tablemend.datasets.tablehallu.program_engine import Engine, open_maker
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.verification import verify
+from tablemend.datasets.tablehallu_llm.asking import Row
+from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.datasets.tablehallu_llm.topics import open_topics
+from tablemend.datasets.tablehallu_llm.wording import (
+    ContextMaker,
+    Passage,
+    passages_of,
+    read_passage,
+)
+from tablemend.errors import TablemendError
+from tablemend.records import Example
+from tests.support.model_server.server import ModelServer
+
+CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}
+FERRY = Passage(0, 0, "", CELLS, ("Home Port", "Crew"), first=True)
+SAID = "Launched in 1998, the Alba is 62.5 m long. Its operator is Lunel Lines."
+SMALL = ["order=query-last", "difficulty=paper", "shape.min_rows=2", "shape.max_rows=3"]
+
+
+def make(server: ModelServer, number: int, *tokens: str) -> Row:
+    options = ["generator_options.cache=null", "generator_options.backoff=0.01"]
+    settings = parse(LlmSynthesis, [f"generator={server.model}", *SMALL, *options, *tokens])
+
+    async def asked() -> Row:
+        with ExitStack() as stack:
+            maker = ContextMaker(settings, open_topics(None, 0), stack)
+            try:
+                return await maker.make(number)
+            finally:
+                await maker.leave()
+
+    return asyncio.run(asked())
+
+
+@pytest.fixture(scope="module")
+def example() -> Example:
+    return open_maker(parse(LlmSynthesis, ["generator=hf:a/b", *SMALL]).drawing).make(0)[0]
+
+
+def test_a_passage_that_states_its_row_is_taken(example: Example) -> None:
+    sentence, problems = read_passage(FERRY, SAID, example)
+    assert not problems
+    assert {one.column: SAID[one.start : one.end] for one in sentence.stated} == CELLS
+    assert all(one.value == SAID[one.start : one.end] for one in sentence.stated)
+    sentence, _ = read_passage(FERRY._replace(first=False), SAID, example)
+    assert {one.column for one in sentence.stated} == {*CELLS} - {"Ferry"}
+    assert not read_passage(FERRY._replace(kind="Ferry"), f"{SAID[:-1]}, a ferry line.", example)[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("62.5 m", "some 62 m", "value not stated"),
+        (" Its operator is Lunel Lines.", "", "value not stated"),
+        ("1998", "1999", "number that the table does not have"),
+        ("long.", "long, more than 3 others.", "number that the table does not have"),
+        ("the Alba", "she", "value not stated"),
+        ("Launched in 1998, the Alba", "She was launched in 1998. The Alba", "first sentence"),
+        ("Its operator", "She has her home port elsewhere. Its operator", "empty cell stated"),
+        ("Its operator", "Of her crew there is no word. Its operator", "empty cell stated"),
+        ("long.", "long, as the Sella is.", "name that the row does not have"),
+        ("long.", "long. It is in service since 1998.", "value repeated in its sentence"),
+        ("Launched", "# Alba\nLaunched", "heading, list or unfinished sentence"),
+        ("Lines.", "Lines", "heading, list or unfinished sentence"),
+    ],
+)
+def test_what_a_row_does_not_say_is_refused(
+    old: str, new: str, kind: str, example: Example
+) -> None:
+    assert old in SAID
+    _, problems = read_passage(FERRY, SAID.replace(old, new), example)
+    assert any(kind in problem.kind for problem in problems), problems
+    assert all(problem.text and "\n" not in problem.text for problem in problems)
+
+
+@pytest.mark.parametrize("source", ["pool", "data_gen/tables"])
+def test_the_programs_own_passages_are_taken_and_no_other_cells(source: str) -> None:
+    drawing = parse(Synthesis, [f"source={source}", "n=9", "distractor_types.entity=4"])
+    engine, rng, count = open_maker(drawing), Random(0), 0
+    assert isinstance(engine, Engine)
+    for drawn in filter(None, map(engine.draw, range(drawing.n))):
+        for passage in passages_of(drawn):
+            said = {one.theme: one for one in drawn.context.rows[passage.row].sentences}[
+                passage.theme
+            ]
+            sentence, problems = read_passage(passage, said.text, drawn.examples[0])
+            assert not problems, (said.text, problems)
+            assert sorted(one[:2] for one in sentence.stated) == sorted(
+                one[:2] for one in said.stated
+            )
+            cell = rng.choice(said.stated[1:] or said.stated)
+            for other in ("Xanthe", "7,654", ""):
+                text = said.text[: cell.start] + other + said.text[cell.end :]
+                assert read_passage(passage, text, drawn.examples[0])[1], (text, passage)
+                count += 1
+    assert count > 500
+
+
+def test_a_row_of_one_of_two_kinds_says_which(example: Example) -> None:
+    ship = FERRY._replace(kind="Ship")
+    assert [p.kind for p in read_passage(ship, SAID, example)[1]] == ["kind of the row not said"]
+
+
+def test_the_words_of_a_context_do_not_depend_on_what_is_asked() -> None:
+    with ModelServer() as server:
+        row, more = make(server, 1, "queries=1"), make(server, 1, "queries=4")
+        asked = [seen.body["messages"] for seen in server.seen]
+    assert not row.rejections and not more.rejections
+    assert len(row.examples) == 1 and len(more.examples) == 4
+    assert len({one.adversarial_context for one in (*row.examples, *more.examples)}) == 1
+    assert len({one.query for one in more.examples}) == 4
+    for example in more.examples:
+        assert verify(example) is None
+        assert example.engine.startswith("llm-query-last/") and example.groups
+        assert len(example.calls) == len(row.calls) == len(asked) // 2
+        for fact in example.facts:
+            start, end, first, last = fact.adversarial
+            assert example.adversarial_context[start:end] == fact.value
+            assert fact.entity in example.adversarial_context[first:last]
+    shown = "\n".join(turn["content"] for chat in asked[: len(row.calls)] for turn in chat)
+    assert not any(one.query in shown for one in more.examples)
+    rows = re.findall(r"^\d+\. (?:\(.*?\) )?({.*})$", shown, re.MULTILINE)
+    rows = [row for row in rows if "Alba" not in row and "Sella" not in row]
+    assert len(rows) == len({*rows})
+
+
+def test_groups_are_mixed_in_every_request() -> None:
+    with ModelServer() as server:
+        row = make(server, 2, "shape.max_rows=6", "shape.min_rows=5", "few=0")
+        chats = [seen.body["messages"][1]["content"] for seen in server.seen]
+    (example,) = row.examples[:1]
+    group = {
+        fact.entity: -1 if fact.violates is None else example.groups[fact.row]
+        for fact in example.facts
+    }
+    for chat in chats[:-1]:
+        names = [json.loads(cells) for cells in re.findall(r"^\d+\. (?:\(.*?\) )?({.*})$", chat, 8)]
+        found = {group[next(iter(cells.values()))] for cells in names[:-2]}
+        assert len(found) > 1
+
+
+def test_a_wrong_passage_is_asked_for_again_and_the_right_ones_are_kept() -> None:
+    with ModelServer("wrong-cell:0.5", seed=2) as server:
+        row = make(server, 0, "retries=8", "batch=3")
+        chats = [seen.body["messages"] for seen in server.seen]
+    assert row.examples and row.rejections
+    assert all(verify(example) is None for example in row.examples)
+    assert {rejection.stage for rejection in row.rejections} == {"word"}
+    assert {call.verdict for call in row.calls} == {"accepted", "rejected"}
+    again = [chat for chat in chats if len(chat) == 4]
+    assert len(again) == sum(call.attempt > 0 for call in row.calls) > 0
+    assert re.search(r"^- Row \d+: ", again[0][3]["content"], re.MULTILINE)
+    with ModelServer("wrong-cell:1") as server:
+        given_up = make(server, 0, "retries=0")
+    assert not given_up.examples and [call.verdict for call in given_up.calls] == ["rejected"]
+
+
+def test_tables_of_a_file_are_used_and_unfit_ones_named(tmp_path: Path) -> None:
+    path = tmp_path / "ships.csv"
+    path.write_text("Ship,Port\nAlba,Vey\n")
+    with ModelServer() as server, pytest.raises(TablemendError, match="none of 1 tables is usabl"):
+        make(server, 0, f"source={path}")
+    assert not server.seen
+
+
+def test_a_set_is_counted_and_its_card_says_the_order(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with ModelServer() as server:
+        given = [f"generator={server.model}", *SMALL, "n=3", f"out={out}", "queries=2"]
+        cache = f"generator_options.cache={tmp_path / 'cache.sqlite'}"
+        make_llm_dataset(parse(LlmSynthesis, [*given, cache]))
+        count = len(server.seen)
+        make_llm_dataset(parse(LlmSynthesis, [*given, cache]))
+        assert len(server.seen) == count
+        with pytest.raises(TablemendError, match="order"):
+            make_llm_dataset(
+                parse(LlmSynthesis, [f"generator={server.model}", "n=3", f"out={out}"])
+            )
+    counts = json.loads((out / "counts.json").read_text())
+    assert counts["examples"]["made"] == 6 and counts["examples"]["asked"] == 3
+    assert counts["sizes"]["contexts"] == 3 and counts["calls"]["word"]["calls"] == count
+    card = (out / "README.md").read_text()
+    assert "`order=query-last`" in card and "6 examples of 3 contexts" in card
+    assert "order=query-last" in card.partition("```")[2]
