@@ -53,7 +53,7 @@ $(VLLM_STAMP): requirements-vllm.txt
 DEMO := recipe=tiny run=$(RUN) \
   data.train='{source: $(DATA), split: train, n: null, seed: 0}' \
   data.validation='{source: $(DATA), split: validation, n: 64, seed: 0}' \
-  data.test='{source: $(DATA), split: test, n: 300, seed: 0}'
+  data.test='{source: $(DATA), split: test, n: 300, seed: 0, queries: 1}'
 
 demo: $(STAMP)
 	@set -e; start=$$SECONDS; \

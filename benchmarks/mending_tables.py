@@ -149,18 +149,17 @@ def real_examples(data: Path, split: str, difficulty: str, count: int) -> list[E
                     title = record.get("caption") or record.get("title")
                     kept = {"title": title, "header": record["header"], "rows": record["rows"]}
                     file.write(json.dumps(kept) + "\n")
-        settings = Synthesis.model_validate(
-            {"source": str(tables), "n": count, "difficulty": difficulty, "out": folder}
-        )
-        return list(make_examples(settings))
+        given = {"source": str(tables), "n": count, "queries": 1, "difficulty": difficulty}
+        return list(make_examples(Synthesis.model_validate({**given, "out": folder})))
 
 
 def sets(options: argparse.Namespace) -> Iterator[tuple[str, list[Example]]]:
     """Examples to inject errors in, with their titles."""
     count = options.n
-    small = Synthesis.model_validate({"source": "small-world", "n": count, "seed": 11})
+    given = {"n": count, "queries": 1, "seed": 11}
+    small = Synthesis.model_validate({"source": "small-world", **given})
     yield "small world", list(make_examples(small))
-    pool = Synthesis.model_validate({"n": count, "seed": 11})
+    pool = Synthesis.model_validate(given)
     yield "built-in pool, easy", list(make_examples(pool))
     for difficulty in ("easy", "medium", "hard") if options.data is not None else ():
         found = real_examples(options.data, options.split, difficulty, count)

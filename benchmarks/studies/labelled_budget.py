@@ -18,7 +18,7 @@ from pydantic import Field
 from tablemend.config import Section
 from tablemend.runs import Run
 
-TEST = "{{source: small-world, n: {n}, seed: 3}}"
+TEST = "{{source: small-world, n: {n}, seed: 3, queries: 2}}"
 
 
 class Steps(Section):
@@ -50,7 +50,7 @@ class LabelledBudget(Section):
     seeds: tuple[int, ...] = Field(default=(0, 1, 2), min_length=1)
     """Of the training examples and their order; the held-out examples are the same."""
     n: int = Field(default=300, ge=1)
-    """Held-out examples."""
+    """Held-out examples, two of each context."""
     unlabelled: int = Field(default=4000, ge=1)
     """Contexts without gold, at most; pairs take a tenth of them."""
     steps: Steps = Steps()
@@ -160,7 +160,7 @@ class Seed:
             "name": "labelled-budget",
             "run": str(self.run("comparison").path),
             "model": {"path": "checkpoints/tiny-base", "context_length": 1024},
-            "data": {"test": {"source": "small-world", "n": self.study.n, "seed": 3}},
+            "data": {"test": yaml.safe_load(TEST.format(n=self.study.n))},
             "format": "markdown",
             "thinking": "off",
             "evaluation": {

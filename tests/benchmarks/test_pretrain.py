@@ -68,8 +68,9 @@ def _stream(config: Pretraining, tokenizer: PreTrainedTokenizerFast) -> list[tup
         ("world.attributes=[2,5]", "world.attributes"),
         ("world.rows=[0,3]", "world.rows"),
         ("world.rows=[2,9]", "world.rows"),
-        ("world.distractors=[0,3]", "world.distractors"),
-        ("world.distractors=[3,20]", "world.distractors"),
+        ("world.groups=1", "world.groups"),
+        ("world.groups=21", "world.groups"),
+        ("world={groups: 14, rows: [1, 3]}", "world.groups"),  # 42 names, of which there are 40
         ("world.rows=[3,2]", "world.rows"),
         ("skills={" + ", ".join(f"{name}: 0" for name in skills.SKILLS) + "}", "skills.repeat"),
     ],

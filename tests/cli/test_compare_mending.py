@@ -26,7 +26,9 @@ from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 from tests.support.answering import AnsweringServer, asked, evaluation
 
-EXAMPLES = list(small_world.examples(seed=6, n=6))
+SEED = 13
+"""Of six contexts whose queries all have two rows or more, so that rows can be out of order."""
+EXAMPLES = list(small_world.examples(seed=SEED, n=6))
 
 
 def misled(body: dict[str, Any]) -> str:
@@ -54,7 +56,7 @@ def server() -> Iterator[AnsweringServer]:
 
 @pytest.fixture
 def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
-    test = {"n": 6, "seed": 6}
+    test = {"n": 6, "seed": SEED}
     return lambda systems: evaluation(tmp_path, server.model, systems, test, max_new_tokens=300)
 
 

@@ -98,7 +98,7 @@ def test_the_micro_batch_does_not_change_the_result(method: str, micro: int, mak
 def test_tables_of_the_test_are_not_trained_on(method: str, make: Make, tmp_path: Path) -> None:
     path = tmp_path / "test.jsonl"
     write_jsonl(path, [example.to_json() for example in small_world.examples(seed=1, n=2)])
-    config = make(method, "shared", f"data.test={{source: {path}, seed: 0, n: null}}")
+    config = make(method, "shared", f"data.test={{source: {path}, seed: 0, n: null, queries: 1}}")
     tokenizer = checkpoints.load_tokenizer(config.model)
     with pytest.raises(TablemendError, match=r"data\.test and data\.train share 2 tables"):
         METHODS[config.stage].prepare(config, Run.of(config), tokenizer)

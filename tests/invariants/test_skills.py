@@ -6,6 +6,7 @@ import json
 import re
 from hashlib import sha256
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,10 @@ from tablemend.datasets.tablehallu.small_world import ENGINE, SCOPE_COLUMN, Size
 from tablemend.records import Example
 from tablemend.tasks.tablehallu import quotation
 from tiny_base import skills
-from tiny_base.config import Skills
+from tiny_base.config import Skills, World
+
+ASKED = Size(none=0.0)
+"""Every query is for a year of the context, as in practice."""
 
 
 def test_same_seed_gives_same_bytes_and_other_seed_other_ones() -> None:
@@ -25,24 +29,21 @@ def test_same_seed_gives_same_bytes_and_other_seed_other_ones() -> None:
 
 def test_the_stream_changes_only_with_its_version() -> None:
     """Bases and data sets name the version alone: another stream needs another one."""
-    records = [example(4, index).to_json() for index in range(20)]
-    assert all(record.pop("calls") == [] for record in records)  # younger than the stream
-    for constraints in (record["constraints"] for record in records):  # as are these
-        assert constraints.pop("computed") is None
-        for condition in constraints["conditions"]:
-            assert (condition.pop("excluded"), condition.pop("top")) == ((), 0)
+    stream = [*examples(4, 20), *examples(4, 20, queries=2)]
+    records = [one.to_json() for one in stream]
     digest = sha256(json.dumps(records, sort_keys=True).encode()).hexdigest()
-    golden = "eb39fbb3ef5659eb75d69e409e6d81279d9b011a36981f1fff28d002d7ec5880"
-    assert (ENGINE, digest) == ("small-world/4", golden)
+    golden = "de1ca6b1c29607d264c56e3c04ba91b394e0ab971ee66e76ef0a79420d28f360"
+    assert (ENGINE, digest) == ("small-world/5", golden)
 
 
-def test_twins_differ_from_an_entity_in_scope_in_the_year_alone() -> None:
-    size = Size(distractors=(6, 6), twins=1.0)
+def test_twins_are_an_entity_of_another_year_again() -> None:
+    """Where each row that can be a twin is one, the distractors are the entities in scope."""
+    size = Size(rows=(2, 2), even=1.0, twins=1.0, none=0.0)
     for one in examples(seed=1, n=50, size=size):
         gold = {fact.entity for fact in one.facts if fact.violates is None}
         year = one.constraints.numerical_range
         others = [fact for fact in one.facts if fact.violates is not None]
-        assert {fact.entity for fact in others} <= gold
+        assert {fact.entity for fact in others} == gold
         years = {(f.entity, f.value) for f in others if f.column == SCOPE_COLUMN}
         assert len(years) == 6
         assert year not in {value for _, value in years}
@@ -63,7 +64,7 @@ def _years_asked(exercise: skills.Practice) -> list[str]:
 
 def test_every_skill_answers_truly() -> None:
     rng = Random(0)
-    for record in examples(seed=2, n=60):
+    for record in examples(seed=2, n=60, size=ASKED):
         rows = _rows_of(record)
         quote = skills.quote(record, rng)
         years = _years_asked(quote)
@@ -103,13 +104,38 @@ def test_every_skill_has_a_share_in_the_recipe_and_the_reverse() -> None:
     assert set(Skills.model_fields) == set(skills.SKILLS)
 
 
-@pytest.mark.parametrize("end", [0, 1])
-def test_the_widest_and_the_smallest_world_can_be_made(end: int) -> None:
-    fields = {"rows": (1, 8), "attributes": (2, 4), "distractors": (1, 19)}
-    sizes = {name: (bounds[end], bounds[end]) for name, bounds in fields.items()}
-    for rows in (1, sizes["rows"][0]):
-        size = Size(**{**sizes, "rows": (rows, rows)}, twins=1.0)
-        assert all(one.gold_table.rows for one in examples(seed=7, n=20, size=size))
+WORLD = {"groups": 20, "rows": (1, 2), "attributes": (2, 4), "twins": 0.5, "descending": 0.0}
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"groups": 2, "rows": (1, 1), "attributes": (2, 2), "twins": 0.0},
+        {"groups": 2, "rows": (1, 1), "attributes": (2, 2), "twins": 1.0},
+        {"groups": 20, "rows": (1, 1), "attributes": (4, 4), "twins": 1.0},
+        {"groups": 20, "rows": (2, 2), "attributes": (4, 4), "twins": 0.0},
+        {"groups": 5, "rows": (8, 8), "attributes": (2, 4), "twins": 0.0},
+        {"groups": 5, "rows": (1, 8), "attributes": (2, 4), "twins": 1.0},
+    ],
+)
+def test_the_widest_and_the_smallest_world_can_be_made(bounds: dict[str, Any]) -> None:
+    world = World.model_validate(WORLD | bounds)
+    for one in examples(seed=7, n=20, size=Size(**world.model_dump(), none=0.0)):
+        low, high = world.rows
+        assert low <= len(one.gold_table.rows) <= high
+        assert len({year for _, year in _rows_of(one)}) == world.groups
+
+
+def test_practice_asks_for_no_year_that_no_row_has() -> None:
+    """There is no text to copy, to quote or to write a table from; all else is the same."""
+    shares = dict.fromkeys(skills.SKILLS, 1.0)
+    asked = [
+        [skills.practice(0, n, shares, Size(none=none)) for n in range(200)] for none in (0, 1)
+    ]
+    assert asked[0] == asked[1]
+    for exercise in asked[1]:
+        assert exercise.target.strip()
+        assert "Context:\n\n" not in exercise.messages[0]["content"]
 
 
 def test_no_exercise_is_a_table_from_an_adversarial_context() -> None:
@@ -117,7 +143,7 @@ def test_no_exercise_is_a_table_from_an_adversarial_context() -> None:
     kinds = set()
     for index in range(300):
         exercise = skills.practice(0, index, shares, Size())
-        record = example(skills.PRACTICE_SEED, index, Size())
+        record = example(skills.PRACTICE_SEED, index, ASKED)
         kinds.add(exercise.skill)
         text = exercise.messages[0]["content"]
         if exercise.skill in ("table", "plain_table", "quoted_table", "repeat"):
@@ -130,7 +156,7 @@ def test_no_exercise_is_a_table_from_an_adversarial_context() -> None:
 
 
 def test_quoted_tables_quote_with_thinking_on() -> None:
-    record = example(2, 0)
+    record = example(2, 0, ASKED)
     exercise = skills.quoted_table(record, Random(0))
     assert exercise.thinking == "quote"
     assert exercise.target.startswith(f"<think>\n{record.gold_context}\n</think>\n\n####")

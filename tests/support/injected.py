@@ -43,23 +43,31 @@ def new_row(table: Table, key: str) -> list[str | None]:
     return row
 
 
-def add_known_row(table: Table, source: random.Random) -> Table:
+def add_known_row(table: Table, source: random.Random) -> Table | None:
+    if not table.rows:
+        return None
     place = source.randrange(len(table.rows) + 1)
     rows = [*table.rows[:place], new_row(table, NEAR), *table.rows[place:]]
     return Table.of(table.columns, rows)
 
 
-def repeat_row(table: Table, source: random.Random) -> Table:
+def repeat_row(table: Table, source: random.Random) -> Table | None:
+    if not table.rows:
+        return None
     return Table.of(table.columns, [*table.rows, source.choice(table.rows)])
 
 
-def add_invented_row(table: Table, source: random.Random) -> Table:
+def add_invented_row(table: Table, source: random.Random) -> Table | None:
+    if not table.rows:
+        return None
     place = source.randrange(len(table.rows) + 1)
     rows = [*table.rows[:place], new_row(table, FABRICATED), *table.rows[place:]]
     return Table.of(table.columns, rows)
 
 
-def invent_key(table: Table, source: random.Random) -> Table:
+def invent_key(table: Table, source: random.Random) -> Table | None:
+    if not table.rows:
+        return None
     row = source.randrange(len(table.rows))
     return with_cell(table, row, primary_key(table), FABRICATED)
 

@@ -31,8 +31,11 @@ class Source(Section):
     seed: int = Field(default=0, ge=0)
     """Seed of the generated small world."""
     size: Literal["default", "large"] = "default"
-    """Size of the small world's examples: `large` has 4 to 6 rows among 6 to 10 distractors and
-    sorts in both directions, `default` 2 to 3 among 3 to 6, ascending."""
+    """Size of the small world's contexts: `large` has 3 years of 4 to 6 rows each and sorts in both
+    directions, `default` 4 years of 1 to 3 rows, ascending."""
+    queries: int = Field(default=1, ge=1)
+    """Queries of each context of the small world, an example each, as far as it has years; `n`
+    counts examples."""
     revision: str | None = None
     """Commit of a Hub data set."""
 
@@ -48,6 +51,8 @@ class Source(Section):
             yield "seed", "only a generated source has a seed"
         if self.size != "default":
             yield "size", "only a generated source has a size"
+        if self.queries != 1:
+            yield "queries", "only a generated source is asked so; others have what is in them"
         if self.revision is not None and not self.source.startswith(HUB):
             yield "revision", "only a `hub:` source has a revision"
         if self.split is None and not Path(self.source).suffix:

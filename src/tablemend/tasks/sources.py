@@ -34,7 +34,7 @@ def read_examples(source: Source) -> list[Example]:
     if source.source == SMALL_WORLD:
         assert source.n is not None  # refused by the configuration
         size = small_world.SIZES[source.size]
-        stream = small_world.examples(source.seed, source.n, size=size)
+        stream = small_world.examples(source.seed, source.n, size=size, queries=source.queries)
         return _take(stream, source, "example")
     return read_records(source, Example.from_json, "python data_gen/tablehallu.py")
 

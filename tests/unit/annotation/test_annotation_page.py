@@ -59,7 +59,8 @@ def hostile(example: Example) -> Example:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
-    examples = [hostile(one) for one in small_world.examples(seed=5, n=3)]
+    size = small_world.Size(rows=(2, 3), none=0.0)
+    examples = [hostile(one) for one in small_world.examples(seed=5, n=3, size=size)]
     folder = write_data(tmp_path_factory.mktemp("page") / "data", examples)
     return read_data(str(folder))
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.config import ConfigError, load, parse, to_yaml
+from tablemend.config import SMALL_WORLD, ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
 from tablemend.datasets.tablehallu.program_engine import examples
@@ -119,6 +119,20 @@ def test_the_data_recipe_fits_the_windows_of_the_model_recipes(
     assert row <= config.longest_row
 
 
+def test_held_out_contexts_of_the_small_world_are_asked_twice() -> None:
+    """Else no report says whether answers follow the query; training asks each context once."""
+    asked = {}
+    for name, kind in KINDS.items():
+        if kind in STAGES:
+            data = parse(COMMANDS[kind][0], [f"recipe={name}"]).data
+            if data.test.source == SMALL_WORLD:
+                asked[name] = data.test.queries
+                assert {source.queries for source in data.training_sources} == {1}
+    assert asked == dict.fromkeys(
+        ("tiny", "tiny-rationale", "tiny-dpo", "tiny-grpo", "tiny-distil"), 2
+    )
+
+
 TRAINED = [name for name, kind in KINDS.items() if kind in STAGES and not name.startswith(CPU)]
 
 
@@ -218,11 +232,14 @@ def test_what_yaml_cannot_read_is_one_line(tmp_path: Path, value: str, message: 
         (["evaluation.max_new_tokens=99999"], "evaluation.max_new_tokens"),
         (["evaluation.contexts=[clean,clean]"], "evaluation.contexts"),
         (["data.test={source: x.jsonl, seed: 3}"], "data.test.seed"),
+        (["data.test={source: x.jsonl, seed: 0, queries: 3}"], "data.test.queries"),
+        (["data.test.queries=0"], "data.test.queries"),
         (["data.test={source: folder, n: 3, seed: 0}"], "data.test.split"),
         (["data.test.split=test"], "data.test.split"),
         (["data.test={source: x.jsonl, split: test}"], "data.test.split"),
         (["data.test.n=null"], "data.test.n"),
         (["data.test.seed=1", "data.train.seed=1"], "data.test"),
+        (["data.test.seed=1", "data.train.seed=1", "data.test.queries=3"], "data.test"),
     ],
 )
 def test_conflicts_are_refused_at_their_path(overrides: list[str], path: str) -> None:

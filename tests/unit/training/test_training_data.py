@@ -121,10 +121,11 @@ def _read(**fields: Any) -> list[Example]:
 @pytest.mark.parametrize(
     ("engines", "refused"),
     [
-        (("program/4", "program/4"), ""),
-        (("program/3", "program/3"), ""),
-        (("program/4", "llm/1"), ""),
-        (("program/3", "program/4"), r"program/3 .*0.jsonl.* program/4 .*1.jsonl"),
+        (("program/10", "program/10"), ""),
+        (("program/9", "program/9"), ""),
+        (("program/10", "llm/1"), ""),
+        (("program/9", "small-world/5"), ""),
+        (("program/10", "program/9"), r"program/10 .*0.jsonl.* program/9 .*1.jsonl"),
         (("verbaliser-4+injection-2", "verbaliser-4+injection-3"), "two versions"),
         (("openai:m-1, general/2", "openai:m-2, general/2"), ""),
     ],
@@ -141,6 +142,16 @@ def test_two_versions_of_an_engine_are_refused_together(
         return check_local(*sources)
     with pytest.raises(TablemendError, match=refused):
         check_local(*sources)
+
+
+@pytest.mark.parametrize("engine", ["program/8", "program/3", "small-world/4"])
+def test_examples_that_give_gold_away_are_refused_alone(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_text(f'{{"id": "x", "engine": "{engine}"}}\n')
+    with pytest.raises(
+        TablemendError, match=rf"old.jsonl: made by {engine}, .* make the data anew"
+    ):
+        check_local(Source(source=str(path)))
 
 
 @pytest.mark.parametrize(
@@ -175,6 +186,16 @@ def of_thinking(recipe: Callable[..., Experiment], thinking: str, *tokens: str) 
     return recipe(f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}", *tokens)
 
 
+def test_the_small_world_asks_each_context_as_often_as_the_source_says() -> None:
+    made = read_examples(Source(source="small-world", n=7, seed=3, queries=2))
+    assert made == list(small_world.examples(3, 7, queries=2))
+    texts = [one.adversarial_context for one in made]
+    assert len({one.id for one in made}) == 7 and len(set(texts)) == 4
+    assert texts[::2][:3] == texts[1::2]
+    once = read_examples(Source(source="small-world", n=4, seed=3))
+    assert [one.adversarial_context for one in once] == texts[::2]
+
+
 def test_validation_and_test_share_no_table(
     tmp_path: Path, recipe: Callable[..., Experiment]
 ) -> None:
@@ -183,7 +204,7 @@ def test_validation_and_test_share_no_table(
     path = tmp_path / "validation.jsonl"
     path.write_text("".join(json.dumps(one.to_json()) + "\n" for one in made))
     config = recipe(
-        f"data.validation={{source: {path}, n: null, seed: 0}}", "data.train.n=5", "data.test.n=3"
+        f"data.validation={{source: {path}, n: null, seed: 0}}", "data.train.n=5", "data.test.n=5"
     )
     with pytest.raises(TablemendError, match=r"data\.test and data\.validation share 3 tables"):
         read_validation(config, read_examples(config.data.train))

@@ -157,7 +157,7 @@ def test_odd_answers_are_noted_in_one_line(table: Table, query: str, note: str) 
 
 def invented() -> list[Example]:
     settings = Synthesis.model_validate({"n": 8, "seed": 3})
-    return [*small_world.examples(seed=5, n=40), *make_examples(settings)]
+    return [*small_world.examples(seed=5, n=60), *make_examples(settings)]
 
 
 def test_gold_tables_are_clean() -> None:

@@ -8,11 +8,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tablemend.config.section import Precision, Recipe, Section
+from tablemend.datasets.tablehallu.small_world import FIRST_WORDS, SECOND_WORDS
 
-# What one topic of the small world has: 8 numbers to sort by, 2 + 2 columns, 19 other years.
+# What the small world has: 8 numbers to sort by, 2 + 2 columns, 20 years, names that share no word.
 Rows = Annotated[int, Field(ge=1, le=8)]
 Attributes = Annotated[int, Field(ge=2, le=4)]
-Distractors = Annotated[int, Field(ge=1, le=19)]
+MOST_NAMES = min(len(FIRST_WORDS), len(SECOND_WORDS))
 
 
 class Shape(Section):
@@ -36,23 +37,25 @@ class Shape(Section):
 class World(Section):
     """Size of the small-world examples, both ends included."""
 
+    groups: int = Field(ge=2, le=20)
+    """Years of a context, one of which is asked for."""
     rows: tuple[Rows, Rows]
-    """Rows in scope."""
+    """Rows of a year."""
     attributes: tuple[Attributes, Attributes]
     """Columns beside the key."""
-    distractors: tuple[Distractors, Distractors]
-    """Rows out of scope."""
     twins: float = Field(ge=0, le=1)
-    """Share of the rows out of scope that are an entity in scope, in another year."""
+    """Share of the rows that are an entity of another year again."""
     descending: float = Field(ge=0, le=1)
     """Share of the queries that sort in descending order; far from a half is learned sooner."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Bounds in the wrong order."""
-        for name in ("rows", "attributes", "distractors"):
+        """Bounds in the wrong order; more rows than there are names."""
+        for name in ("rows", "attributes"):
             low, high = getattr(self, name)
             if low > high:
                 yield name, f"the lower bound {low} is above the upper {high}"
+        if (most := self.groups * self.rows[1]) > MOST_NAMES:
+            yield "groups", f"with rows: {self.rows[1]} up to {most} names; there are {MOST_NAMES}"
 
 
 class Skills(Section):

@@ -11,7 +11,7 @@ adversarial context.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from tablemend.datasets.tablehallu.small_world import (
@@ -159,7 +159,11 @@ SKILLS: dict[str, Callable[[Example, Random], Practice]] = {
 
 
 def practice(seed: int, index: int, shares: Mapping[str, float], size: Size) -> Practice:
-    """Exercise number ``index`` of the stream ``seed``; skills are drawn by ``shares``."""
+    """Exercise number ``index`` of the stream ``seed``; skills are drawn by ``shares``.
+
+    Every query is for a year of the context: of one that no row has there is no clean context to
+    write a table from or to copy, and nothing to quote.
+    """
     rng = Random(f"practice:{seed}:{index}")
     skill = rng.choices(list(shares), weights=list(shares.values()))[0]
-    return SKILLS[skill](example(PRACTICE_SEED + seed, index, size), rng)
+    return SKILLS[skill](example(PRACTICE_SEED + seed, index, replace(size, none=0.0)), rng)

@@ -119,7 +119,7 @@ def _row(
     if length > window:
         raise TablemendError(
             f"an exercise of the skill {exercise.skill} has {length} tokens, context_length is "
-            f"{window}: raise it, or lower world.rows or world.distractors"
+            f"{window}: raise it, or lower world.rows or world.groups"
         )
     return prompt, target, exercise.skill
 

@@ -11,7 +11,7 @@ from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.listing import listing
 from tablemend.datasets.tablehallu.program_engine import examples
-from tablemend.datasets.tablehallu.rationale import NoRationale
+from tablemend.datasets.tablehallu.rationale import NOTHING, NoRationale
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import meets
 from tablemend.records import Example
@@ -29,20 +29,21 @@ def made(request: pytest.FixtureRequest) -> list[Example]:
 
 
 def items(line: str) -> list[str]:
-    return line.split(": ", 1)[1].split(" | ")
+    listed = line.split(": ", 1)[1]
+    return [] if listed == NOTHING else listed.split(" | ")
 
 
 def test_a_thought_to_the_letter() -> None:
-    example = small_world.example(seed=1, index=0)
+    example = small_world.example(seed=1, index=1)
     lists = [
-        "Year: 2022 Rin Nek | 2024 Rin Nek | 2022 Sor Gis | 2026 Wel Tis | 2018 Sor Gis | "
-        "2023 Hal Bek",
-        "2022: 2022 Rin Nek | 2022 Sor Gis",
-        "Guns: 2 Rin Nek | 5 Sor Gis",
-        "Guns, ascending: 2 Rin Nek | 5 Sor Gis",
+        "Year: 2024 Rin Sem | 2024 Cem Bru | 2021 Bor Mak | 2024 Wel Rek | 2019 Cem Bru | "
+        "2021 Gal Dan | 2020 Gal Dan | 2019 Wel Rek | 2019 Dor Lod | 2020 Wel Rek",
+        "2024: 2024 Rin Sem | 2024 Cem Bru | 2024 Wel Rek",
+        "Fans: 6 Rin Sem | 2 Cem Bru | 9 Wel Rek",
+        "Fans, ascending: 2 Cem Bru | 6 Rin Sem | 9 Wel Rek",
     ]
     assert listing(example).split("\n") == lists
-    lists[0] = "Year: 2022 Rin Nek | 2022 Sor Gis"
+    lists[0] = "Year: 2024 Rin Sem | 2024 Cem Bru | 2024 Wel Rek"
     written = target(example, "clean", "list")
     assert written.startswith("\n".join(["<think>", *lists, "</think>", "", "####"]))
 
@@ -68,7 +69,10 @@ def test_lists_are_filtered_and_sorted(made: list[Example]) -> None:
             # a row by its name alone is asked for by that
             assert any(meets(value, condition) for value in values or [one]) == (one in kept), one
         seen.add((condition.low is None, condition.high is None, bool(condition.excluded)))
-    assert {(False, True, False), (True, True, False)} < seen
+    # no low end, no high end, names excluded; real rows alone make no groups by category here
+    open_ends = {(False, True, False), (True, False, False)}
+    categories = {(True, True, False)} if made[0].source == "pool" else set()
+    assert open_ends | categories < seen
 
 
 def test_only_the_context_s_own_rows_are_listed(made: list[Example]) -> None:
@@ -80,15 +84,15 @@ def test_only_the_context_s_own_rows_are_listed(made: list[Example]) -> None:
 
 @pytest.mark.parametrize("mark", ["|", "\\n"])
 def test_a_value_with_a_mark_of_the_lists_has_no_thought(mark: str) -> None:
-    text = json.dumps(small_world.example(seed=1, index=0).to_json())
-    marked = Example.from_json(json.loads(text.replace("Rin Nek", f"Rin{mark}Nek")))
+    text = json.dumps(small_world.example(seed=1, index=1).to_json())
+    marked = Example.from_json(json.loads(text.replace("Rin Sem", f"Rin{mark}Sem")))
     with pytest.raises(NoRationale, match=r"a value with a line break"):
         listing(marked)
 
 
 def test_an_uncertain_step_has_no_thought() -> None:
-    example = small_world.example(seed=1, index=0)
+    example = small_world.example(seed=1, index=1)
     reason = "unrecorded text in the adversarial context"
-    text = f"{example.adversarial_context} Rin Nek has 9 guns."
+    text = f"{example.adversarial_context} Rin Sem has 9 fans."
     with pytest.raises(NoRationale, match=reason):
         listing(replace(example, adversarial_context=text))

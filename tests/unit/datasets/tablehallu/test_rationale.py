@@ -33,16 +33,20 @@ def large() -> list[Example]:
 
 
 def test_a_rationale_to_the_letter() -> None:
-    example = small_world.example(seed=1, index=0)
+    example = small_world.example(seed=1, index=1)
     assert rationale(example).split("\n") == [
-        "Wanted: Year is 2022. Columns: Guns, Ship, Mast. Order: Guns, ascending.",
-        "- Rin Nek: Year 2022 fits, take. Guns 2, Mast not given.",
-        "- Rin Nek: Year 2024 is not 2022, leave.",
-        "- Sor Gis: Year 2022 fits, take. Guns 5, Mast pine.",
-        "- Wel Tis: Year 2026 is not 2022, leave.",
-        "- Sor Gis: Year 2018 is not 2022, leave.",
-        "- Hal Bek: Year 2023 is not 2022, leave.",
-        "In order of Guns, ascending: Rin Nek (2), Sor Gis (5).",
+        "Wanted: Year is 2024. Columns: Fans, Club, Shirt. Order: Fans, ascending.",
+        "- Rin Sem: Year 2024 fits, take. Fans 6, Shirt not given.",
+        "- Cem Bru: Year 2024 fits, take. Fans 2, Shirt black.",
+        "- Bor Mak: Year 2021 is not 2024, leave.",
+        "- Wel Rek: Year 2024 fits, take. Fans 9, Shirt yellow.",
+        "- Cem Bru: Year 2019 is not 2024, leave.",
+        "- Gal Dan: Year 2021 is not 2024, leave.",
+        "- Gal Dan: Year 2020 is not 2024, leave.",
+        "- Wel Rek: Year 2019 is not 2024, leave.",
+        "- Dor Lod: Year 2019 is not 2024, leave.",
+        "- Wel Rek: Year 2020 is not 2024, leave.",
+        "In order of Fans, ascending: Cem Bru (2), Rin Sem (6), Wel Rek (9).",
     ]
     assert "leave" not in rationale(example, "clean")
 
