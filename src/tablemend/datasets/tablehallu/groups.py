@@ -310,8 +310,11 @@ class GroupMaker:
             low, high = axis.edges[part], axis.edges[part + 1]
             own = values[part] or [round((low + high) / 2 / step) * step]
             ends = list[float | None]()
-            below = max((v for p in values if p < part for v in values[p]), default=None)
-            above = min((v for p in values if p > part for v in values[p]), default=None)
+            # Where the intervals on one side have no rows, the next one begins there all the same.
+            under = low - step / 2 if part else None
+            over = high + step / 2 if part + 1 < len(axis) else None
+            below = max((v for p in values if p < part for v in values[p]), default=under)
+            above = min((v for p in values if p > part for v in values[p]), default=over)
             ordinal = column.kind == "number" and self.is_ordinal(axis.column)
             for end, beyond in ((min(own), below), (max(own), above)):
                 if ordinal:
@@ -320,8 +323,6 @@ class GroupMaker:
                     ends.append(None)
                 else:
                     ends.append(_round_end(end, beyond, column.kind, whole))
-            if ends == [None, None]:
-                raise Rejected("a context whose rows are all in one interval")
             yield _range_bound(axis.column, typed, *ends)
 
 

@@ -7,6 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
+from pathlib import Path
 
 import pytest
 
@@ -164,3 +165,16 @@ def test_a_tenth_of_the_contexts_by_default(clubs: str) -> None:
     few = sum(size < 2 for size in sizes) / len(sizes)
     assert 0.03 < few < 0.1  # of a tenth, three groups of five
     assert {5, 6} >= {size for size in sizes if size > 1}
+
+
+def test_the_only_row_of_a_context_is_asked_for_as_often_as_none(tmp_path: Path) -> None:
+    """Of two intervals one is empty: where it ends is said all the same."""
+    path = tmp_path / "few.jsonl"
+    path.write_text(json.dumps({"header": HEADER, "rows": CLUBS[:5]}), encoding="utf-8")
+    shape = {"min_rows": 1, "max_rows": 2}
+    settings = Synthesis(
+        source=str(path), shares=TRAIN, n=200, few=1, queries=1, distractors="real", shape=shape
+    )
+    sizes = Counter(len(example.gold_table.rows) for example in examples(settings))
+    assert {*sizes} == {0, 1}
+    assert 0.4 < sizes[0] / sizes.total() < 0.6
