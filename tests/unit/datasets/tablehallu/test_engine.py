@@ -515,6 +515,8 @@ def test_an_entity_stays_what_it_is_at_other_times() -> None:
                 of.setdefault(row.cells[0] or "", set()).add(row.cells[2])
             assert all(len(said) == 1 for said in of.values())
         assert len({(row.cells[0], row.cells[1]) for row in part.rows}) == len(part.rows)
+        real = {row[:2] for row in table.rows}
+        assert not any(row.made_up and row.cells[:2] in real for row in part.rows)
 
 
 @pytest.mark.parametrize(
