@@ -178,3 +178,30 @@ def test_the_only_row_of_a_context_is_asked_for_as_often_as_none(tmp_path: Path)
     sizes = Counter(len(example.gold_table.rows) for example in examples(settings))
     assert {*sizes} == {0, 1}
     assert 0.4 < sizes[0] / sizes.total() < 0.6
+
+
+def test_ends_of_huge_and_tiny_numbers_have_no_exponent(tmp_path: Path) -> None:
+    """Else the group could not be asked for, and its rows would never be gold."""
+    path = tmp_path / "stars.jsonl"
+    rows = [
+        (f"Star {first}", county, f"{10**17 + n * 37**10:d}", f"0.0000{10 + 7 * n % 90}", str(n))
+        for n, (first, county) in enumerate(zip(FIRST, 2 * COUNTIES, strict=False))
+    ]
+    header = ("Star", "County", "Distance", "Mass", "Planets")
+    path.write_text(json.dumps({"header": header, "rows": rows}), encoding="utf-8")
+    types = dict.fromkeys(("temporal", "categorical", "geographic", "both"), 0)
+    settings = Synthesis(
+        source=str(path), shares=TRAIN, distractors="real", shape={"min_rows": 2, "max_rows": 2},
+        distractor_types=types, few=0,
+    )  # fmt: skip
+    maker = open_maker(settings)
+    ends = [
+        end
+        for number in range(40)
+        for example in maker.make(number)
+        for condition in example.constraints.conditions
+        for end in (condition.low, condition.high)
+    ]
+    assert not any(end and "e" in end for end in ends)
+    assert any(end and len(end) == 18 for end in ends)
+    assert "gold row's scope not stated" not in maker.rejected
