@@ -141,7 +141,7 @@ def _with_unit(header: str, label: Label) -> Label:
     match = _BRACKETS.fullmatch(header)
     if match is None:
         return label
-    if not (unit := "".join(_say_unit(match[2].strip()) or ()).strip()):
+    if not label.is_plain or not (unit := "".join(_say_unit(match[2].strip()) or ()).strip()):
         return Label(header, "", "", False)
     joined = "" if unit.startswith(("in ", "per ")) else "in "
     return Label(f"{label.name} {joined}{unit}", "", "", True)
