@@ -190,6 +190,7 @@ def _wording(
     def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
         slots = (
             ("{u}", "{v}"),
+            ("{on}", on),
             ("{c}", called),
             ("{a}", articled(called)),
             ("{its}", its),
