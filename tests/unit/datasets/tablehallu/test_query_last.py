@@ -205,3 +205,13 @@ def test_ends_of_huge_and_tiny_numbers_have_no_exponent(tmp_path: Path) -> None:
     assert not any(end and "e" in end for end in ends)
     assert any(end and len(end) == 18 for end in ends)
     assert "gold row's scope not stated" not in maker.rejected
+
+
+def test_a_title_that_says_what_rows_are_heads_contexts(tmp_path: Path) -> None:
+    path = tmp_path / "clubs.jsonl"
+    table = {"title": "1998 Clubs Championship", "header": HEADER, "rows": CLUBS[:30]}
+    path.write_text(json.dumps(table), encoding="utf-8")
+    maker = open_maker(Synthesis(source=str(path), shares=TRAIN, distractors="real", few=0))
+    found = [example for number in range(10) for example in maker.make(number)]
+    assert "unrecorded text in the gold context" not in maker.rejected
+    assert any("1998 Clubs Championship\n" in one.adversarial_context for one in found)
