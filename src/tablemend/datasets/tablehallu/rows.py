@@ -356,7 +356,10 @@ class RowMaker:
         """
         cells, orders = list(pattern.cells), list(pattern.orders)
         cells[self.typed.key] = name
-        other = rng.choice(self._alike[self._categories(pattern.cells)])
+        alike = self._alike[self._categories(pattern.cells)]
+        if words := [c for c in kept if c not in self.ranges]:  # names that it keeps are its own
+            alike = [row for row in alike if all(row.cells[c] == pattern.cells[c] for c in words)]
+        other = rng.choice(alike)
         for index in columns:
             if index == self.typed.key:
                 continue
