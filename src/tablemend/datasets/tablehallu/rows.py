@@ -50,8 +50,6 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
 _MONTH = re.compile(rf"\b(?:{'|'.join(f'{month}|{month[:3]}' for month in MONTHS)})\b", re.I)
 Row = tuple[Cell, ...]
-Value = tuple[Cell, float | None]
-"""A cell, and what it is sorted by."""
 
 
 class StatableRow(NamedTuple):
