@@ -240,7 +240,7 @@ class Part:
         maker, key = self.maker, self.maker.typed.key
         rows = [row for own in found for row in own]
         entities = maker.fresh(rows, sum(wanted) - len(rows), rng)
-        known = {maker.identity(row) for row in rows}
+        known = {maker.identity(row) for row in maker.rows}
         ranges = {c: maker.ranges[c] for c in self.stated if c in maker.ranges}
         taken = {
             c: {order for row in maker.rows if (order := row.orders[c]) is not None}

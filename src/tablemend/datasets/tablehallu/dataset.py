@@ -143,7 +143,7 @@ class RecordMaker:
             return
         most, settings = self._in_vain.most_common(3), self._settings
         advice = "a smaller shape.max_rows or an easier difficulty"
-        if settings.max_tokens and most[0][0] == TOO_LONG:
+        if settings.max_tokens and self._in_vain[TOO_LONG]:
             advice = f"max_tokens={2 * settings.max_tokens}, {advice}"
         reasons = "; ".join(f"{n} x {reason}" for reason, n in most)
         raise TablemendError(

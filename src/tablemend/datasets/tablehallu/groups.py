@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, floor, log10
@@ -310,8 +311,11 @@ class GroupMaker:
             low, high = axis.edges[part], axis.edges[part + 1]
             own = values[part] or [round((low + high) / 2 / step) * step]
             ends = list[float | None]()
-            below = max((v for p in values if p < part for v in values[p]), default=None)
-            above = min((v for p in values if p > part for v in values[p]), default=None)
+            # Where the intervals on one side have no rows, the next one begins there all the same.
+            under = low - step / 2 if part else None
+            over = high + step / 2 if part + 1 < len(axis) else None
+            below = max((v for p in values if p < part for v in values[p]), default=under)
+            above = min((v for p in values if p > part for v in values[p]), default=over)
             ordinal = column.kind == "number" and self.is_ordinal(axis.column)
             for end, beyond in ((min(own), below), (max(own), above)):
                 if ordinal:
@@ -320,8 +324,6 @@ class GroupMaker:
                     ends.append(None)
                 else:
                     ends.append(_round_end(end, beyond, column.kind, whole))
-            if ends == [None, None]:
-                raise Rejected("a context whose rows are all in one interval")
             yield _range_bound(axis.column, typed, *ends)
 
 
@@ -331,7 +333,7 @@ def _range_bound(column: int, typed: TypedTable, low: float | None, high: float 
     def write(end: float | None) -> str | None:
         if end is None:
             return None
-        return date.fromordinal(int(end)).isoformat() if kind == "date" else f"{end:.15g}"
+        return date.fromordinal(int(end)).isoformat() if kind == "date" else f"{decimal_of(end):f}"
 
     condition = Condition(typed.columns[column].name, write(low), write(high))
     return Bound(column, kind, condition, low, high)
@@ -374,9 +376,14 @@ def _days(day: date, sign: int) -> list[tuple[float, float]]:
     ]
 
 
+def decimal_of(end: float) -> Decimal:
+    """An end as it is written: no exponent, no digits that a float has beyond those of a cell."""
+    return Decimal(f"{end:.15g}")
+
+
 def cost_of_number(end: float) -> float:
     """What it costs to read an end: its digits beyond the first; less for a 5, for small ones."""
-    digits = f"{abs(end):.15g}".replace(".", "").strip("0")
+    digits = f"{abs(decimal_of(end)):f}".replace(".", "").strip("0")
     if end % 1 == 0 and abs(end) < 13:
         return 0.2 if end else 9.0
     return len(digits) - 1 - 0.5 * digits[1:].endswith("5")

@@ -277,7 +277,9 @@ class Engine:
         queries = min(len(groups), settings.queries_of(table.typed.source_hash))
         keys = [one.typed.columns[one.typed.key].name for one in parts for _ in one.rows]
         drawn, counts = Drawn(context, keys, [], []), Counter[str]()
-        for asked in rng.sample(groups, queries):
+        # Where one calculates, each group must allow it: a group with a zero would never be gold.
+        order = rng.sample(groups, len(groups) if settings.arithmetic else queries)
+        for number, asked in enumerate(order):
             part = parts[asked.part]
             question = part.ask(asked.group, rng)
             before = sum(len(one.rows) for one in parts[: asked.part])
@@ -294,7 +296,6 @@ class Engine:
             query, constraints = write_query(
                 part.typed, question, subjects[asked.part], part.speaker, rng
             )
-            drawn.asked.append((gold, violated))
             composition = context.ask(gold, violated)
             read = tables[asked.part].read
             example = Example(
@@ -314,9 +315,11 @@ class Engine:
                 engine=ENGINE,
                 seed=settings.seed,
             )
-            drawn.examples.extend(
-                with_computed_column(example, rng) if settings.arithmetic else [example]
-            )
+            found = with_computed_column(example, rng) if settings.arithmetic else [example]
+            if number >= queries:
+                continue
+            drawn.asked.append((gold, violated))
+            drawn.examples.extend(found)
             made_up = [row.made_up for one in parts for row in one.rows]
             counts["gold rows"] += len(gold)
             counts["made-up gold rows"] += sum(made_up[row] for row in gold)

@@ -14,7 +14,7 @@ import yaml
 from tablemend.datasets.tablehallu import labels
 from tablemend.datasets.tablehallu.columns import TypedTable, is_whole, words_of, write_day
 from tablemend.datasets.tablehallu.contexts import Question
-from tablemend.datasets.tablehallu.groups import Bound, cost_of_number
+from tablemend.datasets.tablehallu.groups import Bound, cost_of_number, decimal_of
 from tablemend.datasets.tablehallu.labels import EVENTS, Label
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.sentences import Speaker
@@ -299,7 +299,7 @@ def _number_ends(bound: Bound, typed: TypedTable, label: Label) -> tuple[str, st
     def write(end: float | None, unit: str) -> str:
         if end is None:
             return ""
-        digits = f"{abs(end):,.15g}" if abs(end) >= 10_000 else f"{abs(end):.15g}"
+        digits = f"{abs(decimal_of(end)):{',' if abs(end) >= 10_000 else ''}f}"
         return f"{label.before}{'-' if end < 0 else ''}{prefix}{digits}{unit}"
 
     return form, write(low, "" if form == "both" else unit), write(high, unit)  # "600 to 1200 USD"

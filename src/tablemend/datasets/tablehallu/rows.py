@@ -50,8 +50,6 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
 _MONTH = re.compile(rf"\b(?:{'|'.join(f'{month}|{month[:3]}' for month in MONTHS)})\b", re.I)
 Row = tuple[Cell, ...]
-Value = tuple[Cell, float | None]
-"""A cell, and what it is sorted by."""
 
 
 class StatableRow(NamedTuple):
@@ -356,7 +354,10 @@ class RowMaker:
         """
         cells, orders = list(pattern.cells), list(pattern.orders)
         cells[self.typed.key] = name
-        other = rng.choice(self._alike[self._categories(pattern.cells)])
+        alike = self._alike[self._categories(pattern.cells)]
+        if words := [c for c in kept if c not in self.ranges]:  # names that it keeps are its own
+            alike = [row for row in alike if all(row.cells[c] == pattern.cells[c] for c in words)]
+        other = rng.choice(alike)
         for index in columns:
             if index == self.typed.key:
                 continue

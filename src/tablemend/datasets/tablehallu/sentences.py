@@ -190,6 +190,7 @@ def _wording(
     def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
         slots = (
             ("{u}", "{v}"),
+            ("{on}", on),
             ("{c}", called),
             ("{a}", articled(called)),
             ("{its}", its),
@@ -308,7 +309,6 @@ class Speaker:
 
     Attributes:
         rows: what a query calls the rows: a plural.
-        before_names: what joins names to that, "against" of matches; mostly empty.
         noun: what an entity is; may be empty.
         is_of_persons: the entities are persons.
         labels: what the columns are called.
@@ -336,7 +336,6 @@ class Speaker:
         self.noun = noun
         self._says_kind = False
         self._before, self._after = phrase.split("{e}")
-        self.before_names = self._before.partition(f"{noun} ")[2].removesuffix("the ").strip()
         self.labels = labels_of(columns)
         self._its = "their" if self.is_of_persons else "its"
         self._is_number = [column.kind == "number" for column in columns]

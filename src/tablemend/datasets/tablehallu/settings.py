@@ -84,8 +84,8 @@ class Grouped(HubOptions):
     """Whose rows a context has, in groups that any query could ask for."""
 
     source: Annotated[str, AfterValidator(here_or_shipped)] = POOL
-    """A CSV or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in topics) or
-    `small-world`."""
+    """A CSV, TSV, HTML, xlsx or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in
+    topics) or `small-world`."""
     queries: int | None = Field(default=None, ge=1)
     """Queries of a context, an example each; null: two in the test split, one elsewhere."""
     few: float = Field(default=0.1, ge=0, le=1)

@@ -107,7 +107,8 @@ def check_coverage(evidence: Evidence) -> str | None:
     contexts["adversarial"] = example.adversarial_context, {*evidence.sentences}
     for name, (text, spans) in contexts.items():
         for rest in _between(text, spans):
-            for subject in example.constraints.entity_scope:  # a heading has a capital
+            # "1998 Players Championship" before "players"; a heading has a capital
+            for subject in sorted(example.constraints.entity_scope, key=len, reverse=True):
                 rest = rest.replace(subject, "|").replace(subject[:1].upper() + subject[1:], "|")
             spoken = words_of(rest)
             if any(map(str.isdigit, rest)) or any(value in spoken for value in said):

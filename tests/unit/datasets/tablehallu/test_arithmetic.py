@@ -128,3 +128,15 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
 )
 def test_the_precision_of_a_query_is_read(query: str, decimals: dict[str, int]) -> None:
     assert decimals_from_query(query, ("A", "B", "Total p.a.", "Total", "Ratio")) == decimals
+
+
+def test_a_context_is_kept_only_if_each_of_its_groups_allows_a_calculation() -> None:
+    """Else a group with a zero, by which nothing is divided, would never be gold."""
+
+    def contexts(queries: int) -> list[str]:
+        tokens = ["arithmetic=true", "n=8", "seed=5", f"queries={queries}"]
+        return list(
+            dict.fromkeys(e.adversarial_context for e in examples(parse(Synthesis, tokens)))
+        )
+
+    assert contexts(1) == contexts(9)

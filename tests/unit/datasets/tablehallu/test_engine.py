@@ -20,6 +20,7 @@ from tablemend.datasets.tablehallu.columns import (
     type_table,
 )
 from tablemend.datasets.tablehallu.contexts import Part, Sizes
+from tablemend.datasets.tablehallu.dataset import RecordMaker
 from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
 from tablemend.datasets.tablehallu.invented_names import (
     FAMILY,
@@ -28,7 +29,13 @@ from tablemend.datasets.tablehallu.invented_names import (
     distinct_names,
     is_like,
 )
-from tablemend.datasets.tablehallu.program_engine import Engine, examples, find_tables, open_maker
+from tablemend.datasets.tablehallu.program_engine import (
+    TOO_LONG,
+    Engine,
+    examples,
+    find_tables,
+    open_maker,
+)
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis, Types
@@ -37,6 +44,7 @@ from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
+from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
@@ -253,6 +261,36 @@ def test_what_would_be_too_long_is_drawn_again_at_the_same_difficulty() -> None:
     assert max(count_tokens(example.adversarial_context) for example in made) <= most
     assert [e.difficulty for e in made] == [e.difficulty for e in free]
     assert maker.rejected["longer than max_tokens"]
+
+
+def test_a_city_stays_in_its_country_where_countries_are_scopes() -> None:
+    countries = (
+        "France Japan Chile Kenya Norway Spain Peru Egypt India Italy Ghana Nepal Cuba".split()
+    )
+    rows = [
+        [f"{town} Museum", f"{(c := countries[n % 13])}ville", c, str(1900 + 3 * n), str(90 + n)]
+        for n, town in enumerate(TOWNS[:24])
+    ]
+    table = Table.of(["Museum", "City", "Country", "Opened", "Rooms"], rows)
+    said = [
+        row.cells[1:3]
+        for part in parts_of(table, 40, names=[f"{name} Gallery" for name in FAMILY[:90]])
+        for row in part.rows
+        if row.made_up and {1, 2} <= {*part.stated} and row.cells[1]
+    ]
+    assert len(said) > 20
+    assert all(city == f"{country}ville" for city, country in said)
+
+
+def test_max_tokens_is_named_where_it_is_one_reason_of_several(tmp_path: Path) -> None:
+    path = write_tables(tmp_path / "terms.jsonl", TERMS)
+    shares = ["shares.train=1", "shares.validation=0", "shares.test=0", "difficulty=easy"]
+    few = ["shape.min_rows=2", "shape.max_rows=2", "shape.min_columns=3", "max_tokens=50"]
+    given = settings(f"source={path}", "n=9", *shares, *few)
+    maker = RecordMaker(given, [])
+    maker._in_vain = Counter({"too few rows": 400, TOO_LONG: 300})
+    with pytest.raises(TablemendError, match="set max_tokens=100, a smaller"):
+        maker._refuse_in_vain()
 
 
 def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
@@ -515,6 +553,8 @@ def test_an_entity_stays_what_it_is_at_other_times() -> None:
                 of.setdefault(row.cells[0] or "", set()).add(row.cells[2])
             assert all(len(said) == 1 for said in of.values())
         assert len({(row.cells[0], row.cells[1]) for row in part.rows}) == len(part.rows)
+        real = {row[:2] for row in table.rows}
+        assert not any(row.made_up and row.cells[:2] in real for row in part.rows)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,13 @@ WORDS = "Rice Duke Yale Brown Drake Baylor Tulane Temple".split()
         ("2006 - 10", NUMBERS, "E recorded 3 in 2006-10.", '"'),
         ("1st (m)", NUMBERS, "E has 3 under 1st (m).", '"'),
         ("Ending with", NUMBERS, 'E has 3 under "Ending with".', "ending"),
+        (
+            "Left office",
+            [f"{n} May 2001" for n in range(1, 9)],
+            "E left office on 1 May 2001.",
+            "{",
+        ),
+        ("Year joined", [str(1990 + n) for n in range(8)], "E joined in 1990.", "{"),
     ],
 )
 def test_any_value_is_said_so_that_it_reads(

@@ -7,6 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
+from pathlib import Path
 
 import pytest
 
@@ -164,3 +165,53 @@ def test_a_tenth_of_the_contexts_by_default(clubs: str) -> None:
     few = sum(size < 2 for size in sizes) / len(sizes)
     assert 0.03 < few < 0.1  # of a tenth, three groups of five
     assert {5, 6} >= {size for size in sizes if size > 1}
+
+
+def test_the_only_row_of_a_context_is_asked_for_as_often_as_none(tmp_path: Path) -> None:
+    """Of two intervals one is empty: where it ends is said all the same."""
+    path = tmp_path / "few.jsonl"
+    path.write_text(json.dumps({"header": HEADER, "rows": CLUBS[:5]}), encoding="utf-8")
+    shape = {"min_rows": 1, "max_rows": 2}
+    settings = Synthesis(
+        source=str(path), shares=TRAIN, n=200, few=1, queries=1, distractors="real", shape=shape
+    )
+    sizes = Counter(len(example.gold_table.rows) for example in examples(settings))
+    assert {*sizes} == {0, 1}
+    assert 0.4 < sizes[0] / sizes.total() < 0.6
+
+
+def test_ends_of_huge_and_tiny_numbers_have_no_exponent(tmp_path: Path) -> None:
+    """Else the group could not be asked for, and its rows would never be gold."""
+    path = tmp_path / "stars.jsonl"
+    rows = [
+        (f"Star {first}", county, f"{10**17 + n * 37**10:d}", f"0.0000{10 + 7 * n % 90}", str(n))
+        for n, (first, county) in enumerate(zip(FIRST, 2 * COUNTIES, strict=False))
+    ]
+    header = ("Star", "County", "Distance", "Mass", "Planets")
+    path.write_text(json.dumps({"header": header, "rows": rows}), encoding="utf-8")
+    types = dict.fromkeys(("temporal", "categorical", "geographic", "both"), 0)
+    settings = Synthesis(
+        source=str(path), shares=TRAIN, distractors="real", shape={"min_rows": 2, "max_rows": 2},
+        distractor_types=types, few=0,
+    )  # fmt: skip
+    maker = open_maker(settings)
+    ends = [
+        end
+        for number in range(40)
+        for example in maker.make(number)
+        for condition in example.constraints.conditions
+        for end in (condition.low, condition.high)
+    ]
+    assert not any(end and "e" in end for end in ends)
+    assert any(end and len(end) == 18 for end in ends)
+    assert "gold row's scope not stated" not in maker.rejected
+
+
+def test_a_title_that_says_what_rows_are_heads_contexts(tmp_path: Path) -> None:
+    path = tmp_path / "clubs.jsonl"
+    table = {"title": "1998 Clubs Championship", "header": HEADER, "rows": CLUBS[:30]}
+    path.write_text(json.dumps(table), encoding="utf-8")
+    maker = open_maker(Synthesis(source=str(path), shares=TRAIN, distractors="real", few=0))
+    found = [example for number in range(10) for example in maker.make(number)]
+    assert "unrecorded text in the gold context" not in maker.rejected
+    assert any("1998 Clubs Championship\n" in one.adversarial_context for one in found)
