@@ -253,7 +253,7 @@ def row_noun(header: str) -> str:
     folded = header.lower()
     if (
         not is_noun
-        or folded.endswith("ed")
+        or folded.endswith(("ed", " by"))
         or is_plural_label(folded)
         or _NO_NOUNS.intersection(folded.split())
     ):
