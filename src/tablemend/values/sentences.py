@@ -52,6 +52,7 @@ def sentence_spans(text: str) -> list[Span]:
         spans += _divide(text, start, end)
         # "Approx." and "Vol." before a number are no sentences.
         joined = " " not in text[start:end] and text[end - 1] == "." and "\n" not in said
+        joined |= text[end : end + 1] == "/"  # "Famous for.../Occupation"
     return spans
 
 

@@ -312,3 +312,8 @@ def test_no_table_and_text_break_a_check(data: st.DataObject) -> None:
     assert all(problem.kind and problem.text for problem in found)
     for fact in checks.locate_facts(draft, text):
         assert text[fact.adversarial.start : fact.adversarial.end] == fact.value
+
+
+def test_dots_within_a_label_end_no_sentence() -> None:
+    text = "With host under Famous for.../Occupation, Ada Bollo is 43. She won."
+    assert [text[start:end] for start, end in sentence_spans(text)] == [text[:-9], text[-8:]]
