@@ -19,7 +19,7 @@ from tablemend.datasets.tablehallu.columns import ORDERED, words_of
 from tablemend.datasets.tablehallu.compose import StatedRow
 from tablemend.datasets.tablehallu.groups import Bound, GroupMaker, Rejected
 from tablemend.datasets.tablehallu.invented_names import distinct_names
-from tablemend.datasets.tablehallu.rows import RowMaker, StatableRow
+from tablemend.datasets.tablehallu.rows import Entities, RowMaker, StatableRow
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.records import SortOrder
@@ -239,7 +239,7 @@ class Part:
         """Make up the rows that are missing, in all groups alike."""
         maker, key = self.maker, self.maker.typed.key
         rows = [row for own in found for row in own]
-        entities = maker.fresh(rows, sum(wanted) - len(rows), rng)
+        entities = Entities(maker, rows, sum(wanted) - len(rows), rng)
         known = {maker.identity(row) for row in maker.rows}
         ranges = {c: maker.ranges[c] for c in self.stated if c in maker.ranges}
         taken = {

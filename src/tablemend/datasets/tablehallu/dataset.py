@@ -142,7 +142,8 @@ class RecordMaker:
         if (draws := self._in_vain.total()) < MOST_IN_VAIN:
             return
         most, settings = self._in_vain.most_common(3), self._settings
-        advice = "a smaller shape.max_rows or an easier difficulty"
+        advice = "a smaller shape.max_rows"
+        advice += " or an easier difficulty" * (settings.difficulty != "paper")
         if settings.max_tokens and self._in_vain[TOO_LONG]:
             advice = f"max_tokens={2 * settings.max_tokens}, {advice}"
         reasons = "; ".join(f"{n} x {reason}" for reason, n in most)

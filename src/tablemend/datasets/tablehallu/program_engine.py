@@ -466,7 +466,7 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
             said = f"shape.min_rows={rows} shape.max_rows={most} shape.min_columns={columns}"
             said += " difficulty=paper" * (settings.difficulty != "paper")
             return f"; some are by {said}"
-    return "; a smaller shape.min_columns may help"
+    return ": give larger tables, or more of one subject"
 
 
 def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:

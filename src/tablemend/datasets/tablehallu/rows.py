@@ -246,17 +246,17 @@ class RowMaker:
         for row in self.rows:
             self._alike[self._categories(row.cells)].append(row)
         times = [index for index in typed.distinguishing[:1] if index in self.varied and not dated]
-        self._time = times[0] if times and typed.columns[times[0]].kind != "number" else None
+        self.time = times[0] if times and typed.columns[times[0]].kind != "number" else None
         """The column of times, where the rows of an entity can be of others."""
-        self._entities = sorted(known)
-        self.constant = frozenset(self._constant() if self._time is not None else ())
+        self.entities = sorted(known)
+        self.constant = frozenset(self._constant() if self.time is not None else ())
         """Columns of words of which each entity has one value, whenever its rows are."""
 
     def most(self, count: int) -> bool:
         """Whether there are so many rows, made-up ones included."""
         others = 0
-        if self._time is not None:
-            others = min(REUSED, len(self.ranges[self._time].values)) * len(self._entities)
+        if self.time is not None:
+            others = min(REUSED, len(self.ranges[self.time].values)) * len(self.entities)
         return len(self.rows) + len(self.names) + others >= count
 
     def _categories(self, cells: Row) -> Row:
@@ -324,10 +324,6 @@ class RowMaker:
             return True
         return found.room(found.low, found.high) - len(found.values) >= ROOM * made_up
 
-    def fresh(self, rows: Sequence[StatableRow], count: int, rng: Random) -> Entities:
-        """Who the made-up rows beside some rows are about."""
-        return Entities(self, rows, count, rng)
-
     def make_up(
         self,
         name: str,
@@ -376,7 +372,7 @@ class RowMaker:
                 tries = [found.near(order), (order - wide, order + wide)]
                 if index in limits:
                     tries = [limits[index]]
-                elif index == self._time:
+                elif index == self.time:
                     tries = [whole]
                 elif index in kept:  # a value there must be
                     tries.append(whole)
@@ -404,10 +400,10 @@ class Entities:
         self._counts = Counter[str]()
         self._recurring: list[str] = []
         names = rng.sample(maker.names, len(maker.names))
-        if maker._time is not None:
-            each = max(1.5, len(maker.rows) / len(maker._entities))
-            missing = int((len(rows) + count) / each) - len(maker._entities)
-            self._recurring = [*maker._entities, *names[: max(0, missing)]]
+        if maker.time is not None:
+            each = max(1.5, len(maker.rows) / len(maker.entities))
+            missing = int((len(rows) + count) / each) - len(maker.entities)
+            self._recurring = [*maker.entities, *names[: max(0, missing)]]
             names = names[max(0, missing) :]
         self._names = iter(names)
 

@@ -191,12 +191,14 @@ def invent_names(count: int, rng: Random) -> list[str]:
 
 
 def example(seed: int, index: int, size: Size = DEFAULT_SIZE) -> Example:
-    """The first query of context ``index`` of the stream ``seed``."""
+    """The query of context ``index`` of the stream ``seed``, asked alone."""
     return context(seed, index, 1, size)[0]
 
 
 def context(seed: int, index: int, queries: int, size: Size = DEFAULT_SIZE) -> list[Example]:
-    """The first queries of context ``index`` of the stream ``seed``: the same on any machine.
+    """Queries of context ``index`` of the stream ``seed``: the same on any machine.
+
+    The context is the same for any number of queries; which years they ask for is not.
 
     Args:
         seed: of the stream.
