@@ -58,7 +58,7 @@ def test_a_wheel_has_every_file_once_and_nothing_else(unpacked: Path) -> None:
         (["verify", "summary.txt", "table.csv"], "STAF 0.00, 1 of 1 claims checked"),
         (["train", "sft", "recipe=tiny", "--check"], "tablemend/repository/checkpoints/tiny-base"),
         (["compare", "recipe=tiny", "--check"], "tablemend/repository/checkpoints/tiny-base"),
-        (["data", "tablehallu", "recipe=wikipedia-data", "n=8"], "8 of 8 examples"),
+        (["data", "tablehallu", "recipe=wikipedia-data", "n=8"], "of 8 of 8 contexts"),
         (["where", "accelerate_configs/cpu.yaml"], "repository/accelerate_configs/cpu.yaml"),
     ],
 )
