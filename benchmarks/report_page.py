@@ -65,8 +65,8 @@ def make_examples(settings: Benchmark) -> list[Example]:
     """Examples of the program engine."""
     wanted = Synthesis(source=settings.source, difficulty=settings.difficulty)
     engine = open_maker(wanted)
-    made = (engine.make(number) for number in range(20 * settings.n))
-    return list(islice((one for one in made if one is not None), settings.n))
+    made = (one for number in range(20 * settings.n) for one in engine.make(number))
+    return list(islice(made, settings.n))
 
 
 def answer_all(
