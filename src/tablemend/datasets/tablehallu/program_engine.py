@@ -466,7 +466,8 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
             said = f"shape.min_rows={rows} shape.max_rows={most} shape.min_columns={columns}"
             said += " difficulty=paper" * (settings.difficulty != "paper")
             return f"; some are by {said}"
-    return ": give larger tables, or more of one subject"
+    wider = ", or set shape.min_columns=3" if shape.min_columns > 3 else ""
+    return f": give larger tables, or more of one subject{wider}"
 
 
 def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:
