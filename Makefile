@@ -58,8 +58,8 @@ DEMO := recipe=tiny run=$(RUN) \
 demo: $(STAMP)
 	@set -e; start=$$SECONDS; \
 	echo "1/3 adversarial examples with ground truth"; \
-	$(BIN)/python data_gen/tablehallu.py source=small-world n=5700 seed=1 workers=2 \
-	  shares='{train: 0.9, validation: 0.02, test: 0.08}' out=$(DATA); \
+	$(BIN)/python data_gen/tablehallu.py source=small-world n=8000 seed=1 workers=2 \
+	  shares='{train: 0.92, validation: 0.02, test: 0.06}' out=$(DATA); \
 	echo "2/3 fine-tuning of the tiny base"; \
 	$(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml train/sft.py $(DEMO); \
 	echo "3/3 base, prompting and fine-tuning under one detector"; \
