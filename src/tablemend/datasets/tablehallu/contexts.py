@@ -19,7 +19,7 @@ from tablemend.datasets.tablehallu.columns import ORDERED, words_of
 from tablemend.datasets.tablehallu.compose import StatedRow
 from tablemend.datasets.tablehallu.groups import Bound, GroupMaker, Rejected
 from tablemend.datasets.tablehallu.invented_names import distinct_names
-from tablemend.datasets.tablehallu.rows import Entities, RowMaker, StatableRow
+from tablemend.datasets.tablehallu.rows import ContextRow, Entities, RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.records import SortOrder
@@ -124,7 +124,7 @@ class Part:
         wanted = sizes.draw(self._groups.count, rng)
         self.count = self._groups.count
         self._scope = [axis.column for axis in self._groups.axes]
-        if invent and not maker.most(sum(wanted)):
+        if invent and not maker.has_rows(sum(wanted)):
             raise Rejected(TOO_FEW)
         self._sorter = self._draw_sorter(sum(wanted), invent, rng)
         found = self._real_rows(wanted, rng)
@@ -175,9 +175,9 @@ class Part:
         ]
         return rng.choice(fit) if fit else None
 
-    def _real_rows(self, wanted: Sequence[int], rng: Random) -> list[list[StatableRow]]:
+    def _real_rows(self, wanted: Sequence[int], rng: Random) -> list[list[ContextRow]]:
         """The table's own rows by their group, as many as are wanted."""
-        found: list[list[StatableRow]] = [[] for _ in wanted]
+        found: list[list[ContextRow]] = [[] for _ in wanted]
         sorted_by: list[set[float | None]] = [{None} for _ in wanted]
         tellers = self.maker.typed.distinguishing
         for row in rng.sample(self.maker.rows, len(self.maker.rows)):
@@ -196,7 +196,7 @@ class Part:
     def _draw_columns(
         self,
         shape: Shape,
-        found: Sequence[Sequence[StatableRow]],
+        found: Sequence[Sequence[ContextRow]],
         made_up: int,
         blanks: bool,
         rng: Random,
@@ -234,7 +234,7 @@ class Part:
         return (typed.key, *sorted(wanted))
 
     def _fill(
-        self, found: list[list[StatableRow]], wanted: Sequence[int], blanks: bool, rng: Random
+        self, found: list[list[ContextRow]], wanted: Sequence[int], blanks: bool, rng: Random
     ) -> None:
         """Make up the rows that are missing, in all groups alike."""
         maker, key = self.maker, self.maker.typed.key
@@ -287,7 +287,7 @@ class Part:
                 orders.add(made.orders[column] or 0.0)
             name = None
 
-    def _patterns(self, group: int, blanks: bool) -> list[StatableRow]:
+    def _patterns(self, group: int, blanks: bool) -> list[ContextRow]:
         """Rows that made-up ones of a group are like."""
         tellers = [*self.maker.typed.distinguishing, *self._groups.limits(group)]
         tellers += [] if self._sorter is None else [self._sorter]

@@ -23,7 +23,7 @@ from tablemend.datasets.tablehallu.columns import Kind, TypedTable, is_whole
 from tablemend.datasets.tablehallu.distractor_types import type_of
 from tablemend.datasets.tablehallu.invented_names import is_like
 from tablemend.datasets.tablehallu.labels import ORDINALS, labels_of
-from tablemend.datasets.tablehallu.rows import Range, RowMaker, StatableRow
+from tablemend.datasets.tablehallu.rows import ContextRow, Range, RowMaker
 from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
 
@@ -84,7 +84,7 @@ class Axis:
     def __len__(self) -> int:
         return len(self.values) or len(self.edges) - 1
 
-    def part(self, row: StatableRow) -> int | None:
+    def part(self, row: ContextRow) -> int | None:
         """Where a row belongs; ``None`` where that cannot be read, or nowhere."""
         if self.values:
             cell = row.cells[self.column]
@@ -117,7 +117,7 @@ class Groups:
         """The part of each axis that makes a group."""
         return divmod(group, len(self.axes[1])) if len(self.axes) > 1 else (group,)
 
-    def of(self, row: StatableRow) -> int | None:
+    def of(self, row: ContextRow) -> int | None:
         """The group of a row; ``None`` where it is in none."""
         group = 0
         for axis in self.axes:
@@ -131,7 +131,7 @@ class Groups:
         pairs = zip(self.axes, self.parts(group), strict=True)
         return {a.column: (a.edges[p], a.edges[p + 1]) for a, p in pairs if a.edges}
 
-    def patterns(self, group: int, rows: Sequence[StatableRow]) -> list[StatableRow]:
+    def patterns(self, group: int, rows: Sequence[ContextRow]) -> list[ContextRow]:
         """Rows of a group's categories, in its intervals or not."""
         pairs = [(a, p) for a, p in zip(self.axes, self.parts(group), strict=True) if a.values]
         return [row for row in rows if all(axis.part(row) == part for axis, part in pairs)]
@@ -277,7 +277,7 @@ class GroupMaker:
         return [*edges, found.high + found.step / 2]
 
     def bounds(
-        self, groups: Groups, group: int, typed: TypedTable, rows: Sequence[StatableRow]
+        self, groups: Groups, group: int, typed: TypedTable, rows: Sequence[ContextRow]
     ) -> tuple[Bound, ...]:
         """The conditions that the rows of a group meet and no other row does.
 
@@ -294,7 +294,7 @@ class GroupMaker:
         return tuple(self._bounds(groups, group, typed, rows))
 
     def _bounds(
-        self, groups: Groups, group: int, typed: TypedTable, rows: Sequence[StatableRow]
+        self, groups: Groups, group: int, typed: TypedTable, rows: Sequence[ContextRow]
     ) -> Iterator[Bound]:
         for axis, part in zip(groups.axes, groups.parts(group), strict=True):
             column = typed.columns[axis.column]

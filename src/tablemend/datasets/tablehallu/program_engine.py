@@ -136,7 +136,7 @@ class SmallWorld:
         return []
 
 
-class Asked(NamedTuple):
+class QueryTarget(NamedTuple):
     """A group that a query asks for.
 
     Attributes:
@@ -273,7 +273,9 @@ class Engine:
         if settings.max_tokens is not None and count_tokens(context.text) > settings.max_tokens:
             raise Rejected(TOO_LONG)
         # What is asked for is drawn last, so nothing in the context can say what it is.
-        groups = [Asked(n, group) for n, part in enumerate(parts) for group in range(part.count)]
+        groups = [
+            QueryTarget(n, group) for n, part in enumerate(parts) for group in range(part.count)
+        ]
         queries = min(len(groups), settings.queries_of(table.typed.source_hash))
         keys = [one.typed.columns[one.typed.key].name for one in parts for _ in one.rows]
         drawn, counts = Drawn(context, keys, [], []), Counter[str]()

@@ -52,7 +52,7 @@ _MONTH = re.compile(rf"\b(?:{'|'.join(f'{month}|{month[:3]}' for month in MONTHS
 Row = tuple[Cell, ...]
 
 
-class StatableRow(NamedTuple):
+class ContextRow(NamedTuple):
     """A row of a context.
 
     Attributes:
@@ -217,7 +217,7 @@ class RowMaker:
         self.names = tuple(name for name in every if name not in known)
         orders = list(zip(*typed.orders, strict=True))
         self.rows = [
-            StatableRow(cells, own)
+            ContextRow(cells, own)
             for cells, own in zip(typed.table.rows, orders, strict=True)
             if (cells[key] or "") in known
         ]
@@ -242,7 +242,7 @@ class RowMaker:
             )
         }
         self.free = tuple(self._free())
-        self._alike: dict[Row, list[StatableRow]] = defaultdict(list)
+        self._alike: dict[Row, list[ContextRow]] = defaultdict(list)
         for row in self.rows:
             self._alike[self._categories(row.cells)].append(row)
         times = [index for index in typed.distinguishing[:1] if index in self.varied and not dated]
@@ -252,7 +252,7 @@ class RowMaker:
         self.constant = frozenset(self._constant() if self.time is not None else ())
         """Columns of words of which each entity has one value, whenever its rows are."""
 
-    def most(self, count: int) -> bool:
+    def has_rows(self, count: int) -> bool:
         """Whether there are so many rows, made-up ones included."""
         others = 0
         if self.time is not None:
@@ -299,7 +299,7 @@ class RowMaker:
         return len(several) > 1 and all(len({*orders}) == 1 for orders in several)
 
     def _constant(self) -> Iterator[int]:
-        of: dict[str, list[StatableRow]] = defaultdict(list)
+        of: dict[str, list[ContextRow]] = defaultdict(list)
         for row in self.rows:
             of[row.cells[self.typed.key] or ""].append(row)
         several = [own for own in of.values() if len(own) > 1]
@@ -309,7 +309,7 @@ class RowMaker:
             if is_words and max(map(len, said), default=0) == 1:
                 yield index
 
-    def filled(self, column: int, rows: Sequence[StatableRow], made_up: int) -> float:
+    def filled(self, column: int, rows: Sequence[ContextRow], made_up: int) -> float:
         """How many of some rows, and made-up ones beside them, say something in a column, about."""
         own = sum(row.cells[column] is not None for row in rows)
         if column in self.varied:
@@ -327,13 +327,13 @@ class RowMaker:
     def make_up(
         self,
         name: str,
-        pattern: StatableRow,
+        pattern: ContextRow,
         columns: Sequence[int],
         limits: Mapping[int, tuple[float, float]],
         kept: Collection[int],
         taken: Mapping[int, set[float]],
         rng: Random,
-    ) -> StatableRow | None:
+    ) -> ContextRow | None:
         """A made-up row.
 
         Args:
@@ -381,9 +381,9 @@ class RowMaker:
             if said is None and index in (*limits, *kept):
                 return None
             cells[index], orders[index] = said or (None, None)
-        return StatableRow(tuple(cells), tuple(orders), made_up=True)
+        return ContextRow(tuple(cells), tuple(orders), made_up=True)
 
-    def identity(self, row: StatableRow) -> Row:
+    def identity(self, row: ContextRow) -> Row:
         """What tells a row from the others of its table."""
         return tuple(row.cells[index] for index in (self.typed.key, *self.typed.distinguishing))
 
@@ -394,7 +394,7 @@ class Entities:
     """
 
     def __init__(
-        self, maker: RowMaker, rows: Sequence[StatableRow], count: int, rng: Random
+        self, maker: RowMaker, rows: Sequence[ContextRow], count: int, rng: Random
     ) -> None:
         self._rng = rng
         self._counts = Counter[str]()
