@@ -55,7 +55,9 @@ def locate_markdown(text: str) -> list[tuple[int, int]]:
     end = 0
     for delimiter in _DELIMITER.finditer(text):
         line, first = delimiter.group(), delimiter.start()
-        if first < end or not (_RULE.fullmatch(line) or ("-" in line and not set(line) & set("+="))):
+        if first < end or not (
+            _RULE.fullmatch(line) or ("-" in line and not set(line) & set("+="))
+        ):
             continue
         start = max(end, text.rfind("\n", end, max(first - 1, 0)) + 1)
         header = text[start : max(first - 1, start)]

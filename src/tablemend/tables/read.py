@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
+from tablemend.errors import TablemendError
 from tablemend.tables.csvtable import read_csv
 from tablemend.tables.html import locate_html, read_html
 from tablemend.tables.jsontable import locate_json, read_json
@@ -17,13 +19,28 @@ from tablemend.tables.xlsx import XLSX, read_xlsx
 
 Format = Literal["markdown", "json", "latex", "csv", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def guarded(form: str, read: Callable[[str], Table], text: str) -> Table:
+    """What a reader makes of a text; any fault of it, or of its parser, is no readable table."""
+    try:
+        return read(text)
+    except (TablemendError, MemoryError):
+        raise
+    except Exception as error:  # of parsers that are not ours: no common class
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise TableError(f"no readable {form} table (the parser failed, {why})") from error
+
+
 READERS: dict[Format, Callable[[str], Table]] = {
-    "markdown": read_markdown,
-    "json": read_json,
-    "latex": read_latex,
-    "csv": read_csv,
-    "html": read_html,
+    "markdown": partial(guarded, "Markdown", read_markdown),
+    "json": partial(guarded, "JSON", read_json),
+    "latex": partial(guarded, "LaTeX", read_latex),
+    "csv": partial(guarded, "CSV", read_csv),
+    "html": partial(guarded, "HTML", read_html),
 }
+ANSWER_READERS = READERS | {"json": partial(guarded, "JSON", partial(read_json, loose=True))}
+"""Of tables in answers, whose JSON is not always a list of records."""
 LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
     "markdown": locate_markdown,
     "json": locate_json,
