@@ -15,6 +15,8 @@ from tablemend.tables.table import Cell, Table, TableError
 
 _BEFORE = re.compile(r"(?:US)?[$€£¥(]{1,2}")
 _BEHIND = re.compile(r"\)?%?\)?|\*+|\(\w\)")
+_SIGN = re.compile(r"(?:US)?[$€£¥]\s?\(?|\(|\)?\s?%?\)?")
+_DIGIT = re.compile(r"[$€£¥(\s]*[\d.]")
 _RULE = re.compile(r"[\s\-=_.*$]*")
 _GAP = re.compile(r"\s{2,}|\t")
 _MARKS = re.compile(r"<(?:S|C)>", re.I)
@@ -57,6 +59,23 @@ def tidy(table: Table) -> Table:
         raise TableError("no row below the header")
     rows = list(zip(*columns, strict=True))
     return Table.of(rows[0], rows[1:], table.title)
+
+
+def join_signs(table: Table) -> Table:
+    """The table; :func:`tidy` where signs stand in columns of their own, without a name."""
+    names = [*map(_plain, table.columns)]
+    columns = [[_plain(cell) for cell in cells] for cells in zip(*table.rows, strict=True)]
+    for place, cells in enumerate(columns):
+        beside = [other for other in (place - 1, place + 1) if 0 <= other < len(names)]
+        if names[place] and all(names[place] != names[other] for other in beside):
+            continue
+        signs = [(sign, row) for row, sign in enumerate(cells) if sign]
+        if len(signs) > 1 and all(
+            _SIGN.fullmatch(sign) and any(_DIGIT.match(columns[other][row]) for other in beside)
+            for sign, row in signs
+        ):
+            return tidy(table)
+    return table
 
 
 def _plain(cell: Cell) -> str:

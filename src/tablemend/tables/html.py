@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape
+from itertools import pairwise
 
 import lxml.etree
 import lxml.html
@@ -34,6 +35,9 @@ _BREAK, _BLOCK = "\x01", "\x02"
 _BROKEN = re.compile(rf"[ {_BLOCK}]*{_BREAK}[ {_BLOCK}]*")
 _EDGE = re.compile(rf"[ {_BLOCK}]*{_BLOCK}[ {_BLOCK}]*")
 _RAISED = re.compile(r"\s*(?:[-+\u2212]?\d{1,2}|[a-z])\s*", re.IGNORECASE)
+_WORD = re.compile(r"\w")
+_IN_BRACKETS = re.compile(r"\(.*\)")
+_AMOUNT = re.compile(r"(?!\D*(?:19|20)\d\d\D*\Z)[^\w]*\d[\d.,]*[^\w]*|[$€£%]")
 _SILENT = frozenset(("script", "style", "template"))
 
 _Hanging = dict[int, tuple[str, int]]
@@ -45,7 +49,7 @@ def locate_html(text: str) -> list[tuple[int, int]]:
     return outermost(_TABLE_TAG, text)
 
 
-def read_html(text: str) -> Table:
+def read_html(text: str, *, unmarked: bool = False) -> Table:
     """Read the one table in ``text``.
 
     Spanning cells are repeated in every place they span. The header is the ``<thead>``, else the
@@ -53,6 +57,12 @@ def read_html(text: str) -> Table:
     a space. Rows narrower than the widest are filled, as a browser shows them. ``<br>`` and block
     elements are newlines, other white space collapses (but in ``<pre>``), a cell of non-breaking
     spaces is empty, the caption is the title.
+
+    Args:
+        text: holds the table.
+        unmarked: a header that neither ``<thead>`` nor ``<th>`` marks has several rows where one
+            has spanning cells and those below it name what they group, as in filings; a row of
+            one text above it is a title, spacer columns are dropped.
 
     Raises:
         TableError: no table, several, one inside another, one cut off, or no row.
@@ -63,10 +73,18 @@ def read_html(text: str) -> Table:
         raise TableError("an HTML table inside another" if inner else "the HTML table is cut off")
     element = _parse(span)
     grid, heads = _read_grid(element)
+    caption = element.find("caption")
+    titles = [] if caption is None else [_read_text(caption)]
+    if not heads and not unmarked:
+        heads = 1
+    elif not heads:
+        while len(grid) > 2 < len(grid[0]) and grid[0][0] and len(set(grid[0]) - {""}) == 1:
+            titles.append(grid.pop(0)[0])
+        heads = _count_heads(grid)
+        grid = _without_spacers(grid, heads)
     header, body = grid[:heads], grid[heads:]
     columns = [_join_names(names) for names in zip(*header, strict=True)]
-    caption = element.find("caption")
-    return Table.of(columns, body, "" if caption is None else _read_text(caption))
+    return Table.of(columns, body, " ".join(titles))
 
 
 def write_html(table: Table) -> str:
@@ -104,7 +122,7 @@ def _parse(text: str) -> lxml.html.HtmlElement:
 
 
 def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
-    """The rectangular grid of texts, and how many leading rows are the header."""
+    """The rectangular grid of texts, and how many leading rows are marked as header."""
     grid: list[list[str]] = []
     hanging: _Hanging = {}
     section: lxml.html.HtmlElement | None = None
@@ -125,8 +143,32 @@ def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
     if not grid:
         raise TableError("the HTML table has no row (<tr> with <td> or <th>)")
     if not head_rows:
-        head_rows = th_rows if 0 < th_rows < len(grid) else 1
+        head_rows = th_rows if th_rows < len(grid) else 1
     return [slots + [""] * (width - len(slots)) for slots in grid], head_rows
+
+
+def _count_heads(grid: list[list[str]]) -> int:
+    """How many leading rows of ``<td>`` are the header: those that name no row, below a span."""
+    for count, row in enumerate(grid[:-1]):
+        spans = any(a == b != "" for above in grid[:count] for a, b in pairwise(above[1:]))
+        named = row[0] and not _IN_BRACKETS.fullmatch(row[0])
+        if count and (named or not spans or not any(row[1:]) or any(map(_is_amount, row[1:]))):
+            return count
+    return max(len(grid) - 1, 1)
+
+
+def _without_spacers(grid: list[list[str]], heads: int) -> list[list[str]]:
+    """Without columns that hold nothing, and without a span's name over columns of signs."""
+    columns = []
+    for column in zip(*grid, strict=True):
+        if not column[heads - 1] and not any(map(_WORD.search, column[heads:])):
+            column = ("",) * heads + column[heads:]
+        columns += [column] if any(column) else []
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _is_amount(cell: str) -> bool:
+    return _AMOUNT.fullmatch(cell) is not None
 
 
 def _in_head(row: lxml.html.HtmlElement) -> bool:
