@@ -225,7 +225,7 @@ def _choose(
     parts.sort(key=lambda part: part[1].start)
     (table, place), (_, last) = parts[0], parts[-1]
     rows = tuple(row for part, _ in parts for row in part.rows)
-    if len(set(headers[first])) > 1:
+    if place.format != "json" and len(set(headers[first]) - {""}) > 1:
         keys = ([header_key(cell or "") for cell in row] for row in rows)
         rows = tuple(row for row, key in zip(rows, keys, strict=True) if key != headers[first])
     table = replace(table, rows=rows)
