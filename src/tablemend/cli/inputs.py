@@ -276,7 +276,7 @@ def _join(sources: Sequence[Source], context: str, query: str) -> Source:
 
 
 def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> Input:
-    found = extract_table(text, format, columns_from_query(source.query) or ())
+    found = extract_table(text, format, columns_from_query(source.query) or (), source.text)
     if found.table is None:
         raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
     return Input(name, text, source, found.table, format)

@@ -68,8 +68,9 @@ class RepairScorer:
 
     def read(self, answer: Submission[Any], text: str) -> Extraction:
         """The answer's table, where it has all columns that the query lists."""
-        asked = columns_from_query(self.task.evidence(answer.sample, answer.view).query) or ()
-        found = extract_table(text, self.task.format or "auto", asked)
+        evidence = self.task.evidence(answer.sample, answer.view)
+        asked = columns_from_query(evidence.query) or ()
+        found = extract_table(text, self.task.format or "auto", asked, evidence.text)
         named = set(map(header_key, found.table.columns if found.table else asked))
         missing = ", ".join(name for name in asked if header_key(name) not in named)
         return Extraction(None, f"columns missing: {missing}") if missing else found

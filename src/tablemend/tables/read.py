@@ -7,7 +7,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tablemend.errors import TablemendError
 from tablemend.tables.csvtable import read_csv
@@ -23,7 +23,7 @@ Format = Literal["markdown", "json", "latex", "csv", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
-def guarded(form: str, read: Callable[[str], Table], text: str) -> Table:
+def guarded(form: str, read: Callable[[Any], Table], text: Any) -> Table:
     """What a reader makes of a text; any fault of it, or of its parser, is no readable table.
 
     Signs in columns of their own, as filings have them, stand with their numbers.
@@ -151,8 +151,9 @@ def load_text(path: str | Path, *, may_be_empty: bool = False) -> str:
         raise TableError(f"{path}: no such file") from error
     except IsADirectoryError as error:
         raise TableError(f"{path}: is a folder, not a file") from error
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror})") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise TableError(f"{path!s}: cannot be read ({why})") from error
     if not data.strip() and not may_be_empty:
         raise TableError(f"{path}: the file is empty")
     return decoded(data, str(path))
