@@ -104,7 +104,7 @@ def detect(
     """
     found = _gold("gold", gold)
     prose = None if context is None else _text("context", context)
-    alike = load_similarity(similarity)
+    alike = load_similarity(_name("similarity", similarity))
     scored = detection(_answer("answer", answer), found, prose, _query(query), alike)
     if not scored.coverage.scored:
         raise TablemendError(f"gold: {scored.unscored[0].reason}; no answer can be scored by it")
@@ -143,7 +143,7 @@ def verify(
     else:
         source = Source(text=_text("context", context), query=query)
         answer = _answer_table(said, source)
-    (found,) = verify_documents([(answer or said, source)], _verifier(verifier))
+    (found,) = verify_documents([(answer or said, source)], _name("verifier", verifier))
     return _with_note(verification(found, said, source, answer), text)
 
 
@@ -174,8 +174,6 @@ def mend(
     """
     is_answer = query is not None or not isinstance(text_or_table, str | os.PathLike)
     said = _answer("text_or_table", text_or_table)
-    if model is not None and not isinstance(model, str):
-        raise TablemendError(f"model: wanted a name such as 'hf:NAME', not {_type(model)}")
     if is_answer:
         if not isinstance(table_or_context, str | os.PathLike):
             raise TablemendError("mend: an answer table is mended by its context, which is a text")
@@ -189,7 +187,8 @@ def mend(
             raise TablemendError(f"{error} ({hint})") from error
     draft = mitigation.Draft(said, source, "auto" if is_answer else None)
     method = "repair" if model is None else "cave"
-    (found,) = mend_drafts([draft], method, model, verifier=_verifier(verifier))
+    model = None if model is None else _name("model", model)
+    (found,) = mend_drafts([draft], method, model, verifier=_name("verifier", verifier))
     return _with_note(mended(found, draft), text_or_table)
 
 
@@ -446,10 +445,10 @@ def _cell(table: Table | None, row: int | None, column: str | None) -> str:
     return " | ".join(cell or "" for cell in cells)
 
 
-def _verifier(given: object) -> str:
+def _name(what: str, given: object) -> str:
     if isinstance(given, str):
         return given
-    raise TablemendError(f"verifier: wanted a name such as 'program', not {_type(given)}")
+    raise TablemendError(f"{what}: wanted a name as a text, not {_type(given)}")
 
 
 def _with_note(found: R, given: object) -> R:
@@ -527,8 +526,8 @@ def _table(
     except TablemendError as error:
         raise TablemendError(f"{what}: {error}") from error
     raise TablemendError(
-        f"{what}: wanted a path, a table as CSV, Markdown or JSON text, a dict or list of dicts or a"
-        f" pandas DataFrame, not {_type(given)}"
+        f"{what}: wanted a path, a table as CSV, Markdown or JSON text, a dict, a list of dicts or"
+        f" a pandas DataFrame, not {_type(given)}"
     )
 
 

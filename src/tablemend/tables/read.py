@@ -34,7 +34,7 @@ def guarded(form: str, read: Callable[[Any], Table], text: Any) -> Table:
         raise
     except Exception as error:  # of parsers that are not ours: no common class
         why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise TableError(f"no readable {form} table (the parser failed, {why})") from error
+        raise TableError(f"no readable {form} table ({why})") from error
 
 
 READERS: dict[Format, Callable[[str], Table]] = {
