@@ -31,15 +31,18 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-_NAME = r"(?:[a-z]+:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)"
+_NAME = (
+    r"(?:[a-z]+[:_])*(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad|monologue)"
+    r"(?:_[a-z]+)*"
+)
 _THOUGHT = re.compile(
-    rf"<\|?(?:start_|begin_of_)?{_NAME}\|?>|\[think\]|\u25c1think|<\|channel\|>(?:anal|comm)|<unused94>"
-    r"|\A\s*analysis(?=(?-i:[A-Z]))",
+    rf"<\|?\s?{_NAME}[^<>]*>|\[think\]|\u25c1think|<\|channel\|?>\s*(?:analysis|commentary|thought)"
+    r"|<unused94>|\A\s*analysis(?=(?-i:[A-Z]))",
     re.IGNORECASE,
 )
 _THOUGHT_END = re.compile(
-    rf"</{_NAME}>|<\|end_(?:of_)?{_NAME}\|>|\[/think\]|\u25c1/think\u25b7|<unused95>"
-    r"|<\|channel\|>final<\|message\|>|assistantfinal",
+    rf"<\|?\s?(?:/\s?|end_(?:of_)?){_NAME}\s?\|?>|\[/think\]|\u25c1/think\u25b7|<unused95>"
+    r"|<\|channel\|>\s*final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|<channel\|>|assistantfinal",
     re.IGNORECASE,
 )
 _AROUND = re.compile(

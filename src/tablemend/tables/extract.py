@@ -72,7 +72,7 @@ def extract_table(
     text: str,
     format: Format | Literal["auto"] = "auto",
     columns: Sequence[str] = (),
-    known: Container[str] = (),
+    known: Container[str | None] = (),
 ) -> Extraction:
     """Find the table that a model's answer gives.
 
@@ -146,7 +146,7 @@ def _plain(answer: str) -> str:
     return "\n".join(lines)
 
 
-def _without_numbers(table: Table, known: Container[str]) -> Table:
+def _without_numbers(table: Table, known: Container[str | None]) -> Table:
     """A table whose rows are numbered from 1 in their first cells, without the numbers."""
     first = [row[0] or "" for row in table.rows]
     found = [match for cell in first if (match := _NUMBERED.match(cell))]

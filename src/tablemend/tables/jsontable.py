@@ -191,7 +191,7 @@ def _unwrap(value: Any, levels: int) -> Any:
     plain = not any(isinstance(cell, dict | list) for one in lists for cell in one)
     if plain and len(lists) == len(value) > 1 and len(set(map(len, lists))) == 1:
         return {"columns": list(value), "rows": [list(row) for row in zip(*lists, strict=True)]}
-    inner = [one for one in value.values() if isinstance(one, dict)]
+    inner: list[Any] = [one for one in value.values() if isinstance(one, dict)]
     inner += [one for one in lists if all(isinstance(row, dict | list) for row in one)]
     inner = inner or [one for one in value.values() if one == []]
     if len(inner) != 1 or not levels:

@@ -63,7 +63,7 @@ def locate_markdown(text: str) -> list[tuple[int, int]]:
         header = text[start : max(first - 1, start)]
         if _GRID_RULE.fullmatch(line) and not header.lstrip().startswith("|"):
             stop = _end_of_rows(text, delimiter.end())
-            if any(map(_GRID_RULE.fullmatch, text[delimiter.end() : stop].split("\n"))):
+            if any(map(_RULE.fullmatch, text[delimiter.end() : stop].split("\n"))):
                 end = stop
                 spans.append((first, end))
             continue
@@ -164,7 +164,7 @@ def _read_grid(lines: list[str]) -> list[list[str]]:
     """Header and rows of a grid table, whose cells may go on in the lines below."""
     parts = [
         [_split(line) for line in part]
-        for is_rule, part in groupby(lines, lambda line: bool(_GRID_RULE.fullmatch(line)))
+        for is_rule, part in groupby(lines, lambda line: bool(_RULE.fullmatch(line)))
         if not is_rule
     ]
     rows: list[list[str]] = []
