@@ -114,25 +114,24 @@ def extract_table(
     else:
         found = _extract(answer, tuple(LOCATORS) if format == "auto" else (format,), columns)
     if found.table is not None:
-        body = answer[found.start : found.end]
-        if text[start + found.start : start + found.end] != body:  # a tag behind it is not its own
-            body = body.rstrip()
         table = _without_numbers(found.table, known)
-        return replace(
-            found, table=table, start=start + found.start, end=start + found.start + len(body)
-        )
+        return replace(found, table=table, start=found.start + start, end=found.end + start)
     return Extraction(None, _ENDLESS) if open_think >= 0 and not found.empty else found
 
 
 def _plain(answer: str) -> str:
     """The answer, each character in its place, without what surrounds or draws its tables.
 
-    ``####`` stands for ``<answer>``, spaces for ``</answer>`` and for the marks of a block quote,
-    ASCII for box-drawing characters.
+    ``####`` stands for ``<answer>``, spaces for the marks of a block quote, ASCII for box-drawing
+    characters; what follows ``</answer>`` is left out.
     """
-    answer = _ANSWER_TAG.sub(
-        lambda tag: ("" if tag["close"] or tag["end"] else "####").ljust(len(tag[0])), answer
-    )
+    opened, closed = 0, None
+    for tag in _ANSWER_TAG.finditer(answer):
+        if not tag["close"] and not tag["end"]:
+            opened, closed = tag.end(), None
+        elif answer[opened : tag.start()].strip():
+            closed = tag.start()
+    answer = _ANSWER_TAG.sub(lambda tag: "####".rjust(len(tag[0])), answer[:closed])
     if _BOXES.search(answer):
         answer = answer.translate(_ASCII)
     lines = answer.split("\n")
