@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from tablemend.tables.html import locate_html, read_html
 from tablemend.tables.table import Cell, Table, TableError
@@ -59,6 +60,30 @@ def tidy(table: Table) -> Table:
         raise TableError("no row below the header")
     rows = list(zip(*columns, strict=True))
     return Table.of(rows[0], rows[1:], table.title)
+
+
+def join_spans(table: Table) -> Table:
+    """The table; :func:`tidy` where columns are empty, or one name spans columns of one value."""
+    table = without_copies(table)
+    columns = [list(map(_plain, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    same = any(_is_same(left, right, True) for left, right in pairwise(columns))
+    return tidy(table) if table.rows and (same or not all(map(any, columns))) else table
+
+
+def without_copies(table: Table) -> Table:
+    """Without columns that only repeat their neighbour, where labels and headers span several."""
+    kept: list[tuple[str | None, ...]] = []
+    for column in zip(table.columns, *table.rows, strict=True):
+        while kept and _covers(column, kept[-1]):
+            kept.pop()
+        if not (kept and _covers(kept[-1], column)):
+            kept.append(column)
+    columns, *rows = zip(*kept, strict=True)
+    return Table.of([name or "" for name in columns], rows, table.title)
+
+
+def _covers(column: Sequence[str | None], other: Sequence[str | None]) -> bool:
+    return all(not b or a == b for a, b in zip(column, other, strict=True))
 
 
 def join_signs(table: Table) -> Table:

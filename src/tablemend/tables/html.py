@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from itertools import pairwise
 
@@ -49,7 +49,7 @@ def locate_html(text: str) -> list[tuple[int, int]]:
     return outermost(_TABLE_TAG, text)
 
 
-def read_html(text: str, *, unmarked: bool = False) -> Table:
+def read_html(text: str, unmarked: Callable[[Table], Table] | None = None) -> Table:
     """Read the one table in ``text``.
 
     Spanning cells are repeated in every place they span. The header is the ``<thead>``, else the
@@ -60,9 +60,9 @@ def read_html(text: str, *, unmarked: bool = False) -> Table:
 
     Args:
         text: holds the table.
-        unmarked: a header that neither ``<thead>`` nor ``<th>`` marks has several rows where one
-            has spanning cells and those below it name what they group, as in filings; a row of
-            one text above it is a title, spacer columns are dropped.
+        unmarked: what becomes of a table whose header neither ``<thead>`` nor ``<th>`` marks, as
+            in filings. Its header has several rows then where one has spanning cells and those
+            below it name what they group; a row of one text above it is a title.
 
     Raises:
         TableError: no table, several, one inside another, one cut off, or no row.
@@ -75,16 +75,20 @@ def read_html(text: str, *, unmarked: bool = False) -> Table:
     grid, heads = _read_grid(element)
     caption = element.find("caption")
     titles = [] if caption is None else [_read_text(caption)]
-    if not heads and not unmarked:
-        heads = 1
-    elif not heads:
+    if heads or not unmarked:
+        unmarked, heads = None, heads or 1
+    else:
         while len(grid) > 2 < len(grid[0]) and grid[0][0] and len(set(grid[0]) - {""}) == 1:
             titles.append(grid.pop(0)[0])
         heads = _count_heads(grid)
-        grid = _without_spacers(grid, heads)
     header, body = grid[:heads], grid[heads:]
     columns = [_join_names(names) for names in zip(*header, strict=True)]
-    return Table.of(columns, body, " ".join(titles))
+    if unmarked is None:
+        return Table.of(columns, body, " ".join(titles))
+    for place, cells in enumerate(zip(*body, strict=True)):
+        if not header[-1][place] and not any(map(_WORD.search, cells)):
+            columns[place] = ""  # a span's name over signs or nothing
+    return unmarked(Table.of(columns, body, " ".join(titles)))
 
 
 def write_html(table: Table) -> str:
@@ -149,26 +153,15 @@ def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
 
 def _count_heads(grid: list[list[str]]) -> int:
     """How many leading rows of ``<td>`` are the header: those that name no row, below a span."""
-    for count, row in enumerate(grid[:-1]):
-        spans = any(a == b != "" for above in grid[:count] for a, b in pairwise(above[1:]))
-        named = row[0] and not _IN_BRACKETS.fullmatch(row[0])
-        if count and (named or not spans or not any(row[1:]) or any(map(_is_amount, row[1:]))):
+    amounts = [any(map(_AMOUNT.fullmatch, row[1:])) for row in grid]
+    names = [row[0] != grid[0][0] and not _IN_BRACKETS.fullmatch(row[0]) for row in grid]
+    for count in range(1, len(grid) - 1):
+        spans = any(a == b != "" for row in grid[:count] for a, b in pairwise(row[1:]))
+        names_column = not any(row[0] for row in grid[:count]) and any(amounts[count : count + 4])
+        named = names[count] and grid[count][0] and not names_column
+        if named or not spans or amounts[count] or not any(grid[count][1:]):
             return count
     return max(len(grid) - 1, 1)
-
-
-def _without_spacers(grid: list[list[str]], heads: int) -> list[list[str]]:
-    """Without columns that hold nothing, and without a span's name over columns of signs."""
-    columns = []
-    for column in zip(*grid, strict=True):
-        if not column[heads - 1] and not any(map(_WORD.search, column[heads:])):
-            column = ("",) * heads + column[heads:]
-        columns += [column] if any(column) else []
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _is_amount(cell: str) -> bool:
-    return _AMOUNT.fullmatch(cell) is not None
 
 
 def _in_head(row: lxml.html.HtmlElement) -> bool:

@@ -20,6 +20,7 @@ _START = re.compile(r"[{\[](?=\s*+[\"{\[\]}])")
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
 _END_OF_LIST = re.compile(r",?\s*+[}\]]")
 _BETWEEN = re.compile(r"[\s,]*+")
+_LETTER = re.compile(r"[^\W\d_]")
 _HEADERS = ("columns", "headers", "header", "column_names")
 _BODIES = ("rows", "data", "records", "values")
 _decoder = json.JSONDecoder(parse_float=str, parse_int=str)
@@ -179,7 +180,8 @@ def _unwrap(value: Any, levels: int) -> Any:
     """A shape of answers as one that :func:`_read_shape` knows; else the value itself."""
     if isinstance(value, list):
         rows = len(value) > 1 and all(isinstance(row, list) for row in value)
-        return {"columns": value[0], "rows": value[1:]} if rows else value
+        named = rows and any(isinstance(name, str) and _LETTER.search(name) for name in value[0])
+        return {"columns": value[0], "rows": value[1:]} if named else value
     if not isinstance(value, dict):
         return value
     header = next((value[name] for name in _HEADERS if name in value), None)

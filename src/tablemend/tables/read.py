@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from tablemend.errors import TablemendError
 from tablemend.tables.csvtable import read_csv
-from tablemend.tables.filings import join_signs
+from tablemend.tables.filings import join_signs, join_spans
 from tablemend.tables.html import locate_html, read_html
 from tablemend.tables.jsontable import locate_json, read_json
 from tablemend.tables.latex import locate_latex, read_latex
@@ -42,7 +42,7 @@ READERS: dict[Format, Callable[[str], Table]] = {
     "json": partial(guarded, "JSON", read_json),
     "latex": partial(guarded, "LaTeX", read_latex),
     "csv": partial(guarded, "CSV", read_csv),
-    "html": partial(guarded, "HTML", partial(read_html, unmarked=True)),
+    "html": partial(guarded, "HTML", partial(read_html, unmarked=join_spans)),
 }
 ANSWER_READERS = READERS | {"json": partial(guarded, "JSON", partial(read_json, loose=True))}
 """Of tables in answers, whose JSON is not always a list of records."""
