@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -124,24 +123,12 @@ def _with_scale(table: Table, above: str) -> Table:
 
 def _read_json(text: str) -> tuple[Table, ...]:
     data = _parse(text)
-    if _is_grid(data):  # the first row is the header
-        return (read_json(json.dumps({"columns": data[0], "rows": data[1:]})),)
     try:
-        return (read_json(text),)
+        return (read_json(text, loose=isinstance(data, list)),)
     except EmptyTableError:
         raise
     except TableError:
         return document_tables(data)
-
-
-def _is_grid(data: Any) -> bool:
-    """Whether a JSON document is rows of cells and nothing else, two of them at least."""
-    return (
-        isinstance(data, list)
-        and len(data) > 1
-        and all(isinstance(row, list) and row for row in data)
-        and not any(isinstance(cell, list | dict) for row in data for cell in row)
-    )
 
 
 def _parse(text: str) -> Any:

@@ -36,7 +36,7 @@ def table_of(given: Any) -> Table:
     """
     if isinstance(given, Table):
         cells = [[_cell(cell) for cell in row] for row in given.rows]
-        return Table.of(list(map(_name, given.columns)), cells, given.title)
+        return join_signs(Table.of(list(map(_name, given.columns)), cells, given.title))
     if hasattr(given, "iloc"):
         return join_signs(_of_frame(given))
     value = _plain(given)
