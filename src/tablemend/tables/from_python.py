@@ -92,7 +92,7 @@ def _of_frame(frame: Any) -> Table:
     series = [frame.iloc[:, place] for place in range(len(columns))]
     cells = [list(one.to_numpy() if one.dtype.kind == "f" else one) for one in series]
     index = frame.index
-    if type(index).__name__ != "RangeIndex":
+    if index.nlevels > 1 or index.names[0] is not None or index.dtype.kind not in "iu":
         for level in reversed(range(index.nlevels)):
             unnamed = "index" if index.nlevels == 1 else f"level_{level}"
             name = unnamed if index.names[level] is None else _name(index.names[level])
@@ -109,7 +109,7 @@ def _name(key: Any) -> str:
     if isinstance(key, tuple):
         return ", ".join(filter(None, map(_name, key)))
     cell = _cell(key)
-    return str(cell) if isinstance(key, bool) or cell is None else cell
+    return cell if isinstance(cell, str) else str(key)
 
 
 def _cell(value: Any) -> Any:

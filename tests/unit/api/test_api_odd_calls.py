@@ -184,6 +184,8 @@ def test_odd_calls_end_in_a_result_or_in_one_error() -> None:
     [
         (FRAME.set_index("Team", drop=False), ["Team", "Points"], ["Alba", "41"]),
         (FRAME.set_index("Team").rename_axis("Club"), ["Club", "Points"], ["Alba", "41"]),
+        (FRAME[FRAME.Points < 40], ["Team", "Points"], ["Sella", "37"]),
+        (FRAME.rename_axis("Place"), ["Place", "Team", "Points"], ["0", "Alba", "41"]),
         (FRAME.set_index(["Team", "Points"]).assign(Won=[1, 2]), ["Team", "Points", "Won"], None),
         (FRAME.rename(columns={"Points": ("Points", "2023")}), ["Team", "Points, 2023"], None),
         (FRAME.assign(Points=[float("nan"), 3.5]), ["Team", "Points"], ["Alba", None]),

@@ -104,7 +104,8 @@ HEAD = "| a | b |\n|---|---|\n"
 BIG = [
     *("|", "\\", "<think>", "####", "</think>", "-", "\n", "[", "{", '{"', '[{"a":', "[]", "[\n"),
     *("<table><tr><td>", "<table></table>", "| a | b |\n", "|-\n", "a|b\n-\n"),
-    *("\\begin{tabular}", "\\begin{tabular}\\end{tabular}"),
+    *("\\begin{tabular}", "\\begin{tabular}\\end{tabular}", "<answer>", "</answer>x", "> |\n"),
+    *("+--+\n|a|\n", "│\n", '{"a":1}\n', '{"a":1,},', "[1,],", "<a_a_", "a: | b | c\n|---|---|\n"),
 ]
 
 
