@@ -204,7 +204,7 @@ def _without_numbers(
     rows: list[tuple[Value, ...]], known: Collection[Value]
 ) -> list[tuple[Value, ...]]:
     """Rows that are numbered in their first cells ("3. Zelotinib") without the numbers."""
-    cut = [str(row[0]).removeprefix(f"{number}. ") for number, row in enumerate(rows, 1)]
+    cut = [re.sub(rf"^\(?{n}[.):] ", "", str(row[0])) for n, row in enumerate(rows, 1)]
     if any(row[0] == name or row[0] in known for name, row in zip(cut, rows, strict=True)):
         return rows
     return [(_value(name), *row[1:]) for name, row in zip(cut, rows, strict=True)]

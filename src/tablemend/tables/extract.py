@@ -26,7 +26,7 @@ _CODE_BLOCK = re.compile(r"```[^\n]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 _ENDLESS = "the thinking never ended (no </think>)"
 _ANSWER_TAG = re.compile(
     r"<\|?(?P<close>/|end_(?:of_)?)?(?:(?:begin|start)_(?:of_)?)?(?:final[_ -]?)?"
-    r"(?:answer|response|solution|output)\|?>|\[(?P<end>end )?(?:begin )?final response\]",
+    r"(?:answer|response|solution|output|box)\|?>|\[(?P<end>end )?(?:begin )?final response\]",
     re.IGNORECASE,
 )
 _END_OF_TURN = re.compile(
@@ -37,7 +37,7 @@ _BOXES = re.compile(r"^[ \t]*+[\u2500-\u257f]", re.MULTILINE)
 _ASCII = dict.fromkeys(range(0x2500, 0x2580), "+")
 _ASCII |= dict.fromkeys(map(ord, "─━┄┅┈┉╌╍"), "-") | dict.fromkeys(map(ord, "│┃┆┇┊┋╎╏║"), "|")
 _ASCII[ord("═")] = "="
-_NUMBERED = re.compile(r"(\d{1,6})[.)]\s+(?=\S)")
+_NUMBERED = re.compile(r"\(?(\d{1,6})[.):]\s+(?=\S)")
 _BLANK_REST = re.compile(r"[^\S\n]*+(?:\n|\Z)")
 
 

@@ -34,8 +34,8 @@ def locate_json(text: str) -> list[tuple[int, int]]:
     """
     spans: list[tuple[int, int]] = []
     position = failures = 0
-    key: str | None = None  # of the last span's records; None where it is none of records
-    tidied = False
+    keys: set[str] = set()  # of the last span's records
+    tidied = broken = False
     while failures < MAX_STARTS and (match := _START.search(text, position)):
         start = match.start()
         value: Any = None
@@ -54,14 +54,15 @@ def locate_json(text: str) -> list[tuple[int, int]]:
         except RecursionError:
             # Where the nesting ends is not known, and no table is nested so deeply.
             return [*spans, (start, start + 1)]
-        own = next(iter(value), None) if _is_flat(value) else None
+        own = set(value) if _is_flat(value) else set()
         follows = spans and _BETWEEN.fullmatch(text, min(spans[-1][1], start), start)
-        if follows and ((value is None and key) or (own is not None and key in (own, ""))):
+        if follows and (own & keys or (own if broken else keys and value is None)):
             spans[-1] = (spans[-1][0], end)
-            key = own if key else ""
+            broken = broken or value is None
         else:
             spans.append((start, end))
-            key = "" if value is None else own
+            broken = value is None
+        keys = own
     return spans
 
 
@@ -181,6 +182,8 @@ def _unwrap(value: Any, levels: int) -> Any:
     if isinstance(value, list):
         rows = len(value) > 1 and all(isinstance(row, list) for row in value)
         named = rows and any(isinstance(name, str) and _LETTER.search(name) for name in value[0])
+        if len(value) == 1 and levels and isinstance(value[0], dict | list):
+            return _unwrap(value[0], levels - 1)
         return {"columns": value[0], "rows": value[1:]} if named else value
     if not isinstance(value, dict):
         return value

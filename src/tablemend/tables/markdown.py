@@ -28,7 +28,7 @@ _DELIMITER = re.compile(r"^[|+:\-= \t]++\r?$", re.MULTILINE)
 _RULE_CELL = r"[ \t]*+(?:-{2,}+:?+|:-++:?+|-:|:?+=++:?+)[ \t]*+"
 _RULE = re.compile(rf"[ \t]*+[|+]?+(?:{_RULE_CELL}[|+])++(?:{_RULE_CELL})?+[ \t\r]*+")
 _GRID_RULE = re.compile(rf"[ \t]*+\+(?:{_RULE_CELL}\+)++[ \t\r]*+")
-_LABEL = re.compile(r"[^|\n]*[:\uff1a][ \t*_]*(?=\|)")
+_LABEL = re.compile(r"[^|\n]*[:\uff1a][ \t*_]*(?=\|)|[ \t]*+(?:[-*+]|\d{1,3}[.)])[ \t]+(?=\|)")
 _PIPE = re.compile(r"(?<!\\)\|")
 _BLANKS = " \t\r"
 _DELIMITER_CELL = re.compile(r":?(?:-+|=+):?")
@@ -49,7 +49,8 @@ def locate_markdown(text: str) -> list[tuple[int, int]]:
 
     The rows end at a blank line, at a line without a pipe (GFM would make a row of such prose)
     and at a line that starts with ``####``. A ``####`` before the header on its line is outside,
-    and so is a label (``**Answer:** | Team | Points |``). A grid table starts with its upper rule.
+    and so are a label and a bullet (``**Answer:** | Team | Points |``). A grid table starts with
+    its upper rule.
     """
     spans: list[tuple[int, int]] = []
     end = 0

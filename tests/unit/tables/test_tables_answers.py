@@ -119,10 +119,13 @@ def test_thinking_is_the_same_for_answers_that_are_no_tables() -> None:
         TABLE.replace("| Sella", "| Team | Points |\n|---|---|\n| Sella"),
         TABLE.replace("| Sella", "| **Team** | **Points** |\n| Sella"),
         f"{TABLE}\n|---|---|",
+        "- " + TABLE.replace("\n", "\n  "),
+        "1. " + TABLE.replace("\n", "\n   "),
+        f"<|begin_of_box|>{TABLE}<|end_of_box|>",
     ],
 )
 def test_what_surrounds_or_divides_a_markdown_table_is_no_row(answer: str) -> None:
-    assert_read(answer, "markdown")
+    assert_read(answer, "markdown" if answer.startswith(("|", "*", ">", "A", "#")) else None)
 
 
 DRAWN = """
@@ -235,6 +238,9 @@ def test_a_bound_at_the_start_of_a_row_is_no_quote(text: str) -> None:
         ('{"Team": ["Alba", "Sella"], "Points": [41, 37]}', False),
         (f'{{"columns": ["Team", "Points"], "rows": [{ONE}, {TWO}]}}', False),
         (f'{{"steps": ["first", "then"], "answer": [{ONE}, {TWO}]}}', False),
+        (f'{ONE}\n{{"Points": 37, "Team": "Sella"}}', False),
+        (f"[[{ONE}, {TWO}]]", False),
+        (f'[{{"rows": [{ONE}, {TWO}]}}]', False),
     ],
 )
 def test_json_of_other_shapes(answer: str, exactly: bool) -> None:
@@ -252,6 +258,7 @@ def test_json_of_other_shapes(answer: str, exactly: bool) -> None:
         f'{{"explanation": "x", "rows": [{ONE}, {TWO}',
         '[["Team", "Points"], ["Alba", 41], ["Sel',
         f"[{ONE}, {TWO} {ONE}, {TWO}]",
+        "[[19, 16, 15], [0, 2, 2], [3, 4, 5]]",
         f'{{"a": [{ONE}], "b": [{{"x": 1}}], "c": 1}}',
         ONE,
         f'{ONE[:-1]}, "Team": "Bo"}}\n{TWO}',
@@ -266,7 +273,7 @@ def test_an_empty_table_that_is_wrapped_is_empty() -> None:
     assert extract_table('{"result": {"table": []}}').empty
 
 
-@pytest.mark.parametrize("mark", ["{}. ", "{}) "])
+@pytest.mark.parametrize("mark", ["{}. ", "{}) ", "({}) "])
 def test_the_numbers_of_rows_are_no_part_of_their_names(mark: str) -> None:
     first, second = mark.format(1), mark.format(2)
     answer = TABLE.replace("Alba", f"{first}Alba").replace("Sella", f"{second}Sella")
