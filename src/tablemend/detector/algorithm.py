@@ -28,7 +28,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.4.0"
+DETECTOR_VERSION = "1.5.0"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
 _PLAIN = re.compile(r"[-+]?[0-9][0-9,]{0,30}(\.[0-9]{1,30})?").fullmatch
@@ -94,7 +94,8 @@ def detect_in_answer(
     decimals: Mapping[str, int] | None = None,
 ) -> Judgement:
     """The errors of one raw answer; see :func:`detect_in_answers`."""
-    found = extract_table(text, format, gold.columns)
+    known = {cell for row in gold.rows for cell in row}
+    found = extract_table(text, format, gold.columns, known)
     if decimals and found.table is not None:
         found = replace(found, table=round_to_gold(found.table, gold, decimals))
     return _detect_in_table(found, gold, context, order, similarity)
