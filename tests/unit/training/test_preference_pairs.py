@@ -240,7 +240,7 @@ def test_the_repair_as_scorer_reads_no_gold() -> None:
     assert pair.chosen == target["messages"][-1]["content"] == gold(EXAMPLES[0])
 
 
-@pytest.mark.parametrize("thinking", ["off", "empty", "quote", "rationale"])
+@pytest.mark.parametrize("thinking", ["off", "empty", "quote", "list"])
 def test_a_target_is_trained_on_as_the_sample_with_this_answer_is(
     thinking: str, tiny_model: Path
 ) -> None:

@@ -319,6 +319,13 @@ class Part:
         }
         if any(c in fixed for _, c in hidden):
             raise Rejected("blank cell that tells rows apart")
+        if any(
+            self._is_named(c, of[row.cells[key] or ""])
+            for number, row in enumerate(self.rows)
+            for c in self.stated
+            if row.cells[c] is None or (number, c) in hidden
+        ):
+            raise Rejected("a blank that another cell of its row names")
         if not blanks:
             return hidden
         linked = ({one.total, *one.parts} for one in typed.formulas)
@@ -335,10 +342,21 @@ class Part:
                 if target <= 0:
                     break
                 said = [n for n in rows if (n, c) not in hidden and self.rows[n].cells[c]]
-                if number in said and len(said) > 1 and not self._follows(number, c, rows):
-                    hidden.update((other, c) for other in of[self.rows[number].cells[key] or ""])
+                own = of[self.rows[number].cells[key] or ""]
+                is_open = number in said and len(said) > 1 and not self._follows(number, c, rows)
+                if is_open and not self._is_named(c, own):
+                    hidden.update((other, c) for other in own)
                     target -= 1
         return hidden
+
+    def _is_named(self, column: int, rows: Sequence[int]) -> bool:
+        """Whether another cell of some rows has the header of a column: "Voice role" under Notes.
+
+        Where that is blank the text would speak of what it leaves out.
+        """
+        cells = self.maker.naming[column]
+        others = [c for c in self.stated if c not in (column, self.maker.typed.key)]
+        return any(self.rows[row].cells[c] in cells for row in rows for c in others if cells)
 
     def _follows(self, number: int, column: int, group: Sequence[int]) -> bool:
         """Whether a value can be told from the rest of its row, or from rows that are like it."""

@@ -28,7 +28,6 @@ from tablemend.datasets.tablehallu.program_engine import (
     find_tables,
     open_maker,
 )
-from tablemend.datasets.tablehallu.renaming import read_words
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.statistics_plot import (
@@ -54,10 +53,6 @@ ARITHMETIC = (
     "sum, difference, product and quotient of the same two columns as a last column, rounded as "
     "the query says."
 )
-RENAMED = (
-    "The tables' names are exchanged for others and their cells have changed places, anew in every "
-    "example: no row is a fact. Headers stay, and of titles what no cell says."
-)
 _IN_VAIN = "no draw gave a valid example"
 MOST_IN_VAIN = 500
 """Draws after which a source that has given nothing is given up."""
@@ -66,8 +61,6 @@ MOST_IN_VAIN = 500
 def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
     """Make a data set: :func:`~tablemend.datasets.build.make_by_number`."""
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
-    if settings.rename is not None:
-        read_words(settings.rename)  # before anything is written
     noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out"})
 
     def open_tables() -> Opened:
@@ -198,7 +191,6 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         ARITHMETIC * settings.arithmetic,
-        RENAMED * (settings.rename is not None),
         say_made_up(settings, counts["counts"]),
         *say_distractors(Path(settings.out), counts["counts"]),
         CARD_PART,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice, product
 from random import Random
@@ -24,7 +23,6 @@ from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse
 from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
 from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
-from tablemend.datasets.tablehallu.renaming import Renaming, read_words
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Shape, Synthesis
@@ -42,10 +40,12 @@ from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/9"
+ENGINE = "program/10"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 GROUPS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
+INVALID = "an error of the engine"
+"""Before the reason of a verification that fails."""
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 FEWEST_ROWS = 5
@@ -67,16 +67,10 @@ class OpenTable:
         read: SourceTable,
         settings: Synthesis,
         names: Iterable[str] = (),
-        renaming: Renaming | None = None,
     ) -> None:
         fewest, rows = settings.shape.min_columns, min(FEWEST_ROWS, 2 * settings.shape.min_rows)
         typed = type_table(read.table, fewest, rows, read.key)
-        if renaming is not None:
-            read, names = renaming.table(read, typed), map(renaming.name, names)
-            renamed = type_table(read.table, fewest, rows, read.key)
-            # It stays in the split of the table that it was.
-            typed = replace(renamed, source_hash=typed.source_hash)
-        self.read, self.typed, self.renaming = read, typed, renaming
+        self.read, self.typed = read, typed
         invent = settings.distractors == "extended"
         most = GROUPS["hard" if settings.difficulty == "mixed" else settings.difficulty]
         most *= NAMES_A_ROW * (settings.shape.max_rows + 1)
@@ -180,7 +174,6 @@ class Engine:
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
         self._donors = Donors(settings, usable)
-        self._vocabulary = read_words(settings.rename) if settings.rename else None
         self.rejected: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
 
@@ -201,7 +194,7 @@ class Engine:
         for attempt in range(TABLES_TRIED):
             try:
                 place = self._place(number, attempt, rng)
-                table = self._table(place, f"rename:{self._settings.seed}:{number}:{attempt}")
+                table = self._open(place)
             except TablemendError as error:
                 self.rejected[str(error)] += 1
                 continue
@@ -211,23 +204,15 @@ class Engine:
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
                     continue
-                # All or none: which of them are asked must not depend on what they say.
+                # Never the case: who refuses after the draw prefers some groups to others.
                 if invalid := next(filter(None, map(verify, drawn.examples)), None):
-                    self.rejected[invalid] += 1
+                    self.rejected[f"{INVALID}: {invalid}"] += 1
                     continue
                 return drawn
         return None
 
-    def _table(self, place: Place, seed: str) -> OpenTable:
-        """The table at a place, under names of its own where tables are renamed."""
-        if self._vocabulary is None:
-            return self._open(place)
-        renaming = Renaming(self._vocabulary, self._donors.words_for(place), Random(seed))
-        return self._read(place, renaming)
-
-    def _read(self, place: Place, renaming: Renaming | None = None) -> OpenTable:
-        names = self._donors.names_for(place)
-        return OpenTable(self._source.read(place), self._settings, names, renaming)
+    def _read(self, place: Place) -> OpenTable:
+        return OpenTable(self._source.read(place), self._settings, self._donors.names_for(place))
 
     def _beside(self, table: OpenTable, place: Place) -> OpenTable | None:
         """A table about another kind of subject, where there is one."""
@@ -236,7 +221,7 @@ class Engine:
         try:
             if other is None or not table.kind:
                 return None
-            found = self._read(other, table.renaming) if table.renaming else self._open(other)
+            found = self._open(other)
         except TablemendError:
             return None
         persons = table.speaker.is_of_persons and found.speaker.is_of_persons
@@ -438,7 +423,7 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         else:
             usable[source_hash] = Usable.of(place, table.read, table.typed)
     tables = list(usable.values())
-    if tables and settings.rename is None:
+    if tables:
         trial = Engine(settings, source, tables)
         tables = [table._replace(unfit=trial.unfit(table.place)) for table in tables]
     if all(table.unfit for table in tables):

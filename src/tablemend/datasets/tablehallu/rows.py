@@ -26,6 +26,7 @@ from tablemend.datasets.tablehallu.columns import (
     TypedTable,
     read_date,
     read_number,
+    words_of,
 )
 from tablemend.datasets.tablehallu.invented_names import distinct_names
 from tablemend.tables.table import Cell
@@ -225,6 +226,17 @@ class RowMaker:
         counts = map(Counter, cells_of)
         self._shared = [{cell for cell, n in own.items() if n > 1} - {None} for own in counts]
         """Words that more than one row says, by column: no made-up row says what is unique."""
+        labels = [words_of(name) for name in typed.table.columns]
+        spoken = words_of(" ".join(cell for cells in cells_of for cell in cells if cell))
+        self.naming = [
+            frozenset(
+                cell for cells in cells_of for cell in cells if cell and label in words_of(cell)
+            )
+            if label.strip() and label in spoken
+            else frozenset[Cell]()
+            for label in labels
+        ]
+        """Cells that have the header of a column, by column."""
         self.ranges = {
             index: Range.of(column, cells_of[index], typed.orders[index])
             for index, column in enumerate(typed.columns)
