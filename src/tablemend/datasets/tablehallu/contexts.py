@@ -131,7 +131,9 @@ class Part:
         missing = sum(wanted) - sum(map(len, found))
         if not invent:
             if any(len(own) < min(n, shape.min_rows) for own, n in zip(found, wanted, strict=True)):
-                raise Rejected("too few rows in a group")
+                by = '" and "'.join(self.scope_names())
+                counts = ", ".join(str(len(own)) for own in found)
+                raise Rejected("too few rows in a group", f'by "{by}" they have {counts}')
             missing = 0
         self.columns = self._draw_columns(shape, found, missing, blanks, rng)
         outside = {*self._scope}.difference(self.columns)
@@ -327,6 +329,8 @@ class Part:
         ):
             raise Rejected("a blank that another cell of its row names")
         if not blanks:
+            if any(row.cells[c] is None for row in self.rows for c in self.stated):
+                raise Rejected("a blank where one calculates")
             return hidden
         linked = ({one.total, *one.parts} for one in typed.formulas)
         derived = set[int]().union(*(some for some in linked if some <= {*self.stated}))
@@ -460,7 +464,7 @@ class Part:
 
     def scope_names(self) -> list[str]:
         """Of the columns that the groups differ in."""
-        return [self.typed.table.columns[column] for column in self._scope]
+        return [self.maker.typed.table.columns[column] for column in self._scope]
 
     def names(self) -> Iterable[str]:
         """Of the entities."""

@@ -19,6 +19,8 @@ from tablemend.datasets.tablehallu.topics import more_names
 
 NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""
+NAMES_OF_POOL = 5
+"""Names that the pool makes up in one go."""
 TABLES = 200
 """Most tables that are looked at for one."""
 OWN, RECOMBINED = 2, 50
@@ -166,7 +168,7 @@ class Donors:
         rng = Random(f"names:{self._settings.seed}:{place.where}")
         if self._settings.source == POOL:
             while True:
-                yield from more_names(place.offset, NAMES_A_TABLE, rng)
+                yield from more_names(place.offset, NAMES_OF_POOL, rng)
         own = self._tables[place]
         rest: list[str] = []
         alike = self._alike(own)

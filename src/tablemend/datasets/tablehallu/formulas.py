@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, islice, permutations
+from itertools import combinations, permutations
 from operator import mul, truediv
 from typing import NamedTuple
 
 MOST_COLUMNS = 10
 Numbers = Sequence[float | None]
-Rule = Callable[..., float]
-Candidate = tuple[tuple[int, ...], Rule]
+Columns = dict[int, list[float]]
+Candidate = tuple[tuple[int, ...], Callable[..., float]]
 
 
 class Formula(NamedTuple):
@@ -19,27 +19,10 @@ class Formula(NamedTuple):
     Attributes:
         total: its index.
         parts: indices of the others.
-        rule: the value from theirs, in this order.
-        error: the largest difference that rounding explains.
     """
 
     total: int
     parts: tuple[int, ...]
-    rule: Rule
-    error: float
-
-    def value(self, numbers: Numbers) -> float | None:
-        """What follows from the numbers of a row; ``None`` where one is missing or divides by 0."""
-        parts = [number for part in self.parts if (number := numbers[part]) is not None]
-        try:
-            return self.rule(*parts) if len(parts) == len(self.parts) else None
-        except ZeroDivisionError:
-            return None
-
-    def holds(self, numbers: Numbers) -> bool:
-        """Whether a row agrees with it; one with a gap does."""
-        total, value = numbers[self.total], self.value(numbers)
-        return total is None or value is None or abs(value - total) <= self.error
 
 
 def find_formulas(
@@ -47,7 +30,7 @@ def find_formulas(
 ) -> tuple[Formula, ...]:
     """All formulas that hold in nearly every row; those that rounding makes inexact come last.
 
-    One row in ten may be an exception, as a misprint is.
+    One row in ten may be an exception, as a misprint is; rows with a gap say nothing.
 
     Args:
         numbers: indices of the columns of numbers and years.
@@ -57,37 +40,49 @@ def find_formulas(
     """
     filled = [c for c in numbers if orders[c].count(None) < len(orders[c]) / 5][:MOST_COLUMNS]
     filled_dates = [c for c in dates if orders[c].count(None) < len(orders[c]) / 5]
-    rows = [
-        row
-        for row in zip(*orders, strict=True)
-        if None not in [row[index] for index in (*filled, *filled_dates)]
-    ]
-    values = {c: len({row[c] for row in rows}) for c in (*filled, *filled_dates)}
-    varied, dated = ([c for c in some if values[c] > 1] for some in (filled, filled_dates))
-    candidates = (
-        Formula(total, parts, rule, 0.5 * 10.0 ** -decimals[total] + 1e-6)
-        for columns, rules in ((dated, _lags), (varied, _rules), (varied, _rates))
-        for total in columns
+    every = [*filled, *filled_dates]
+    rows = [row for row in zip(*(orders[c] for c in every), strict=True) if None not in row]
+    columns: Columns = {
+        c: [value for value in own if value is not None]
+        for c, own in zip(every, zip(*rows, strict=True), strict=False)
+    }
+    values = {c: len({*own}) for c, own in columns.items()}
+    varied, dated = ([c for c in some if values.get(c, 0) > 1] for some in (filled, filled_dates))
+    return tuple(
+        Formula(total, parts)
+        for some, rules in ((dated, _lags), (varied, _rules), (varied, _rates))
+        for total in some
         if values[total] > 2
-        for parts, rule in rules(total, [c for c in columns if c != total], rows)
+        for parts, rule in rules(total, [c for c in some if c != total], columns)
+        if _holds(columns, total, parts, rule, 0.5 * 10.0 ** -decimals[total] + 1e-6)
     )
-    most = len(rows) // 10
-    return tuple(one for one in candidates if _exceptions(one, rows, most) <= most)
 
 
-def _exceptions(formula: Formula, rows: Sequence[Numbers], most: int) -> int:
-    """Rows that a formula does not hold in, counted until there are too many."""
-    return sum(1 for _ in islice((row for row in rows if not formula.holds(row)), most + 1))
+def _holds(
+    columns: Columns, total: int, parts: tuple[int, ...], rule: Callable[..., float], error: float
+) -> bool:
+    """Whether nearly all rows agree, by what rounding explains; a division by 0 does."""
+    exceptions = len(columns[total]) // 10
+    for value, *given in zip(columns[total], *(columns[part] for part in parts), strict=True):
+        try:
+            if abs(rule(*given) - value) <= error:
+                continue
+        except ZeroDivisionError:
+            continue
+        if not exceptions:
+            return False
+        exceptions -= 1
+    return True
 
 
-def _lags(total: int, others: list[int], rows: Sequence[Numbers]) -> Iterator[Candidate]:
+def _lags(total: int, others: list[int], columns: Columns) -> Iterator[Candidate]:
     for part in others:
-        lag = (rows[0][total] or 0.0) - (rows[0][part] or 0.0)
+        lag = columns[total][0] - columns[part][0]
         yield (part,), lambda value, lag=lag: value + lag
 
 
-def _rules(total: int, others: list[int], rows: Sequence[Numbers]) -> Iterator[Candidate]:
-    yield from _lags(total, others, rows)
+def _rules(total: int, others: list[int], columns: Columns) -> Iterator[Candidate]:
+    yield from _lags(total, others, columns)
     for count in (2, 3, 4):
         for some in combinations(others, count):
             yield some, lambda *values: sum(values)
@@ -98,11 +93,11 @@ def _rules(total: int, others: list[int], rows: Sequence[Numbers]) -> Iterator[C
             yield (one, other), mul
 
 
-def _rates(total: int, others: list[int], rows: Sequence[Numbers]) -> Iterator[Candidate]:
-    whole = sum(row[total] or 0.0 for row in rows)
+def _rates(total: int, others: list[int], columns: Columns) -> Iterator[Candidate]:
+    whole = sum(columns[total])
     for one, other in permutations(others, 2):
         yield (one, other), truediv
         yield (one, other), lambda first, second: 100 * first / second
     for part in others:
-        if parts := sum(row[part] or 0.0 for row in rows):
+        if parts := sum(columns[part]):
             yield (part,), lambda value, rate=whole / parts: value * rate

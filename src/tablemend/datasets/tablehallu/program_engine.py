@@ -21,7 +21,7 @@ from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import Context
 from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse_alike
 from tablemend.datasets.tablehallu.donors import Donors, Usable
-from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
+from tablemend.datasets.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
 from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
@@ -53,7 +53,8 @@ FEWEST_ROWS = 5
 SAME_KINDS = ({"team", "club", "side", "squad"}, {"country", "nation", "state", "territory"})
 """What no reader tells apart: a club is a team. Neither are persons by what they do."""
 NAMES_A_ROW = 2
-"""Names of other tables that one table is given, for each row of the longest context."""
+"""Names of other tables that one table is given, for each row of the longest context: more than
+needed, as many contexts are of one table. Those of the pool are used once."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
 OPEN_TABLES = 512
@@ -73,7 +74,8 @@ class OpenTable:
         self.read, self.typed = read, typed
         invent = settings.distractors == "extended"
         most = GROUPS["hard" if settings.difficulty == "mixed" else settings.difficulty]
-        most *= NAMES_A_ROW * (settings.shape.max_rows + 1)
+        most *= settings.shape.max_rows + 1
+        most *= 1 if settings.source == POOL else NAMES_A_ROW
         self.rows = RowMaker(typed, islice(names, most))
         self.groups = GroupMaker(self.rows, invent)
         enough = GROUPS[_easiest(settings)] * settings.shape.min_rows
@@ -101,10 +103,12 @@ class Maker(Protocol):
 
     Attributes:
         rejected: how many draws were rejected so far, by reason.
+        shortest: tokens of the shortest context that was longer than the settings say, if any.
         rows: how many rows the last context has, and how many of them are made up.
     """
 
     rejected: Counter[str]
+    shortest: int
     rows: Counter[str]
 
     def make(self, number: int) -> list[Example]:
@@ -117,6 +121,7 @@ class SmallWorld:
     def __init__(self, settings: Synthesis) -> None:
         self._settings = settings
         self.rejected: Counter[str] = Counter()
+        self.shortest = 0
         self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> list[Example]:
@@ -175,6 +180,7 @@ class Engine:
         self._epoch = lru_cache(maxsize=2)(self._order)
         self._donors = Donors(settings, usable)
         self.rejected: Counter[str] = Counter()
+        self.shortest = 0
         self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> list[Example]:
@@ -255,7 +261,9 @@ class Engine:
         parts = self._parts(tables, GROUPS[difficulty], few, rng)
         refuse_alike(parts)
         context, subjects = self._tell(tables, parts, rng)
-        if settings.max_tokens is not None and count_tokens(context.text) > settings.max_tokens:
+        most = settings.max_tokens
+        if most is not None and (tokens := count_tokens(context.text)) > most:
+            self.shortest = min(tokens, self.shortest or tokens)
             raise Rejected(TOO_LONG)
         # What is asked for is drawn last, so nothing in the context can say what it is.
         groups = [
@@ -340,16 +348,21 @@ class Engine:
     def unfit(self, place: Place) -> str:
         """Why the table at a place gives no context of the easiest difficulty; empty: it does."""
         count = GROUPS[_easiest(self._settings)]
-        rng, reasons = Random(f"trial:{self._settings.seed}:{place.where}"), Counter[str]()
+        rng = Random(f"trial:{self._settings.seed}:{place.where}")
+        reasons, found = Counter[str](), dict[str, str]()
         table = self._read(place)
         for _ in range(TRIES_A_TABLE):
             try:
                 self._parts([table], count, False, rng)
             except Rejected as reason:
                 reasons[str(reason)] += 1
+                found[str(reason)] = reason.found
             else:
                 return ""
-        return reasons.most_common(1)[0][0]
+        reason, _ = reasons.most_common(1)[0]
+        if reason.startswith(NO_GROUPS):
+            found[reason] = table.groups.say_most(count, self._settings.shape.min_rows, rng)
+        return f"{reason}: {found[reason]}" if found[reason] else reason
 
     def _tell(
         self, tables: Sequence[OpenTable], parts: Sequence[Part], rng: Random
@@ -427,7 +440,10 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         trial = Engine(settings, source, tables)
         tables = [table._replace(unfit=trial.unfit(table.place)) for table in tables]
     if all(table.unfit for table in tables):
-        reasons = Counter([*(entry.reason for entry in skipped), *(one.unfit for one in tables)])
+        said = [*(entry.reason for entry in skipped), *(one.unfit for one in tables)]
+        if len(said) > 1:
+            said = [reason.partition(": ")[0] for reason in said]
+        reasons = Counter(said)
         listing = "; ".join(f"{count}x {reason}" for reason, count in reasons.most_common(3))
         raise TablemendError(
             f"source={settings.source}: none of {reasons.total()} tables is usable ({listing})"
@@ -439,7 +455,8 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
 def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> str:
     """The first of some smaller settings by which one of the tables would do."""
     shape = settings.shape
-    for rows, columns in product(
+    for distractors, rows, columns in product(
+        dict.fromkeys((settings.distractors, "real")),
         sorted({shape.min_rows, *(n for n in (3, 2, 1) if n < shape.min_rows)}, reverse=True),
         sorted({shape.min_columns, 3}, reverse=True),
     ):
@@ -447,11 +464,14 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
         smaller = Shape(
             min_rows=rows, max_rows=most, min_columns=columns, max_columns=shape.max_columns
         )
-        trial = settings.model_copy(update={"shape": smaller, "difficulty": "paper"})
+        trial = settings.model_copy(
+            update={"shape": smaller, "difficulty": "paper", "distractors": distractors}
+        )
         engine = Engine(trial, source, [*tables])
         if any(not engine.unfit(table.place) for table in tables[:TABLES_TRIED]):
             said = f"shape.min_rows={rows} shape.max_rows={most} shape.min_columns={columns}"
             said += " difficulty=paper" * (settings.difficulty != "paper")
+            said += f" distractors={distractors}" * (settings.distractors != distractors)
             return f"; some are by {said}"
     wider = ", or set shape.min_columns=3" if shape.min_columns > 3 else ""
     return f": give larger tables, or more of one subject{wider}"

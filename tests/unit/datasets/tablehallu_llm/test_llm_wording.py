@@ -26,7 +26,6 @@ from tablemend.datasets.tablehallu_llm.wording import (
     read_passage,
 )
 from tablemend.errors import TablemendError
-from tablemend.records import Example
 from tests.support.model_server.server import ModelServer
 
 CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}
