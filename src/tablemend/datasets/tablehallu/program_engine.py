@@ -354,9 +354,9 @@ class Engine:
         for _ in range(TRIES_A_TABLE):
             try:
                 self._parts([table], count, False, rng)
-            except Rejected as reason:
-                reasons[str(reason)] += 1
-                found[str(reason)] = reason.found
+            except Rejected as rejected:
+                reasons[str(rejected)] += 1
+                found[str(rejected)] = rejected.found
             else:
                 return ""
         reason, _ = reasons.most_common(1)[0]
