@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
 from tablemend.datasets.tablehallu.distractor_types import TAKEN_IN, taken_in, types_of
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
 from tablemend.detector.errors import INVENTS_ROWS, METRICS, relation_to_gold
@@ -22,6 +21,7 @@ from tablemend.exact_match import SCORER, compare_exactly
 from tablemend.records import Example, Finding, Judgement, Mark, Relation, SampleView, Share
 from tablemend.tables.perturbations import CONFIGURATIONS
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions

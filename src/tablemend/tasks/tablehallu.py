@@ -16,11 +16,11 @@ from typing import Literal, get_args
 
 import yaml
 
-from tablemend.datasets.tablehallu.listing import listing
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
+from tablemend.tasks.listing import listing
 
 PROMPT_VERSION = "1"
 

@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.evidence.source import Source
@@ -20,6 +19,7 @@ from tablemend.records import CONTEXT_KINDS, Example, SampleView
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.table_reward import IMPURE, Quote, Rules, score_answer
 from tablemend.tasks.task import Submission, TaskOptions

@@ -15,10 +15,10 @@ from itertools import permutations
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import ORDERED, words_of
+from tablemend.datasets.source_tables.columns import ORDERED, words_of
+from tablemend.datasets.source_tables.invented_names import distinct_names
 from tablemend.datasets.tablehallu.compose import StatedRow
 from tablemend.datasets.tablehallu.groups import Bound, GroupMaker, Rejected
-from tablemend.datasets.tablehallu.invented_names import distinct_names
 from tablemend.datasets.tablehallu.rows import ContextRow, Entities, RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape

@@ -18,6 +18,8 @@ from tablemend.datasets.build import (
 )
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
 from tablemend.datasets.shortcut_probe import say_shortcuts
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
@@ -27,8 +29,7 @@ from tablemend.datasets.tablehallu.program_engine import (
     find_tables,
     open_maker,
 )
-from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import open_source
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.statistics_plot import (
     CARD_PART,
     distributions_of,
@@ -63,7 +64,9 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     def open_tables() -> Opened:
         if settings.source == SMALL_WORLD:
             return Opened([], (), ())
-        tables, skipped = find_tables(open_source(settings), settings)
+        tables, skipped = find_tables(
+            open_source(settings.source, settings, settings.seed), settings
+        )
         unfit = [Skipped(table.place.where, table.unfit) for table in tables if table.unfit]
         hashes = [table.source_hash for table in tables if not table.unfit]
         opened = Opened(tables, hashes, [*skipped, *unfit], len(unfit))

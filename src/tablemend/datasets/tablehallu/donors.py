@@ -9,13 +9,14 @@ from math import log
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.source_tables.columns import TypedTable
+from tablemend.datasets.source_tables.invented_names import GIVEN
+from tablemend.datasets.source_tables.letter_case import is_small
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.sources import Place, SourceTable
+from tablemend.datasets.source_tables.topics import more_names
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import TypedTable
-from tablemend.datasets.tablehallu.invented_names import GIVEN
-from tablemend.datasets.tablehallu.letter_case import is_small
-from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, SourceTable
-from tablemend.datasets.tablehallu.topics import more_names
+from tablemend.datasets.tablehallu.settings import Synthesis
 
 NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""

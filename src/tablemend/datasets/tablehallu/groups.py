@@ -19,9 +19,9 @@ from math import ceil, floor, log10
 from operator import itemgetter
 from random import Random
 
-from tablemend.datasets.tablehallu.columns import Kind, TypedTable, is_whole
+from tablemend.datasets.source_tables.columns import Kind, TypedTable, is_whole
+from tablemend.datasets.source_tables.invented_names import is_like
 from tablemend.datasets.tablehallu.distractor_types import type_of
-from tablemend.datasets.tablehallu.invented_names import is_like
 from tablemend.datasets.tablehallu.labels import ORDINALS, labels_of
 from tablemend.datasets.tablehallu.rows import ContextRow, Range, RowMaker
 from tablemend.programs.nouns import WORDS

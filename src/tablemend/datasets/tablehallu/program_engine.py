@@ -15,9 +15,18 @@ from typing import NamedTuple, Protocol
 
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import Skipped
+from tablemend.datasets.source_tables.columns import Unusable, type_table
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.sources import (
+    Place,
+    Source,
+    SourceTable,
+    open_source,
+    pool_place,
+)
+from tablemend.datasets.source_tables.topics import related_number
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.arithmetic import is_measure, with_computed_column
-from tablemend.datasets.tablehallu.columns import Unusable, type_table
 from tablemend.datasets.tablehallu.compose import Context
 from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse_alike
 from tablemend.datasets.tablehallu.donors import Donors, Usable
@@ -25,15 +34,7 @@ from tablemend.datasets.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
 from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
-from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Shape, Synthesis
-from tablemend.datasets.tablehallu.sources import (
-    Place,
-    Source,
-    SourceTable,
-    open_source,
-    pool_place,
-)
-from tablemend.datasets.tablehallu.topics import related_number
+from tablemend.datasets.tablehallu.settings import Difficulty, Shape, Synthesis
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
@@ -489,7 +490,7 @@ def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker
     """
     if settings.source == SMALL_WORLD:
         return SmallWorld(settings)
-    source = open_source(settings)
+    source = open_source(settings.source, settings, settings.seed)
     found = find_tables(source, settings)[0] if usable is None else usable
     return Engine(settings, source, found)
 

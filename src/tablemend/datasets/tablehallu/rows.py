@@ -18,7 +18,7 @@ from math import gcd, inf
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import (
+from tablemend.datasets.source_tables.columns import (
     DIGITS,
     ORDERED,
     Column,
@@ -28,7 +28,7 @@ from tablemend.datasets.tablehallu.columns import (
     read_number,
     words_of,
 )
-from tablemend.datasets.tablehallu.invented_names import distinct_names
+from tablemend.datasets.source_tables.invented_names import distinct_names
 from tablemend.tables.table import Cell
 from tablemend.values.periods import MONTHS
 

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 
-from tablemend.datasets.tablehallu.columns import read_date, read_number, words_of
+from tablemend.datasets.source_tables.columns import read_date, read_number, words_of
 from tablemend.detector.order import is_sorted
 from tablemend.records import Condition, Example, Fact
 

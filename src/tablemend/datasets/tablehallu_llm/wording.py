@@ -15,11 +15,11 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
+from tablemend.datasets.source_tables.columns import words_of
+from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.tablehallu import program_engine
-from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.datasets.tablehallu.compose import Context, Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.program_engine import Drawn, Engine, find_tables
-from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.asking import GivenUp, Rejection, Row, Talk
 from tablemend.datasets.tablehallu_llm.checks import NOT_STATED, check_numbers, check_prose
@@ -76,7 +76,7 @@ class ContextMaker(RowMaker):
 
     def __init__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> None:
         drawing = settings.drawing
-        source = open_source(drawing)
+        source = open_source(drawing.source, drawing, drawing.seed)
         tables, _ = find_tables(source, drawing)
         self._engine = Engine(drawing, source, tables)
         self._tables = hash_text("".join(table.source_hash for table in tables))

@@ -13,23 +13,24 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import (
+from tablemend.datasets.source_tables.columns import (
     Unusable,
     clean_cell,
     read_number,
     type_table,
 )
-from tablemend.datasets.tablehallu.contexts import Part, Sizes
-from tablemend.datasets.tablehallu.dataset import RecordMaker
-from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
-from tablemend.datasets.tablehallu.invented_names import (
+from tablemend.datasets.source_tables.invented_names import (
     FAMILY,
     GIVEN,
     TOWNS,
     distinct_names,
     is_like,
 )
+from tablemend.datasets.source_tables.sources import open_source
+from tablemend.datasets.splits import split_of
+from tablemend.datasets.tablehallu.contexts import Part, Sizes
+from tablemend.datasets.tablehallu.dataset import RecordMaker
+from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
 from tablemend.datasets.tablehallu.program_engine import (
     Engine,
     examples,
@@ -39,7 +40,6 @@ from tablemend.datasets.tablehallu.program_engine import (
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis, Types
-from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
@@ -286,7 +286,11 @@ def test_a_city_stays_in_its_country_where_countries_are_scopes() -> None:
 def test_max_tokens_that_are_enough_are_named(source: str) -> None:
     """However few contexts are asked for."""
     given = settings(f"source={source}", "n=1", "max_tokens=50", "queries=1")
-    usable = [] if source == "pool" else find_tables(open_source(given), given)[0]
+    usable = (
+        []
+        if source == "pool"
+        else find_tables(open_source(given.source, given, given.seed), given)[0]
+    )
     with pytest.raises(TablemendError, match=r"set max_tokens=\d+ \(the shortest") as refused:
         RecordMaker(given, usable)(0)
     found = re.search(r"max_tokens=(\d+)", str(refused.value))
@@ -362,7 +366,7 @@ def test_real_tables_give_verified_examples(
     path = tmp_path / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     wanted = settings(f"source={path}", "n=60", "seed=7", *smaller)
-    source = open_source(wanted)
+    source = open_source(wanted.source, wanted, wanted.seed)
     tables, _ = find_tables(source, wanted)
     assert len(tables) >= usable
     engine = Engine(wanted, source, tables)
@@ -475,7 +479,7 @@ def test_names_are_borrowed_within_a_split_from_tables_of_the_same_kind(tmp_path
     path = write_tables(tmp_path / "ships.jsonl", SHIPS, *tables)
     sizes = ("shape.min_rows=3", "shares.train=0.5", "shares.test=0.4")
     wanted = settings(f"source={path}", "n=14", *sizes)
-    source = open_source(wanted)
+    source = open_source(wanted.source, wanted, wanted.seed)
     usable, _ = find_tables(source, wanted)
     split = {table.place.where: split_of(table.source_hash, wanted.shares) for table in usable}
     homes = {

@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.source_tables.columns import Column, is_whole, type_table
+from tablemend.datasets.source_tables.letter_case import with_capital
 from tablemend.datasets.tablehallu import query
-from tablemend.datasets.tablehallu.columns import Column, is_whole, type_table
 from tablemend.datasets.tablehallu.groups import Bound
 from tablemend.datasets.tablehallu.labels import labels_of
-from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.query import Subject, subject_of
 from tablemend.datasets.tablehallu.sentences import Speaker

@@ -10,7 +10,7 @@ from itertools import chain
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.columns import words_of
+from tablemend.datasets.source_tables.columns import words_of
 from tablemend.datasets.tablehallu.program_engine import INVALID, examples, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import entity_column, rows_of, verify

@@ -8,11 +8,11 @@ import pytest
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.listing import NOTHING, NoListing, listing
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import meets
 from tablemend.records import Example
+from tablemend.tasks.listing import NOTHING, NoListing, listing
 from tablemend.tasks.tablehallu import target
 
 SETS = {

@@ -16,9 +16,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from tablemend.datasets.tablehallu.flags import without_flags
-from tablemend.datasets.tablehallu.formulas import Formula, find_formulas
-from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
+from tablemend.datasets.source_tables.flags import without_flags
+from tablemend.datasets.source_tables.formulas import Formula, find_formulas
+from tablemend.datasets.source_tables.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
 from tablemend.evidence.flat import flatten
 from tablemend.tables.table import Cell, Table
