@@ -152,7 +152,7 @@ class Part:
         table = Table(typed.table.columns, tuple(cells), typed.table.title)
         orders = tuple(zip(*(row.orders for row in self.rows), strict=True))
         self.typed = replace(typed, table=table, orders=orders)
-        if not all(map(self._sorts, range(self.count))):
+        if not all(self._sortable(n) or self._sorts_by_name(n) for n in range(self.count)):
             raise Rejected("no sort column without ties")
         for group in range(self.count):
             rows_of = [cells[row] for row in self._members(group)]
@@ -422,9 +422,6 @@ class Part:
         letters = ["".join(filter(str.isalnum, name.casefold())) for name in plain]
         bare = list(map(strip_accents, letters))
         return len({*bare}) == len(bare) and bare == sorted(bare) and letters == sorted(letters)
-
-    def _sorts(self, group: int) -> bool:
-        return bool(self._sortable(group)) or self._sorts_by_name(group)
 
     def ask(self, group: int, rng: Random) -> Question:
         """What a query for a group asks for."""

@@ -21,6 +21,11 @@ from tablemend.datasets.shortcut_probe import say_shortcuts
 from tablemend.datasets.source_tables.options import POOL
 from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.splits import split_of
+from tablemend.datasets.statistics_plot import (
+    CARD_PART,
+    distributions_of,
+    draw_statistics,
+)
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.datasets.tablehallu.donors import Usable
@@ -30,11 +35,6 @@ from tablemend.datasets.tablehallu.program_engine import (
     open_maker,
 )
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.statistics_plot import (
-    CARD_PART,
-    distributions_of,
-    draw_statistics,
-)
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import to_line

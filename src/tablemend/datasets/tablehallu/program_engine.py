@@ -28,7 +28,7 @@ from tablemend.datasets.source_tables.topics import related_number
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.arithmetic import is_measure, with_computed_column
 from tablemend.datasets.tablehallu.compose import Context
-from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse_alike
+from tablemend.datasets.tablehallu.contexts import Part, Sizes, refuse_alike
 from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
 from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
@@ -196,7 +196,8 @@ class Engine:
         """
         rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
         # Drawn once: draws that are too long must not turn hard examples into easy ones.
-        difficulty = _draw_difficulty(self._settings, rng)
+        wanted = self._settings.difficulty
+        difficulty = rng.choice(tuple(EXPANSION)) if wanted == "mixed" else wanted
         few = not self._settings.arithmetic and rng.random() < self._settings.few
         for attempt in range(TABLES_TRIED):
             try:
@@ -293,6 +294,12 @@ class Engine:
                 part.typed, question, subjects[asked.part], part.speaker, rng
             )
             composition = context.ask(gold, violated)
+            cells, header = part.typed.table.rows, part.typed.table.columns
+            gold_table = Table(
+                tuple(header[column] for column in question.columns),
+                tuple(tuple(cells[n][c] for c in question.columns) for n in question.rows),
+                tables[asked.part].read.topic,
+            )
             read = tables[asked.part].read
             example = Example(
                 topic=read.topic,
@@ -300,7 +307,7 @@ class Engine:
                 domain=read.domain,
                 query=query,
                 constraints=constraints,
-                gold_table=_gold_table(part, question, read.topic),
+                gold_table=gold_table,
                 gold_context=composition.clean,
                 adversarial_context=composition.adversarial,
                 difficulty=difficulty,
@@ -394,23 +401,8 @@ class Engine:
         )
 
 
-def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:
-    if settings.difficulty != "mixed":
-        return settings.difficulty
-    return rng.choice(tuple(EXPANSION))
-
-
 def _easiest(settings: Synthesis) -> Difficulty:
     return "easy" if settings.difficulty == "mixed" else settings.difficulty
-
-
-def _gold_table(part: Part, question: Question, title: str) -> Table:
-    """The rows asked for; what is not said of them is blank."""
-    table = part.typed.table
-    rows = tuple(
-        tuple(table.rows[row][column] for column in question.columns) for row in question.rows
-    )
-    return Table(tuple(table.columns[column] for column in question.columns), rows, title)
 
 
 def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:

@@ -160,9 +160,9 @@ def test_an_injected_error_is_named(example: Example, inject: Callable[[Example]
 SOURCES = {
     "small world": ["source=small-world", "n=200"],
     "pool": ["source=pool", "n=25"],
-    "tables": ["source=data_gen/tables", "n=120", "shape.min_rows=2"],
-    "real rows": ["source=data_gen/tables", "n=80", "distractors=real", "shape.min_rows=2"],
-    "long": ["source=data_gen/tables", "n=4", "difficulty=easy"],
+    "tables": ["source=data_gen/tables", "n=60", "shape.min_rows=2"],
+    "real rows": ["source=data_gen/tables", "n=50", "distractors=real", "shape.min_rows=2"],
+    "long": ["source=pool", "n=4", "difficulty=easy"],
     "arithmetic": ["source=pool", "n=6", "arithmetic=true"],
 }
 
