@@ -184,7 +184,8 @@ PACKAGES = (
     "datasets.source_tables datasets.statistics_plot datasets.tablehallu generations backends "
     "reports results prompting faithfulness datasets.tabfaith datasets.logic tasks datasets.faith "
     "datasets.torr mitigations recipe evaluation training datasets.tablehallu_llm meta_evaluation "
-    "datasets.labelled_claims datasets.exercises annotation publishing reproduction harnesses script api cli __main__"
+    "datasets.labelled_claims datasets.exercises annotation publishing reproduction harnesses "
+    "script api cli __main__"
 ).split()
 """Each imports only from those before it."""
 
