@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
 from tablemend.datasets.tablehallu.distractor_types import TAKEN_IN, taken_in, types_of
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
-from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
 from tablemend.detector.errors import INVENTS_ROWS, METRICS, relation_to_gold
@@ -23,6 +21,7 @@ from tablemend.exact_match import SCORER, compare_exactly
 from tablemend.records import Example, Finding, Judgement, Mark, Relation, SampleView, Share
 from tablemend.tables.perturbations import CONFIGURATIONS
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
@@ -85,8 +84,8 @@ class TableGeneration(Task[Example]):
         return tablehallu.target(sample, view, thinking, self.format)
 
     def versions(self) -> dict[str, str]:
-        """Of prompts and rationales."""
-        return {"prompt_hash": tablehallu.prompt_hash(), "rationale": RATIONALE_VERSION}
+        """Of prompts."""
+        return {"prompt_hash": tablehallu.prompt_hash()}
 
     def evidence(self, sample: Example, view: str) -> Evidence:
         """The context, a text or a table, and the query."""

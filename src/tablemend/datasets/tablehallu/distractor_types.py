@@ -67,7 +67,7 @@ def _type_in(condition: Condition, rows: Iterable[dict[str, str]]) -> str:
     ends = [end for end in (condition.low, condition.high) if end]
     values = [values[condition.column] for values in rows if condition.column in values]
     is_time = any("-" in end[1:] for end in ends) or all(map(_YEAR.fullmatch, [*ends, *values]))
-    return type_of(condition.column, bool(ends or condition.top), is_time)
+    return type_of(condition.column, bool(ends), is_time)
 
 
 def taken_in(example: Example, findings: Iterable[Finding]) -> dict[str, Share]:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cache
 from math import log
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.source_tables.columns import TypedTable
+from tablemend.datasets.source_tables.invented_names import GIVEN
+from tablemend.datasets.source_tables.letter_case import is_small
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.sources import Place, SourceTable
+from tablemend.datasets.source_tables.topics import more_names
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import TypedTable
-from tablemend.datasets.tablehallu.invented_names import GIVEN
-from tablemend.datasets.tablehallu.letter_case import is_small
-from tablemend.datasets.tablehallu.renaming import names_in
-from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, SourceTable
-from tablemend.datasets.tablehallu.topics import more_names
+from tablemend.datasets.tablehallu.settings import Synthesis
 
 NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""
+NAMES_OF_POOL = 5
+"""Names that the pool makes up in one go."""
 TABLES = 200
 """Most tables that are looked at for one."""
 OWN, RECOMBINED = 2, 50
@@ -100,7 +101,6 @@ class Donors:
     def __init__(self, settings: Synthesis, usable: Sequence[Usable]) -> None:
         self._settings = settings
         self._tables = {table.place: table for table in usable}
-        self._words = cache(self._words_of)
         self._with: dict[Hashable, list[Usable]] = defaultdict(list)
         headers = Counter(header for table in usable for header in table.headers)
         self._weights = {h: 1 + log(len(usable) / times) for h, times in headers.items()}
@@ -169,7 +169,7 @@ class Donors:
         rng = Random(f"names:{self._settings.seed}:{place.where}")
         if self._settings.source == POOL:
             while True:
-                yield from more_names(place.offset, NAMES_A_TABLE, rng)
+                yield from more_names(place.offset, NAMES_OF_POOL, rng)
         own = self._tables[place]
         rest: list[str] = []
         alike = self._alike(own)
@@ -185,14 +185,6 @@ class Donors:
         if own.is_of_persons:
             every = [name for table in (own, *alike) for name in table.names]
             yield from recombined(every, RECOMBINED, rng)
-
-    def words_for(self, place: Place) -> Sequence[str]:
-        """The words with a capital in the names of all tables of its side."""
-        return self._words(self._side(self._tables[place]))
-
-    def _words_of(self, side: tuple[str, bool]) -> Sequence[str]:
-        tables = (table for table in self._tables.values() if self._side(table) == side)
-        return names_in(name for table in tables for name in table.names)
 
     def related(self, place: Place) -> Place | None:
         """A table of the same domain about another kind of subject, with like columns."""

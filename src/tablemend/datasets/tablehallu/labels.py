@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import Column
+from tablemend.datasets.source_tables.columns import Column
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import (
     is_plural_label,

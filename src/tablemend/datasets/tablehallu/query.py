@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tablemend.datasets.source_tables.columns import TypedTable, is_whole, words_of, write_day
+from tablemend.datasets.source_tables.letter_case import with_capital
 from tablemend.datasets.tablehallu import labels
-from tablemend.datasets.tablehallu.columns import TypedTable, is_whole, words_of, write_day
 from tablemend.datasets.tablehallu.contexts import Question
 from tablemend.datasets.tablehallu.groups import Bound, cost_of_number, decimal_of
 from tablemend.datasets.tablehallu.labels import EVENTS, Label
-from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.programs.nouns import is_plural_label, noun_of, plural_of
 from tablemend.records import Condition, Constraints, SortOrder

@@ -16,9 +16,10 @@ from functools import lru_cache, reduce
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import Column, TypedTable
+from tablemend.datasets.source_tables.columns import Column, TypedTable
+from tablemend.datasets.source_tables.invented_names import GIVEN
+from tablemend.datasets.source_tables.letter_case import MONTH
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
-from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
     AGENTS,
     EVENTS,
@@ -39,7 +40,6 @@ from tablemend.datasets.tablehallu.labels import (
     labels_of,
     row_noun,
 )
-from tablemend.datasets.tablehallu.letter_case import MONTH
 from tablemend.datasets.tablehallu.rows import Row
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import plural_of

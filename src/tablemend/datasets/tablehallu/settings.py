@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from tablemend.config import HUB, SMALL_WORLD, Section
+from tablemend.config import SMALL_WORLD, Section
+from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares, split_of
 from tablemend.shipped import here_or_shipped
 
-POOL = "pool"
 Difficulty = Literal["paper", "easy", "medium", "hard"]
 
 
@@ -62,24 +62,6 @@ class Types(Section):
             yield "temporal", "one type beside entity must be above 0"
 
 
-class HubOptions(Section):
-    """What is read of a data set on the Hub."""
-
-    dataset_split: str = "train"
-    """Split to read where the source is on the Hub."""
-    dataset_config: str | None = None
-    """Configuration (subset) of a data set on the Hub; null where it has but one."""
-    dataset_revision: str | None = None
-    """Commit, tag or branch of a data set on the Hub; null: the newest."""
-
-    def unread(self, *sources: str) -> Iterator[tuple[str, str]]:
-        """The options that no source reads."""
-        if not any(source.startswith(HUB) for source in sources):
-            for name in ("dataset_config", "dataset_revision"):
-                if getattr(self, name) is not None:
-                    yield name, f"only a `{HUB}` source has one"
-
-
 class Grouped(HubOptions):
     """Whose rows a context has, in groups that any query could ask for."""
 
@@ -118,9 +100,6 @@ class Synthesis(Grouped):
     """mixed: the rows of all groups stand mixed; own: every paragraph has rows of one group."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows where those run out, in all groups."""
-    rename: str | None = None
-    """Folder of a model: every example has its table under other names, with words of the model's
-    vocabulary, and with cells in other places (for training: few tables are learnt by heart)."""
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     query asked five times in turn: as it is, and with +, -, * and / on the same two columns."""
@@ -144,13 +123,10 @@ class Synthesis(Grouped):
                 "distractor_paragraphs",
                 "distractor_types",
                 "distractors",
-                "rename",
                 "arithmetic",
                 "few",
                 "shape",
             ):
                 if name in self.model_fields_set:
                     yield name, "the small world has no such setting"
-        if self.rename is not None and self.source == POOL:
-            yield "rename", "the topic pool has names without end: leave it out"
         yield from self.unread(self.source)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import date
 from random import Random
 
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.source_tables.columns import Column, is_whole, type_table
+from tablemend.datasets.source_tables.letter_case import with_capital
 from tablemend.datasets.tablehallu import query
-from tablemend.datasets.tablehallu.columns import Column, is_whole, type_table
 from tablemend.datasets.tablehallu.groups import Bound
 from tablemend.datasets.tablehallu.labels import labels_of
-from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.query import Subject, subject_of
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.order import SortRule
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.records import Condition, Example
@@ -241,7 +239,7 @@ def test_one_day_is_a_scope_that_can_be_said(header: str) -> None:
     assert said and all("on 5 March 2024" in one for one in said)
 
 
-def test_both_contexts_open_alike_and_say_nothing_else_unrecorded(stream: list[Example]) -> None:
+def test_both_contexts_open_alike(stream: list[Example]) -> None:
     for example in stream:
         if not example.gold_table.rows:
             continue
@@ -249,12 +247,6 @@ def test_both_contexts_open_alike_and_say_nothing_else_unrecorded(stream: list[E
         opening = example.gold_context[:first]
         assert example.adversarial_context.startswith(opening)
         assert opening == "" or re.fullmatch(r"[^\n]+\n\n", opening)
-    example = next(one for one in stream if one.gold_table.rows)
-    name = str(example.gold_table.rows[0][0])
-    lead = replace(example, id="", adversarial_context=f"{example.adversarial_context} See {name}.")
-    assert verify(lead) == "unrecorded text in the adversarial context"
-    lead = replace(example, id="", adversarial_context=f"{example.adversarial_context} More of it.")
-    assert verify(lead) is None
 
 
 def test_distractors_have_paragraphs_of_their_own_where_asked_for() -> None:
