@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from tablemend.config import Section, Source
+from tablemend.datasets.vocabulary import read_vocabulary
 from tablemend.detector.order import sort_rows
-from tablemend.errors import TablemendError, install
+from tablemend.errors import TablemendError
 from tablemend.records import Example, SortOrder
 from tablemend.runs import write_jsonl
 from tablemend.tasks.sources import read_records
@@ -38,8 +39,6 @@ LISTS_OF_ROWS = 2
 OF_A_TYPE = 0.25
 """Share of the lists of rows that are filtered by words and not by numbers."""
 _WORD = re.compile(r"[A-Z][a-z]+")
-_TOKEN = re.compile(rf"[Ġ▁]({_WORD.pattern})")
-"""A word behind a space, as byte-level BPE and SentencePiece write it."""
 
 
 class Exercises(Section):
@@ -104,7 +103,7 @@ def make_exercises(settings: Exercises) -> None:
     """
     known: Sequence[str] = ()
     if settings.tokenizer is not None:
-        known = _read_words(settings.tokenizer)
+        known = read_vocabulary(settings.tokenizer, "tokenizer").words
     tables: dict[str, set[str]] = {}
     source = Source(source=settings.source, split="train")
     for example in read_records(source, Example.from_json, MAKES):
@@ -114,24 +113,6 @@ def make_exercises(settings: Exercises) -> None:
     if not names.tables or len(names.words) < LONGEST:
         raise TablemendError(f"{settings.source}: no table names {LONGEST} rows: give a larger set")
     write_jsonl(Path(settings.out), list(islice(exercises(names, settings), settings.n)))
-
-
-def _read_words(folder: str) -> list[str]:
-    """The tokens of the model in a folder that are words with a capital."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise TablemendError(f"tokenizer: needs the extra: {install('train')}") from error
-    file = Path(folder) / "tokenizer.json"
-    if not file.is_file():
-        raise TablemendError(f"tokenizer: there is no {file}: name the folder of a model")
-    try:
-        tokens = Tokenizer.from_file(str(file)).get_vocab()
-    except Exception as error:  # tokenizers raises nothing narrower
-        raise TablemendError(f"tokenizer: {file} cannot be read: {error}") from error
-    if words := [found[1] for token in tokens if (found := _TOKEN.fullmatch(token))]:
-        return words
-    raise TablemendError(f"tokenizer: {file} has no words behind a space: name another model")
 
 
 def exercises(names: _Names, settings: Exercises) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,7 @@ from tablemend.datasets.build import (
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
 from tablemend.datasets.shortcut_probe import say_shortcuts
 from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.renaming import read_words
 from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.statistics_plot import (
@@ -53,12 +54,18 @@ ARITHMETIC = (
     "sum, difference, product and quotient of the same two columns as a last column, rounded as "
     "the query says."
 )
+RENAMED = (
+    "The tables' names are exchanged for others and their cells have changed places, anew in every "
+    "example: no row is a fact. Headers stay, and of titles what no cell says."
+)
 _IN_VAIN = "no draw gave a valid example"
 
 
 def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
     """Make a data set: :func:`~tablemend.datasets.build.make_by_number`."""
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
+    if settings.rename is not None:
+        read_words(settings.rename)  # before anything is written
     noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out"})
 
     def open_tables() -> Opened:
@@ -188,6 +195,7 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         ARITHMETIC * settings.arithmetic,
+        RENAMED * (settings.rename is not None),
         say_made_up(settings, counts["counts"]),
         *say_distractors(Path(settings.out), counts["counts"]),
         CARD_PART,

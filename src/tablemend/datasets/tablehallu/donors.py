@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
 from math import log
 from random import Random
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from tablemend.datasets.source_tables.columns import TypedTable
 from tablemend.datasets.source_tables.invented_names import GIVEN
 from tablemend.datasets.source_tables.letter_case import is_small
 from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.renaming import names_in
 from tablemend.datasets.source_tables.sources import Place, SourceTable
 from tablemend.datasets.source_tables.topics import more_names
 from tablemend.datasets.splits import split_of
@@ -101,6 +103,7 @@ class Donors:
     def __init__(self, settings: Synthesis, usable: Sequence[Usable]) -> None:
         self._settings = settings
         self._tables = {table.place: table for table in usable}
+        self._words = cache(self._words_of)
         self._with: dict[Hashable, list[Usable]] = defaultdict(list)
         headers = Counter(header for table in usable for header in table.headers)
         self._weights = {h: 1 + log(len(usable) / times) for h, times in headers.items()}
@@ -185,6 +188,14 @@ class Donors:
         if own.is_of_persons:
             every = [name for table in (own, *alike) for name in table.names]
             yield from recombined(every, RECOMBINED, rng)
+
+    def words_for(self, place: Place) -> Sequence[str]:
+        """The words with a capital in the names of all tables of its side."""
+        return self._words(self._side(self._tables[place]))
+
+    def _words_of(self, side: tuple[str, bool]) -> Sequence[str]:
+        tables = (table for table in self._tables.values() if self._side(table) == side)
+        return names_in(name for table in tables for name in table.names)
 
     def related(self, place: Place) -> Place | None:
         """A table of the same domain about another kind of subject, with like columns."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice, product
 from random import Random
@@ -17,6 +18,7 @@ from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import Skipped
 from tablemend.datasets.source_tables.columns import Unusable, type_table
 from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.renaming import Renaming, read_words
 from tablemend.datasets.source_tables.sources import (
     Place,
     Source,
@@ -69,10 +71,16 @@ class OpenTable:
         read: SourceTable,
         settings: Synthesis,
         names: Iterable[str] = (),
+        renaming: Renaming | None = None,
     ) -> None:
         fewest, rows = settings.shape.min_columns, min(FEWEST_ROWS, 2 * settings.shape.min_rows)
         typed = type_table(read.table, fewest, rows, read.key)
-        self.read, self.typed = read, typed
+        if renaming is not None:
+            read, names = renaming.table(read, typed), map(renaming.name, names)
+            renamed = type_table(read.table, fewest, rows, read.key)
+            # It stays in the split of the table that it was.
+            typed = replace(renamed, source_hash=typed.source_hash)
+        self.read, self.typed, self.renaming = read, typed, renaming
         invent = settings.distractors == "extended"
         most = GROUPS["hard" if settings.difficulty == "mixed" else settings.difficulty]
         most *= settings.shape.max_rows + 1
@@ -180,6 +188,7 @@ class Engine:
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
         self._donors = Donors(settings, usable)
+        self._vocabulary = read_words(settings.rename) if settings.rename else None
         self.rejected: Counter[str] = Counter()
         self.shortest = 0
         self.rows: Counter[str] = Counter()
@@ -202,7 +211,7 @@ class Engine:
         for attempt in range(TABLES_TRIED):
             try:
                 place = self._place(number, attempt, rng)
-                table = self._open(place)
+                table = self._table(place, f"rename:{self._settings.seed}:{number}:{attempt}")
             except TablemendError as error:
                 self.rejected[str(error)] += 1
                 continue
@@ -219,8 +228,16 @@ class Engine:
                 return drawn
         return None
 
-    def _read(self, place: Place) -> OpenTable:
-        return OpenTable(self._source.read(place), self._settings, self._donors.names_for(place))
+    def _table(self, place: Place, seed: str) -> OpenTable:
+        """The table at a place, under names of its own where tables are renamed."""
+        if self._vocabulary is None:
+            return self._open(place)
+        renaming = Renaming(self._vocabulary, self._donors.words_for(place), Random(seed))
+        return self._read(place, renaming)
+
+    def _read(self, place: Place, renaming: Renaming | None = None) -> OpenTable:
+        names = self._donors.names_for(place)
+        return OpenTable(self._source.read(place), self._settings, names, renaming)
 
     def _beside(self, table: OpenTable, place: Place) -> OpenTable | None:
         """A table about another kind of subject, where there is one."""
@@ -229,7 +246,7 @@ class Engine:
         try:
             if other is None or not table.kind:
                 return None
-            found = self._open(other)
+            found = self._read(other, table.renaming) if table.renaming else self._open(other)
         except TablemendError:
             return None
         persons = table.speaker.is_of_persons and found.speaker.is_of_persons
@@ -429,7 +446,7 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         else:
             usable[source_hash] = Usable.of(place, table.read, table.typed)
     tables = list(usable.values())
-    if tables:
+    if tables and settings.rename is None:
         trial = Engine(settings, source, tables)
         tables = [table._replace(unfit=trial.unfit(table.place)) for table in tables]
     if all(table.unfit for table in tables):

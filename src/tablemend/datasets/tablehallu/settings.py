@@ -100,6 +100,9 @@ class Synthesis(Grouped):
     """mixed: the rows of all groups stand mixed; own: every paragraph has rows of one group."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows where those run out, in all groups."""
+    rename: str | None = None
+    """Folder of a model: every example has its table under other names, with words of the model's
+    vocabulary, and with cells in other places (for training: few tables are learnt by heart)."""
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     query asked five times in turn: as it is, and with +, -, * and / on the same two columns."""
@@ -123,10 +126,13 @@ class Synthesis(Grouped):
                 "distractor_paragraphs",
                 "distractor_types",
                 "distractors",
+                "rename",
                 "arithmetic",
                 "few",
                 "shape",
             ):
                 if name in self.model_fields_set:
                     yield name, "the small world has no such setting"
+        if self.rename is not None and self.source == POOL:
+            yield "rename", "the topic pool has names without end: leave it out"
         yield from self.unread(self.source)
