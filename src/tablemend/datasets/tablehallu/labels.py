@@ -36,8 +36,6 @@ def _by_label(section: str) -> dict[str, Any]:
 
 EVENTS: dict[str, str] = _by_label("events")
 """Label of a column of years or dates -> what happened then."""
-HOMES: dict[str, list[str]] = _by_label("homes")
-"""Label -> what stands behind the name of a person."""
 SUBJECTS: dict[str, list[str]] = _by_label("subjects")
 SAYS: dict[tuple[str, str, str], list[str]] = {
     (kind, cells, label): said.split(" / ")
@@ -47,6 +45,12 @@ SAYS: dict[tuple[str, str, str], list[str]] = {
     for label in labels.split("|")
 }
 """Kind of rows, kind of cells and label -> phrases for the values."""
+_LIKE = [
+    (kind, cells, re.compile(label.replace("*", "(.+)")), said)
+    for (kind, cells, label), said in SAYS.items()
+    if "*" in label
+]
+_ARTICLED = re.compile("|".join(WORDS["the"]))
 GENERAL: dict[str, list[str]] = {what: said.split(" / ") for what, said in WORDS["general"].items()}
 """Phrases for values of which that has none, by what they are."""
 _DEED = re.compile(r"(is|was) (\w+ (?:by|in|near) \{v\})")
@@ -86,6 +90,30 @@ PARTICIPLES = NOUNS["participles"] | NOUNS["events"] | set(AGENTS)
 _NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
 JOINING = (NOUNS["joining"] | {"with"}) - {"the"}
 """Words that a label neither begins nor ends with inside a sentence."""
+
+
+def phrases_for(label: str, rows: Sequence[str], cells: str) -> list[str]:
+    """What can be said of the values of a column; of labels with a "*" that word for word.
+
+    Args:
+        label: in small letters.
+        rows: what the rows are, the most special kind first.
+        cells: what the cells are.
+    """
+    for row in rows:
+        for group in (cells, "all"):
+            if found := SAYS.get((row, group, label)):
+                return found
+    for row in rows:
+        for kind, group, pattern, said in _LIKE:
+            if kind == row and group in (cells, "all") and (match := pattern.fullmatch(label)):
+                return [text.replace("{*}", match[1]) for text in said]
+    return []
+
+
+def named(value: str) -> str:
+    """The value with its article, where it takes one: "the United States"."""
+    return f"the {value}" if _ARTICLED.match(value) else value
 
 
 class Label(NamedTuple):
