@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.tablehallu.columns import TypedTable
-from tablemend.datasets.tablehallu.invented_names import GIVEN
+from tablemend.datasets.tablehallu.labels import ONE_LEAGUE, are_persons
 from tablemend.datasets.tablehallu.letter_case import is_small
 from tablemend.datasets.tablehallu.renaming import names_in
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
@@ -29,19 +29,8 @@ SAME_NAMES = 0.2
 """Share of the smaller table's entities (two at least) that show two to be of one kind."""
 ALIKE = 0.5
 """Weight of the headers in common, of all, from which on tables of a key are of one kind."""
-PERSONS = 0.12
-"""Share of names with a known given name (of a few hundred) from which on they are persons."""
-_GIVEN = frozenset(GIVEN)
-_PERSON = re.compile(
-    r"\b(?:player|athlete|rider|driver|cyclist|skater|swimmer|wrestler|boxer|golfer|coach|manager|"
-    r"actor|actress|singer|author|director|candidate|representative|senator|president|"
-    r"minister|governor|mayor|person|contestant|officer|bishop|king|queen|captain|"
-    r"celebrity|astronaut|pilot|jockey|fighter)\b",
-    re.I,
-)
 _PLAIN = re.compile(r"[^\W\d_][^\W\d_'.-]*(?: [^\W\d_][^\W\d_'.-]*)+")
 _ODD = re.compile(r"""[\d()"/,;:&]""")
-_OF_PERSONS = re.compile(r"\b(?:age|height|hometown|born|birth\w*|occupation|heat|lane)\b")
 
 
 class Usable(NamedTuple):
@@ -139,24 +128,21 @@ class Donors:
     def _alike(self, own: Usable) -> list[Usable]:
         """Tables about entities of the same kind, likeliest first.
 
-        They have entities in common, or else the key (or persons as entities), the domain, most
-        headers and the looks of their names.
+        Beside the domain and the key (or persons as entities) they have entities in common or most
+        headers; the teams of one league are known by names in common alone.
         """
         same = self._sharing(own, *(("name", name.casefold()) for name in own.names))
-        found = [
-            place
-            for place, names in same.items()
-            if names >= max(2, SAME_NAMES * min(len(own.names), len(self._tables[place].names)))
-        ]
+        is_league = not own.is_of_persons and not ONE_LEAGUE.isdisjoint(own.headers[0].split())
         kind = "persons" if own.is_of_persons else ("key", own.headers[0], own.domain)
-        found += [
-            place
-            for place in self._sharing(own, kind)
-            if place not in found
-            and self._tables[place].domain == own.domain
-            and self._likeness(own, self._tables[place]) >= ALIKE
+        tables = [
+            table
+            for table in map(self._tables.__getitem__, self._sharing(own, kind))
+            if table.domain == own.domain
+            and (
+                same[table.place] >= max(2, SAME_NAMES * min(len(own.names), len(table.names)))
+                or (not is_league and self._likeness(own, table) >= ALIKE)
+            )
         ]
-        tables = [self._tables[place] for place in found]
         alike = [t for t in tables if (t.is_of_persons, t.marks) == (own.is_of_persons, own.marks)]
         return sorted(alike, key=lambda table: -self._likeness(own, table))
 
@@ -213,21 +199,6 @@ class Donors:
 
 def _signs(name: str) -> set[str]:
     return {*_ODD.findall(re.sub(r"\d", "0", name))}
-
-
-def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether names are those of persons, by the headers of a table or by their given names.
-
-    Persons have two names at least, and few share one, as awards do.
-    """
-    words = [name.split() for name in names]
-    ends = Counter(end for own in words for end in {own[0], own[-1]})
-    most = max(2, len(names) // 3)
-    full = [own for own in words if len(own) > 1 and max(ends[own[0]], ends[own[-1]]) <= most]
-    known = sum(own[0] in _GIVEN for own in full) >= PERSONS * len(names)
-    known = known or any(map(_OF_PERSONS.search, headers[1:]))
-    known = known or bool(_PERSON.search(headers[0]))
-    return known and len(full) >= 0.8 * len(names)
 
 
 def recombined(names: Sequence[str], times: int, rng: Random) -> Iterator[str]:

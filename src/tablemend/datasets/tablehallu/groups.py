@@ -172,7 +172,7 @@ class GroupMaker:
             if column.kind == "category" or (recurs and counts and max(counts.values()) > 1):
                 folded = Counter(map(str.casefold, counts))
                 found[index] = Counter(
-                    {v: n for v, n in counts.items() if folded[v.casefold()] == 1 and '"' not in v}
+                    {v: n for v, n in counts.items() if folded[v.casefold()] == 1 and '"' not in v and len(v) > 2}
                 )
         return found
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import Column
+from tablemend.datasets.tablehallu.columns import Column, TypedTable, words_of
+from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import (
     is_plural_label,
     noun_of,
+    plural_of,
     spoken,
     takes_article,
     with_article,
@@ -46,7 +49,7 @@ SAYS: dict[tuple[str, str, str], list[str]] = {
 }
 """Kind of rows, kind of cells and label -> phrases for the values."""
 _LIKE = [
-    (kind, cells, re.compile(label.replace("*", "(.+)")), said)
+    (kind, cells, re.compile(label.replace("*", "(.+)"), re.I), said)
     for (kind, cells, label), said in SAYS.items()
     if "*" in label
 ]
@@ -83,10 +86,20 @@ _SPACED = re.compile(r" (?=['\u2019]s\b)|(?<=\w) (?=- \w)|(?<=\w -) (?=\w)")
 _PERCENT = re.compile(r"%(?! of)|%")
 _PLAIN = re.compile(r"[^\W\d_][\w' -]*")
 _SLASH = re.compile(r"(?<=[A-Za-z]{3}) ?/ ?(?=[A-Za-z]{3})")
+_REWRITTEN = [(re.compile(pattern, re.I), said) for pattern, said in WORDS["rewritten"]]
 _TALLY = re.compile(r"(?:total )?(?:number|no|nr|num|count) (?:of )?(.+)")
 AGENTS: dict[str, str] = {verb: verb for verb in WORDS["agents"].split()} | WORDS["irregular"]
 """Participle behind what is counted -> what who has the number did: "lost" of "games lost"."""
 PARTICIPLES = NOUNS["participles"] | NOUNS["events"] | set(AGENTS)
+NO_ROWS = frozenset(WORDS["no_rows"])
+"""Last words of headers and lists that do not say what the rows are."""
+PERSONS = (0.12, 0.4)
+"""Share of names with a known given name (of a few hundred) from which on they are persons: without
+and with a header that says something else."""
+ONE_LEAGUE = frozenset(WORDS["one_league"].split())
+"""Headers of keys whose names are those of one league."""
+_GIVEN = frozenset(GIVEN)
+PERSONAL = NOUNS["persons"].union(WORDS["persons"].split()) - {"name"}
 _NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
 JOINING = (NOUNS["joining"] | {"with"}) - {"the"}
 """Words that a label neither begins nor ends with inside a sentence."""
@@ -96,15 +109,14 @@ def phrases_for(label: str, rows: Sequence[str], cells: str) -> list[str]:
     """What can be said of the values of a column; of labels with a "*" that word for word.
 
     Args:
-        label: in small letters.
+        label: of the column.
         rows: what the rows are, the most special kind first.
         cells: what the cells are.
     """
     for row in rows:
-        for group in (cells, "all"):
-            if found := SAYS.get((row, group, label)):
+        for group in (cells, *["codes"] * (cells == "ranks"), "all"):
+            if found := SAYS.get((row, group, label.lower())):
                 return found
-    for row in rows:
         for kind, group, pattern, said in _LIKE:
             if kind == row and group in (cells, "all") and (match := pattern.fullmatch(label)):
                 return [text.replace("{*}", match[1]) for text in said]
@@ -207,6 +219,8 @@ def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
 
     None becomes what another column is called already.
     """
+    for pattern, said in _REWRITTEN:
+        name = pattern.sub(said, name)
     folded = name.lower()
     if (whole := WORDS["labels"].get(folded)) and whole not in taken:
         return str(whole)
@@ -287,3 +301,55 @@ def row_noun(header: str) -> str:
     ):
         return ""
     return folded if _COMMON.issuperset(folded.split()) else folded.rpartition(" ")[2]
+
+
+def kind_of(typed: TypedTable) -> str:
+    """What the rows are by the title and the headers together; empty where these do not say."""
+    last = re.split(r"[ /]+", typed.columns[typed.key].name.lower().split(" (")[0])[-1]
+    if noun_of(last) and not last.endswith("ed"):
+        return plural_of(last)
+    if last.isalpha() and is_plural_label(last) and last not in NO_ROWS:
+        return last
+    known = {*map(str.lower, typed.table.columns), *words_of(typed.table.title).split()}
+    kinds = ((kind, sign) for kind, signs in WORDS["kinds"].items() for sign in signs)
+    return next((kind for kind, sign in kinds if known.issuperset(sign.split(" + "))), "")
+
+
+def are_persons(headers: Sequence[str], names: Sequence[str], share: float = PERSONS[0]) -> bool:
+    """Whether names are those of persons, by the headers of a table or by their given names.
+
+    Persons have two names at least, and few share one, as awards do.
+
+    Args:
+        headers: of all columns in small letters, that of the names first.
+        names: of the rows.
+        share: of names with a known given name from which on they are persons.
+    """
+    share = share if ONE_LEAGUE.isdisjoint(headers[0].split()) else PERSONS[1]
+    personal, impersonal = map({*headers}.intersection, WORDS["columns_of_persons"])
+    words = [name.split() for name in names]
+    ends = Counter(end for own in words for end in {own[0], own[-1]} if own)
+    most = max(2, len(names) // 3)
+    full = [own for own in words if len(own) > 1 and max(ends[own[0]], ends[own[-1]]) <= most]
+    known = sum(own[0] in _GIVEN for own in full) >= share * len(names)
+    known |= bool(personal) or not PERSONAL.isdisjoint(re.findall(r"[a-z]+", headers[0]))
+    return known and not impersonal and len(full) >= 0.8 * len(names)
+
+
+def without_odd_labels(typed: TypedTable, fewest: int) -> TypedTable:
+    """The table without the columns of which nothing reads well, where enough others are left.
+
+    Args:
+        typed: the table.
+        fewest: columns that must be left beside the key.
+    """
+    said = [
+        label.is_plain or bool(phrases_for(label.name, ("any", "things", "persons", "events"), ""))
+        for label in labels_of(typed.columns)
+    ]
+    columns = tuple(
+        replace(column, usable=column.usable and (is_said or index in typed.distinguishing))
+        for index, (column, is_said) in enumerate(zip(typed.columns, said, strict=True))
+    )
+    enough = sum(column.usable for column in columns) > fewest
+    return replace(typed, columns=columns) if enough else typed

@@ -18,7 +18,7 @@ from tablemend.datasets.tablehallu.groups import Bound, cost_of_number, decimal_
 from tablemend.datasets.tablehallu.labels import EVENTS, Label
 from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.sentences import Speaker
-from tablemend.programs.nouns import is_plural_label, noun_of, plural_of
+from tablemend.programs.nouns import is_plural_label, plural_of
 from tablemend.records import Condition, Constraints, SortOrder
 from tablemend.values.places import singular
 
@@ -54,8 +54,8 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
         return Subject(rows)
     title = typed.table.title
     cells = {*typed.table.columns, *(cell for row in typed.table.rows for cell in row if cell)}
-    folded, is_plain = title.casefold(), speaker.rows in ("entries", "people")
-    called = (_kind_of(typed) if is_plain else "") or speaker.rows
+    folded, called = title.casefold(), speaker.rows
+    is_plain = called in ("entries", "people")
     if title == folded:
         title = with_capital(title)
     is_idle = {*folded.split()} <= {*WORDS["no_titles"]} or folded in map(str.casefold, cells)
@@ -64,24 +64,12 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
     if folded.startswith(WORDS["list_of"]):
         title = title[len(WORDS["list_of"]) :]
         head = re.split(r" (?:in|of|by|at|on|with|for|from) ", title.lower())[0]
-        is_of_all = is_plain and is_plural_label(head) and head.split()[-1] not in WORDS["no_rows"]
+        is_of_all = is_plain and is_plural_label(head) and head.split()[-1] not in labels.NO_ROWS
         if is_of_all or called.split()[-1] in title.lower().split():
             return Subject(title)
     if _DATED.match(title) and not {*WORDS["events"]}.isdisjoint(folded.split()):
         title = f"the {title}"
     return Subject(called, title)
-
-
-def _kind_of(typed: TypedTable) -> str:
-    """What the rows are by the title and the headers together; empty where these do not say."""
-    last = re.split(r"[ /]+", typed.columns[typed.key].name.lower().split(" (")[0])[-1]
-    if noun_of(last) and not last.endswith("ed"):
-        return plural_of(last)
-    if last.isalpha() and is_plural_label(last) and last not in WORDS["no_rows"]:
-        return last
-    known = {*map(str.lower, typed.table.columns), *words_of(typed.table.title).split()}
-    kinds = ((kind, sign) for kind, signs in WORDS["kinds"].items() for sign in signs)
-    return next((kind for kind, sign in kinds if known.issuperset(sign.split(" + "))), "")
 
 
 def choose_subject(

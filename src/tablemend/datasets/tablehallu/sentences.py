@@ -9,16 +9,15 @@ is said of a value depends on its column's label, its kind and what the rows are
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from functools import lru_cache, reduce
+from os.path import commonprefix
 from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
-from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
     AGENTS,
     EVENTS,
@@ -28,12 +27,16 @@ from tablemend.datasets.tablehallu.labels import (
     PARTICIPLES,
     PASSIVE,
     PERIOD,
+    PERSONAL,
+    PERSONS,
     QUANTITIES,
     SUBJECTS,
     WORDS,
     YEAR,
     Label,
+    are_persons,
     articled,
+    kind_of,
     labels_of,
     named,
     phrases_for,
@@ -41,7 +44,6 @@ from tablemend.datasets.tablehallu.labels import (
 )
 from tablemend.datasets.tablehallu.letter_case import MONTH
 from tablemend.datasets.tablehallu.rows import Row
-from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import plural_of
 from tablemend.tables.table import Cell
 from tablemend.values.places import singular
@@ -56,7 +58,11 @@ _DONE = re.compile(r"\w{2,}[^e]ed")
 _NO_NUMBER = re.compile(rf"(?!.*\d|{MONTH.pattern})", re.I)
 _NO_NAME = re.compile(f"(?:{'|'.join(WORDS['entries'])})$", re.I)
 _NAMED = re.compile(r"\D*[^\W\d_]{3}")
-_FULL_NAME = re.compile(r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])(?: (?:Jr|Sr)\.?| I+)?")
+_SIDE = re.compile(r"(?:home|away|neutral)$", re.I)
+_RANK = re.compile(r"\d+(?:st|nd|rd|th)$")
+_FULL_NAME = re.compile(
+    r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])(?: (?:Jr|Sr)\.?| I+)?"
+)
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
     1: ((1,),),
@@ -68,20 +74,14 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
 }
 """Number of facts of a passage -> how many each of its sentences may join."""
-PERSONS = (0.12, 0.4)
-"""Share of names with a known given name (of a few hundred) from which on they are persons: without
-and with a header that says something else."""
 APART = 0.4
 """Share of passages that say with the name what an entity is, where not all are of one kind."""
-_OF_MATCHES = {"score", "record"}
-_GIVEN = frozenset(GIVEN)
+BEHIND = 0.8
+"""Share of what may stand behind the name that does."""
+_CARRIERS = frozenset(WORDS["carriers"].split())
 _HAPPENED = frozenset(WORDS["happened"].split())
-_PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
 _LEADS = ("its", "Its", "its2", "whose")
-_LINKS = tuple(f" {word} " for word in "from in of for at against by to with over and on".split())
-"""Words behind which a name takes its article."""
 _WHERE = ("at ", "@", "vs")
-_AUXILIARIES = frozenset(("was", "is", "were", "are", "has", "have", "had"))
 new = tuple.__new__  # skips the keyword handling of named tuples
 
 
@@ -145,7 +145,7 @@ def _wording(
     is_of_persons = "persons" in rows
     has_unit, on = kind == "measure" or bool(before or after), "in" if kind == "year" else "on"
     is_deed = last in PARTICIPLES or _DONE.fullmatch(last) is not None
-    said = phrases_for(folded, rows, of)
+    said = phrases_for(name, rows, of)
     if of == "times" and folded in EVENTS:
         said = [f"was {EVENTS[folded]} {on} {{v}}"]
         if is_of_persons and said[0].split()[1] not in WORDS["personal"]:
@@ -179,7 +179,8 @@ def _wording(
         elif not said and last in AGENTS:
             said = [f"{AGENTS[last]} {{v}} {noun}".rstrip()]
     elif of == "numbers":
-        what = "quantity" if has_unit or last not in ORDINALS else "which"
+        what = "quantity" if has_unit or last in QUANTITIES else "figure"
+        what = "which" if last in ORDINALS and not has_unit else what
     elif last in QUANTITIES and of != "words":
         what = "quantity"
     else:
@@ -202,12 +203,17 @@ def _wording(
     so = _clause(f"{whole} {be} {full}")
     own, ways = spoken(said, full, name), spoken(GENERAL[what], value, called)
     if all(part in "ph" for part, *_ in own):
-        own += ways if what in ("counted", "total", "quantity", "odd") else [("s", so, so)]
+        is_amount = what in ("counted", "total", "quantity", "figure", "odd")
+        own += ways if is_amount else [("s", so, so)]
     return Wording(
-        of in ("numbers", "times"),
+        of in ("numbers", "times") or "time" in folded.split(),
         own,
         spoken(said or GENERAL[what], value, one) if one else own,
-        spoken(GENERAL["clause"], "{v}", f"the {whole}" if label.is_plain else whole),
+        spoken(
+            phrases_for(name, ("any",), "entries") or GENERAL["clause"],
+            "{v}",
+            f"the {whole}" if label.is_plain else whole,
+        ),
         whole,
         _clause(f"{be} {full}"),
         _clause(f"{name}: {full}"),
@@ -257,13 +263,14 @@ Frame = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
-def _frames(which: str, has: str, later: bool) -> Mapping[str, tuple[Frame, ...]]:
+def _frames(which: str, has: str, later: bool, timed: bool) -> Mapping[str, tuple[Frame, ...]]:
     """The patterns of sentences, by what they join, with some words in their slots.
 
     Args:
         which: the word for the subject in a clause.
         has: the form of "has".
         later: the subject is a pronoun.
+        timed: a time stands before the sentence.
     """
 
     def cut(text: str) -> Frame:
@@ -271,10 +278,15 @@ def _frames(which: str, has: str, later: bool) -> Mapping[str, tuple[Frame, ...]
         parts = _SLOT.split(_SLOT.sub(lambda slot: known.get(slot[1], slot[0]), text))
         return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
 
+    def fits(text: str) -> bool:
+        if later:
+            return _OF_NAMES.search(text) is None
+        return not timed or text.startswith(("{e}", "the"))
+
     texts = WORDS["frames"] | (WORDS["later"] if later else {})
     return {
-        parts: tuple(cut(text) for text in patterns if not (later and _OF_NAMES.search(text)))
-        for parts, patterns in texts.items()
+        parts: tuple(map(cut, [text for text in own if fits(text)] or own))
+        for parts, own in texts.items()
     }
 
 
@@ -302,15 +314,16 @@ class Speaker:
         self._key = key
         self._is_panel = any((row[key] or "") in repeated for row in typed.table.rows)
         header = columns[key].name
-        if header.lower() == "team" and {column.name.lower() for column in columns} >= _OF_MATCHES:
-            header = "opponent"
+        headers = [header.lower(), *(column.name.lower() for column in columns)]
+        for keys, signs, subject in WORDS["subjects_by_columns"]:
+            if headers[0] in keys and not {*headers}.isdisjoint(signs):
+                header = subject
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
-        is_a_person = noun.rpartition(" ")[2] in _PERSONS
-        headers = {column.name.lower() for column in columns}
-        personal, impersonal = map(headers.intersection, WORDS["columns_of_persons"])
-        share = PERSONS[1] if noun else 1 if impersonal else 0 if personal else PERSONS[0]
-        is_a_person |= _are_persons(names, share)
+        if not noun and (kind := kind_of(typed)):
+            self.rows, noun = kind, singular(kind) if kind in WORDS["kinds"] else ""
+        is_a_person = noun.rpartition(" ")[2] in PERSONAL
+        is_a_person |= are_persons(headers, names, PERSONS[bool(noun)])
         self.is_of_persons = phrase == "{e}" and is_a_person  # a match against X is none
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
@@ -334,14 +347,16 @@ class Speaker:
         self._pronouns = [f"the {noun}"] if self._is_apart else []
         if not self.is_of_persons:
             self._pronouns += ["it", "it"]
-        of_times = {"year", "date", "season"}.intersection(headers)
-        past = bool(is_event or self._time or of_times or YEAR.search(typed.table.title))
+        past = bool(is_event or self._time or YEAR.search(typed.table.title))
+        past |= not {*headers}.isdisjoint(WORDS["past"].split())
         which, has = "who" if self.is_of_persons else "which", "had" if past else "has"
         self._wordings = [
             _wording(label, *of, kinds, past) for label, of in zip(self.labels, read, strict=True)
         ]
         self._follows = [wording.follows for wording in self._wordings]
-        self._first, self._later = (_frames(which, has, later) for later in (False, True))
+        self._is_inner = [all(way[0] != "h" for way in w.ways) for w in self._wordings]
+        self._first, self._timed = (_frames(which, has, False, timed) for timed in (False, True))
+        self._later = _frames(which, has, True, False)
 
     def with_kinds(self) -> Speaker:
         """One that says what an entity is where its name does not: "the ship Mary"."""
@@ -411,9 +426,11 @@ class Speaker:
         for last in range(len(facts) - 1, 0, -1):
             other = int(random() * (last + 1))
             facts[last], facts[other] = facts[other], facts[last]
+        facts.sort(key=self._is_inner.__getitem__)
         plans = _PLANS.get(len(facts)) or ((3,) * -(-len(facts) // 3),)
         plan = plans[int(random() * len(plans))]
-        before, is_later, frames = self._before, False, self._first
+        before, is_later = self._before, False
+        frames = self._timed if time else self._first
         if self._says_kind and self.noun not in entity.lower():
             is_later = self._is_apart and len(plan) > 1 and random() >= APART
             before = "" if is_later else f"the {self.noun} "
@@ -431,7 +448,7 @@ class Speaker:
                 is_name = True
             among = frames[what]
             frame = among[int(random() * len(among))]
-            if parts["s"] and any("(" in (row[index] or "") for index, *_ in parts["s"]):
+            if home or any("(" in (row[index] or "") for index, *_ in parts["s"]):
                 frame = among[-1]  # no brackets within others
             for literal, slot in frame:
                 text += literal
@@ -439,7 +456,9 @@ class Speaker:
                     text += subject
                 elif slot == "e":
                     is_name |= not before and len(text) == start and named(entity) == entity
-                    text += before or named(entity)[: -len(entity)]
+                    text += before
+                    if before == self._before:
+                        text += named(entity)[: -len(entity)]
                     if with_key:
                         begin = len(text)
                         key = (self._names[self._key], entity, begin, begin + len(entity))
@@ -450,11 +469,12 @@ class Speaker:
                 elif slot in _LEADS:
                     lead = "whose" if slot == "whose" else "the" if self.is_of_persons else "its"
                     is_start = len(text) == start or slot == "Its"
-                    own = "its" if subject == "it" else f"{subject or self._pronoun(entity, random)}'s"
-                    text += capital(own) if is_start else lead
+                    own = subject or self._pronoun(entity, random)
+                    own = capital("its" if own == "it" else f"{own}'s")
+                    text += f"{own if is_start else lead} "
                     phrases = parts["s"][1:] if slot == "its2" else parts["s"]
-                    joint = " and " if slot == "whose" else f" and {'the' if lead == 'the' else 'its'} "
-                    text = self._say(f"{text} ", row, phrases, stated, joint)
+                    joint = " and " if slot == "whose" else f" and {lead} "
+                    text = self._say(text, row, phrases, stated, joint)
                 elif slot == "note":
                     noted = [(index, self._wordings[index].noted, ()) for index, *_ in parts["s"]]
                     text = self._say(text, row, noted, stated, "; ")
@@ -462,7 +482,8 @@ class Speaker:
                     text += self._wordings[parts["s"][0][0]].whole
                 elif slot == "be":
                     index = parts["s"][0][0]
-                    text = self._say(text, row, [(index, self._wordings[index].verb, ())], stated, "")
+                    verb = self._wordings[index].verb
+                    text = self._say(text, row, [(index, verb, ())], stated, "")
                 elif slot == "vv":
                     text = self._say(text, row, parts["v"], stated, ", ")
                 elif slot:
@@ -500,8 +521,10 @@ class Speaker:
                 ways = wording.entry
             if wording.follows:
                 out = "h" if home or not first or len(facts) < 2 or "(" in value else ""
-                out += "" if parts["v"] or predicate else "p"
+                out += "" if any(map(_carries, (*parts["v"], *parts["d"]))) else "p"
                 ways = [way for way in ways if way[0] not in out]
+                before = [way for way in ways if way[0] == "h"]
+                ways = before if before and random() < BEHIND else ways
             part, clause, other = ways[int(random() * len(ways))]
             if part == "d":
                 if predicate or random() < 0.4:
@@ -516,8 +539,9 @@ class Speaker:
                 parts[part].append((index, clause, ()))
         if predicate and not (parts["v"] or parts["n"]):
             parts["v"], parts["d"] = [predicate], []
-        if behind:
-            hosts = parts["v"] or parts["d"]
+        if behind:  # the last but for that which carries it
+            hosts = parts["v"] if any(map(_carries, parts["v"])) else parts["d"]
+            hosts.sort(key=_carries)
             hosts[-1] = (*hosts[-1][:2], tuple(behind))
         return parts, home
 
@@ -527,27 +551,27 @@ class Speaker:
         """The text with the values of some columns behind it."""
         last, shared = len(phrases) - 1, ""
         if last:  # "was built by X and owned by Y", but "was built by X and has Y as its owner"
-            verbs = {before.partition(" ")[0] for _, (before, _), _ in phrases}
-            shared = f"{verbs.pop()} " if len(verbs) == 1 and verbs < _AUXILIARIES else ""
+            same = commonprefix([before.split(" ")[:-1] for _, (before, _), _ in phrases])
+            is_verb = same and same != ["took"] and same[0] not in ("a", "an", "the")
+            shared = " ".join([*same, ""]) if is_verb else ""
         for place, (index, (before, after), behind) in enumerate(phrases):
             if place:
                 text += joint if place == last or joint == "; " else f", {joint[5:]}"
                 before = before[len(shared) :]
             for column, (lead, end) in ((index, (before, after)), *behind):
                 value = row[column] or ""
-                text += lead + named(value)[: -len(value)] if lead.endswith(_LINKS) else lead
+                text += lead
+                if lead[-2:] not in (" (", ": ", ' "', "is ", "as "):
+                    text += named(value)[: -len(value)]
                 start = len(text)
                 text = f"{text}{value}{end}"
                 stated.append(new(Stated, (self._names[column], value, start, start + len(value))))
         return text
 
 
-def _are_persons(names: Sequence[str], share: float) -> bool:
-    """Whether enough begin with a given name, and few end alike: "... High School"."""
-    given = sum(" " in name and name.partition(" ")[0] in _GIVEN for name in names)
-    share = share if 2 * sum(" " in name for name in names) > len(names) else 1
-    (_, alike), *_ = Counter(name.rpartition(" ")[2] for name in names).most_common(1)
-    return given >= share * len(names) and (alike < 3 or 4 * alike <= len(names))
+def _carries(phrase: Phrase) -> bool:
+    """Whether something can stand behind it: "finished 3rd in the marathon"."""
+    return not _CARRIERS.isdisjoint(phrase[1][0].split()[:2])
 
 
 def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, str]:
@@ -562,7 +586,7 @@ def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, st
         return "date" if days else "year", "times"
     last = label.name.rpartition(" ")[2].lower()
     echoes = "!" if any(last in cell.lower() for cell in filled[:20]) else ""
-    for of, looks in (("words", _NAMED), ("codes", _CODE)):
+    for of, looks in (("sides", _SIDE), ("ranks", _RANK), ("words", _NAMED), ("codes", _CODE)):
         if sum(map(bool, map(looks.match, filled))) >= 0.8 * len(filled):
             return "text", of + echoes
     return "text", "letters"
