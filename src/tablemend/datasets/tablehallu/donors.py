@@ -11,8 +11,8 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import TypedTable
-from tablemend.datasets.tablehallu.labels import ONE_LEAGUE, are_persons
+from tablemend.datasets.tablehallu.columns import TypedTable, words_of
+from tablemend.datasets.tablehallu.labels import ONE_LEAGUE, WORDS, are_persons
 from tablemend.datasets.tablehallu.letter_case import is_small
 from tablemend.datasets.tablehallu.renaming import names_in
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
@@ -27,8 +27,10 @@ OWN, RECOMBINED = 2, 50
 """Names made of the parts of others, for each of these: of the table's, and of all tables'."""
 SAME_NAMES = 0.2
 """Share of the smaller table's entities (two at least) that show two to be of one kind."""
-ALIKE = 0.5
-"""Weight of the headers in common, of all, from which on tables of a key are of one kind."""
+ALIKE = (0.5, 0.9)
+"""Weight of the headers in common, of all, from which on tables of a key are of one kind: without and
+with names that are those of one league."""
+SPORTS = frozenset(WORDS["sports"].split())
 _PLAIN = re.compile(r"[^\W\d_][^\W\d_'.-]*(?: [^\W\d_][^\W\d_'.-]*)+")
 _ODD = re.compile(r"""[\d()"/,;:&]""")
 
@@ -45,6 +47,7 @@ class Usable(NamedTuple):
         is_of_persons: whether they are persons.
         marks: figures, brackets and other signs that most of them have.
         is_small: it is written without capitals.
+        sports: which its title names, and of men or women.
         unfit: why it gives no context of the length asked for; empty where it does.
     """
 
@@ -56,6 +59,7 @@ class Usable(NamedTuple):
     is_of_persons: bool
     marks: frozenset[str]
     is_small: bool
+    sports: frozenset[str] = frozenset()
     unfit: str = ""
 
     @classmethod
@@ -75,6 +79,7 @@ class Usable(NamedTuple):
             are_persons(headers, names),
             marks,
             is_small(read.table.rows),
+            SPORTS.intersection(words_of(read.topic).split()),
         )
 
 
@@ -129,7 +134,7 @@ class Donors:
         """Tables about entities of the same kind, likeliest first.
 
         Beside the domain and the key (or persons as entities) they have entities in common or most
-        headers; the teams of one league are known by names in common alone.
+        headers; the teams of one league are known by names in common, or by all headers.
         """
         same = self._sharing(own, *(("name", name.casefold()) for name in own.names))
         is_league = not own.is_of_persons and not ONE_LEAGUE.isdisjoint(own.headers[0].split())
@@ -140,8 +145,9 @@ class Donors:
             if table.domain == own.domain
             and (
                 same[table.place] >= max(2, SAME_NAMES * min(len(own.names), len(table.names)))
-                or (not is_league and self._likeness(own, table) >= ALIKE)
+                or self._likeness(own, table) >= ALIKE[is_league and same[table.place] < 2]
             )
+            and (own.sports == table.sports or not own.sports or not table.sports)
         ]
         alike = [t for t in tables if (t.is_of_persons, t.marks) == (own.is_of_persons, own.marks)]
         return sorted(alike, key=lambda table: -self._likeness(own, table))

@@ -49,7 +49,7 @@ SAYS: dict[tuple[str, str, str], list[str]] = {
 }
 """Kind of rows, kind of cells and label -> phrases for the values."""
 _LIKE = [
-    (kind, cells, re.compile(label.replace("*", "(.+)"), re.I), said)
+    (kind, cells, re.compile(label.replace("*", "((?!total ).+)"), re.I), said)
     for (kind, cells, label), said in SAYS.items()
     if "*" in label
 ]
@@ -67,6 +67,8 @@ DEEDS = {label: deed for label, (_, deed) in _DEEDS.items()}
 STATES = frozenset(label for label, (be, _) in _DEEDS.items() if be == "is")
 """Those of what lasts: "is" stands before it."""
 _SAID = frozenset(label for _, _, label in SAYS)
+NO_VALUE = re.compile(f"(?:{'|'.join(WORDS['entries'])})$", re.I)
+"""Cells that say that there is no value: "Did not enter"."""
 ORDINALS = frozenset(WORDS["ordinals"].split())
 """Last words of labels of numbers that say which one, not how much."""
 QUANTITIES = frozenset(WORDS["quantities"].split())
@@ -344,8 +346,9 @@ def without_odd_labels(typed: TypedTable, fewest: int) -> TypedTable:
         fewest: columns that must be left beside the key.
     """
     said = [
-        label.is_plain or bool(phrases_for(label.name, ("any", "things", "persons", "events"), ""))
-        for label in labels_of(typed.columns)
+        bool(phrases_for(label.name, ("any", "things", "persons", "events"), ""))
+        or (label.is_plain and (column.kind != "text" or not label.name.endswith("ed")))
+        for label, column in zip(labels_of(typed.columns), typed.columns, strict=True)
     ]
     columns = tuple(
         replace(column, usable=column.usable and (is_said or index in typed.distinguishing))

@@ -190,7 +190,7 @@ def _phrase_bound(
         "a": labels.articled(name) if is_plain else name,
         "be": "are" if label.is_plural else "is",
         "p": name if name.endswith("series") else plural_of(name),
-        "v": "".join(bound.values),
+        "v": labels.named("".join(bound.values)),
         "is": f"{verb}are " if verb else "",
         "was": f"{verb}were " if verb else "",
     }
@@ -206,11 +206,11 @@ def _phrase_bound(
                 deed = ""  # no "plants in Etawah located in Lunel"
             if deed and (not persons or deed.split()[0] in labels.WORDS["personal"]):
                 patterns = [("{is}" if folded in labels.STATES else "{was}") + deed]
+            elif folded in EVENTS and not persons:
+                patterns = [f"{{was}}{EVENTS[folded]} in {{v}}"]
             elif folded in labels.PLACES and " " not in rows:
                 patterns = [f"{labels.PLACES[folded]} {{v}}"]
         patterns = _CATEGORIES.get(folded, patterns) if is_plain else _SCOPES["marked"]
-        if len(slots["v"]) < 3:  # "T" says nothing without a header
-            slots["c"], patterns = f'"{typed.table.columns[bound.column]}"', _SCOPES["marked"]
     elif bound.kind in ("year", "date") or is_year:
         form, slots["low"], slots["high"] = _time_ends(bound)
         event, lead = EVENTS.get(folded, folded) if is_plain else "", "whose {c} {be} "
@@ -229,7 +229,8 @@ def _phrase_bound(
     else:
         form, slots["low"], slots["high"] = _number_ends(bound, typed, label)
         is_ordinal = last in labels.ORDINALS and not has_unit and " in " not in folded
-        manner = "count" if label.is_counted and not has_unit else "amount"
+        manner = "amount" if has_unit or last in labels.QUANTITIES else "figure"
+        manner = "count" if label.is_counted and not has_unit else manner
         manner = "quoted" if not is_plain else "ordinal" if is_ordinal else manner
         patterns = _ORDINALS.get(folded, {}).get(form) or _SCOPES[manner][form]
         if manner == "count" and slots["high"] == "0":

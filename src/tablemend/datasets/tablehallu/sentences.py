@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from functools import lru_cache, reduce
-from os.path import commonprefix
+from itertools import takewhile
 from random import Random
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from tablemend.datasets.tablehallu.labels import (
     EVENTS,
     GENERAL,
     JOINING,
+    NO_VALUE,
     ORDINALS,
     PARTICIPLES,
     PASSIVE,
@@ -56,7 +57,6 @@ _SLOT = re.compile(r"\{(\w+)\}")
 _CODE = re.compile(r".*\d")
 _DONE = re.compile(r"\w{2,}[^e]ed")
 _NO_NUMBER = re.compile(rf"(?!.*\d|{MONTH.pattern})", re.I)
-_NO_NAME = re.compile(f"(?:{'|'.join(WORDS['entries'])})$", re.I)
 _NAMED = re.compile(r"\D*[^\W\d_]{3}")
 _SIDE = re.compile(r"(?:home|away|neutral)$", re.I)
 _RANK = re.compile(r"\d+(?:st|nd|rd|th)$")
@@ -78,6 +78,7 @@ APART = 0.4
 """Share of passages that say with the name what an entity is, where not all are of one kind."""
 BEHIND = 0.8
 """Share of what may stand behind the name that does."""
+_WORDS = ("words", "codes", "letters", "times", "sides", "ranks")
 _CARRIERS = frozenset(WORDS["carriers"].split())
 _HAPPENED = frozenset(WORDS["happened"].split())
 _LEADS = ("its", "Its", "its2", "whose")
@@ -150,6 +151,8 @@ def _wording(
         said = [f"was {EVENTS[folded]} {on} {{v}}"]
         if is_of_persons and said[0].split()[1] not in WORDS["personal"]:
             said = []
+    elif not said and of == "codes" and folded in EVENTS:
+        said = [f"was {EVENTS[folded]} in {{v}}"]
     elif not said and of != "numbers" and PASSIVE.fullmatch(folded):
         said = [f"was {folded} {{v}}"]
     elif not said and of == "times" and is_deed and not noun:
@@ -203,8 +206,7 @@ def _wording(
     so = _clause(f"{whole} {be} {full}")
     own, ways = spoken(said, full, name), spoken(GENERAL[what], value, called)
     if all(part in "ph" for part, *_ in own):
-        is_amount = what in ("counted", "total", "quantity", "figure", "odd")
-        own += ways if is_amount else [("s", so, so)]
+        own += ways if what not in (*_WORDS, "which") else [*ways * 2, ("s", so, so)]
     return Wording(
         of in ("numbers", "times") or "time" in folded.split(),
         own,
@@ -224,7 +226,7 @@ def _wording(
 @lru_cache(maxsize=1 << 16)
 def _is_entry(value: str, is_number: bool) -> bool:
     """Whether it says that there is no value: "Did not enter", "DSQ" among numbers."""
-    return bool(_NO_NAME.match(value) or (is_number and _NO_NUMBER.match(value)))
+    return bool(NO_VALUE.match(value) or (is_number and _NO_NUMBER.match(value)))
 
 
 def _way(phrase: str, past: bool) -> Way:
@@ -364,9 +366,7 @@ class Speaker:
         speaker._says_kind = not self._before
         return speaker
 
-    def _time_of(
-        self, typed: TypedTable, index: int, is_dated: bool
-    ) -> tuple[int, Clause] | None:
+    def _time_of(self, typed: TypedTable, index: int, is_dated: bool) -> tuple[int, Clause] | None:
         """The column whose value opens a sentence, and what is said around it."""
         column, label = typed.columns[index], self.labels[index].name
         is_year = column.kind == "year" and label.endswith(" year") and label not in EVENTS
@@ -457,7 +457,7 @@ class Speaker:
                 elif slot == "e":
                     is_name |= not before and len(text) == start and named(entity) == entity
                     text += before
-                    if before == self._before:
+                    if before == self._before and not before.endswith("the "):
                         text += named(entity)[: -len(entity)]
                     if with_key:
                         begin = len(text)
@@ -551,7 +551,8 @@ class Speaker:
         """The text with the values of some columns behind it."""
         last, shared = len(phrases) - 1, ""
         if last:  # "was built by X and owned by Y", but "was built by X and has Y as its owner"
-            same = commonprefix([before.split(" ")[:-1] for _, (before, _), _ in phrases])
+            words = zip(*(before.split(" ")[:-1] for _, (before, _), _ in phrases), strict=False)
+            same = [one for one, *others in takewhile(lambda w: len({*w}) == 1, words)]
             is_verb = same and same != ["took"] and same[0] not in ("a", "an", "the")
             shared = " ".join([*same, ""]) if is_verb else ""
         for place, (index, (before, after), behind) in enumerate(phrases):
@@ -561,7 +562,9 @@ class Speaker:
             for column, (lead, end) in ((index, (before, after)), *behind):
                 value = row[column] or ""
                 text += lead
-                if lead[-2:] not in (" (", ": ", ' "', "is ", "as "):
+                if lead.endswith(" a ") and value[0] in "AEIOUaeiou":
+                    text = f"{text[:-1]}n "
+                elif lead[-2:] not in (" (", ": ", ' "', "s "):
                     text += named(value)[: -len(value)]
                 start = len(text)
                 text = f"{text}{value}{end}"
