@@ -175,7 +175,8 @@ class GroupMaker:
                     {
                         v: n
                         for v, n in counts.items()
-                        if folded[v.casefold()] == 1 and '"' not in v and len(v) > 2
+                        if folded[v.casefold()] == 1 and '"' not in v
+                        if len(v) > 2 and not NO_VALUE.match(v)  # "T" and "DNF" say nothing
                     }
                 )
         return found

@@ -190,7 +190,7 @@ def _phrase_bound(
         "a": labels.articled(name) if is_plain else name,
         "be": "are" if label.is_plural else "is",
         "p": name if name.endswith("series") else plural_of(name),
-        "v": labels.named("".join(bound.values)),
+        "v": "".join(bound.values),
         "is": f"{verb}are " if verb else "",
         "was": f"{verb}were " if verb else "",
     }
@@ -216,7 +216,7 @@ def _phrase_bound(
         event, lead = EVENTS.get(folded, folded) if is_plain else "", "whose {c} {be} "
         if folded in (*WORDS["times"], *WORDS["periods"]) or (event and event[:5] in rows):
             lead = ""  # "the launches of X in 1990"
-        elif persons and event.split()[0] not in labels.WORDS["personal"] and folded in EVENTS:
+        elif persons and folded in EVENTS and event.split()[0] not in labels.WORDS["personal"]:
             pass  # nobody premieres
         elif folded in EVENTS or (is_plain and last in labels.PARTICIPLES):
             lead = "{was}" + event.replace("broadcast", "aired") + " "
@@ -238,7 +238,10 @@ def _phrase_bound(
         elif manner == "count" and form != "both" and "1" in (slots["low"], slots["high"]):
             slots["c"] = name.removesuffix(last) + singular(last)
             patterns = patterns[:1]
-    return str(rng.choice(patterns)).format(**slots)
+    pattern = str(rng.choice(patterns))
+    if "{c} {v}" not in pattern:
+        slots["v"] = labels.named(slots["v"])
+    return pattern.format(**slots)
 
 
 def _time_ends(bound: Bound) -> tuple[str, str, str]:

@@ -564,7 +564,7 @@ class Speaker:
                 text += lead
                 if lead.endswith(" a ") and value[0] in "AEIOUaeiou":
                     text = f"{text[:-1]}n "
-                elif lead[-2:] not in (" (", ": ", ' "', "s "):
+                elif lead[-2:] not in (" (", ": ", ' "', "s ") and lead[:4] != "the ":
                     text += named(value)[: -len(value)]
                 start = len(text)
                 text = f"{text}{value}{end}"
