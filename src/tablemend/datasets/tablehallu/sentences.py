@@ -174,7 +174,7 @@ def _wording(
     elif label.is_plural and after[:4] == " in ":
         what, value, called = "counted", f"{before}{{v}}", f"{name}{after}"
         whole, is_one = f"number of {name}", True
-    elif label.is_counted and kind == "number":
+    elif label.is_counted and (kind == "number" or of == "codes"):
         what, one, is_one = "counted", _singular(name), True
         whole = f"number {'of ' if noun or last not in PARTICIPLES else ''}{name}"
         if folded.startswith("total "):
