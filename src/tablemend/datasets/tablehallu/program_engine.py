@@ -43,7 +43,7 @@ from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/9"
+ENGINE = "program/10"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 GROUPS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"

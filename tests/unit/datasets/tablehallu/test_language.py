@@ -121,6 +121,42 @@ def test_a_date_alone_is_said_too() -> None:
     assert all("1 May 2001" in text and "record." not in text for text in said)
 
 
+GIVEN = "Ada Bill Carl Dan Earl Fred Greg Henry".split()
+NAMES = [f"{given} {family}en" for given, family in zip(GIVEN, WORDS, strict=True)]
+PLACES = [*["United States", "Netherlands", "Soviet Union", "Norway"] * 2]
+
+
+@pytest.mark.parametrize(
+    ("key", "names", "columns", "some", "none"),
+    [
+        # one person is no "they"; names have their article; one tense
+        ("Player", NAMES, {"Country": PLACES, "Goals": NUMBERS, "Caps": NUMBERS},
+         "the United States", r"\b[Tt]he[yi]r?\b|from United|had"),
+        ("Name", NAMES, {"Nationality": PLACES, "Born": [str(1950 + n) for n in range(8)],
+         "Height (m)": NUMBERS}, "Riceen stands 3 m tall", r"\b[Tt]he[yi]r?\b|had|stood"),
+        ("Competition", [f"{n} Games" for n in WORDS], {"Year": [str(1990 + n) for n in range(8)],
+         "Event": WORDS[::-1], "Position": [f"{n}th" for n in range(4, 12)]},
+         "in 4th place|brought 4th", r"\b(?:is|has|brings)\b|its event"),
+        ("Opponent", WORDS, {"Venue": ["Home", "Away"] * 4, "Attendance": NUMBERS,
+         "Result": [f"{n}-1" for n in range(8)]}, "(?:Home)|listed as Home", "at Home|has"),
+        ("Film", SHOWS, {"Year": [str(1990 + n) for n in range(8)], "Director": NAMES,
+         "Role": WORDS}, r"\(1990\)", r"\bis\b|^In 1990"),
+    ],
+)  # fmt: skip
+def test_rows_are_told_by_what_they_are(
+    key: str, names: list[str], columns: dict[str, list[str]], some: str, none: str
+) -> None:
+    typed = type_table(Table.of((key, *columns), zip(names, *columns.values(), strict=True)), 2)
+    speaker = Speaker(typed, ())
+    texts = [
+        passage.text
+        for seed in range(60)
+        for passage in speaker.state(typed.table.rows[0], [[1, 2, 3]], Random(seed)).sentences
+    ]
+    assert any(re.search(some, text) for text in texts), texts
+    assert not [text for text in texts if re.search(none, text)]
+
+
 def test_few_sentences_say_that_something_is_so() -> None:
     """Whatever the labels are: at most a fifth have the pattern "its X is Y"."""
     header = ("Act", "Hue", "Tone", "Heft", "Grade", "Pulls", "Span")
