@@ -214,8 +214,9 @@ class ContextReader:
         return spans
 
     def _repeated(self, spans: dict[str, list[Span]]) -> Iterator[tuple[str, Span]]:
-        """Last names that others share, where a sentence begins with that of the one before's
-        only entity: "Dewey Burke is a guard. Burke has ..."
+        """Last names that others share, where a sentence begins with the one before's only one.
+
+        "Dewey Burke is a guard. Burke has ..."
         """
         named: dict[int, set[str]] = defaultdict(set)
         for name, own in spans.items():

@@ -28,8 +28,8 @@ OWN, RECOMBINED = 2, 50
 SAME_NAMES = 0.2
 """Share of the smaller table's entities (two at least) that show two to be of one kind."""
 ALIKE = (0.5, 0.9)
-"""Weight of the headers in common, of all, from which on tables of a key are of one kind: without and
-with names that are those of one league."""
+"""Weight of the headers in common, of all, from which on tables of a key are of one kind; the
+latter where names are those of one league."""
 SPORTS = frozenset(WORDS["sports"].split())
 _PLAIN = re.compile(r"[^\W\d_][^\W\d_'.-]*(?: [^\W\d_][^\W\d_'.-]*)+")
 _ODD = re.compile(r"""[\d()"/,;:&]""")

@@ -110,10 +110,7 @@ JOINING = (NOUNS["joining"] | {"with"}) - {"the"}
 def phrases_for(label: str, rows: Sequence[str], cells: str) -> list[str]:
     """What can be said of the values of a column; of labels with a "*" that word for word.
 
-    Args:
-        label: of the column.
-        rows: what the rows are, the most special kind first.
-        cells: what the cells are.
+    The most special kind of rows stands first.
     """
     for row in rows:
         for group in (cells, *["codes"] * (cells == "ranks"), "all"):
@@ -313,19 +310,16 @@ def kind_of(typed: TypedTable) -> str:
     if last.isalpha() and is_plural_label(last) and last not in NO_ROWS:
         return last
     known = {*map(str.lower, typed.table.columns), *words_of(typed.table.title).split()}
-    kinds = ((kind, sign) for kind, signs in WORDS["kinds"].items() for sign in signs)
-    return next((kind for kind, sign in kinds if known.issuperset(sign.split(" + "))), "")
+    kinds: dict[str, list[str]] = WORDS["kinds"]
+    told = (kind for kind, signs in kinds.items() for s in signs if known >= {*s.split(" + ")})
+    return next(told, "")
 
 
 def are_persons(headers: Sequence[str], names: Sequence[str], share: float = PERSONS[0]) -> bool:
-    """Whether names are those of persons, by the headers of a table or by their given names.
+    """Whether names are those of persons, by the headers (that of the names first, all in small
+    letters) or by the share with a known given name.
 
     Persons have two names at least, and few share one, as awards do.
-
-    Args:
-        headers: of all columns in small letters, that of the names first.
-        names: of the rows.
-        share: of names with a known given name from which on they are persons.
     """
     share = share if ONE_LEAGUE.isdisjoint(headers[0].split()) else PERSONS[1]
     personal, impersonal = map({*headers}.intersection, WORDS["columns_of_persons"])
@@ -339,20 +333,12 @@ def are_persons(headers: Sequence[str], names: Sequence[str], share: float = PER
 
 
 def without_odd_labels(typed: TypedTable, fewest: int) -> TypedTable:
-    """The table without the columns of which nothing reads well, where enough others are left.
-
-    Args:
-        typed: the table.
-        fewest: columns that must be left beside the key.
-    """
-    said = [
-        bool(phrases_for(label.name, ("any", "things", "persons", "events"), ""))
-        or (label.is_plain and (column.kind != "text" or not label.name.endswith("ed")))
-        for label, column in zip(labels_of(typed.columns), typed.columns, strict=True)
-    ]
-    columns = tuple(
-        replace(column, usable=column.usable and (is_said or index in typed.distinguishing))
-        for index, (column, is_said) in enumerate(zip(typed.columns, said, strict=True))
-    )
+    """The table without columns of which nothing reads well, where more than so few are left."""
+    columns = []
+    for column, label in zip(typed.columns, labels_of(typed.columns), strict=True):
+        is_noun = label.is_plain and (column.kind != "text" or not label.name.endswith("ed"))
+        is_said = is_noun or phrases_for(label.name, ("any", "things", "persons", "events"), "")
+        is_needed = len(columns) in (typed.key, *typed.distinguishing)
+        columns.append(replace(column, usable=column.usable and (bool(is_said) or is_needed)))
     enough = sum(column.usable for column in columns) > fewest
-    return replace(typed, columns=columns) if enough else typed
+    return replace(typed, columns=tuple(columns)) if enough else typed
