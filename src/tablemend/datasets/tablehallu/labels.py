@@ -273,7 +273,7 @@ def _say_unit(text: str) -> tuple[str, str] | None:
 
 def articled(label: str) -> str:
     """The label with its article, where it takes one; "income" takes none, "a net income" does."""
-    without = not takes_article(label) or label.split()[-1] in WORDS["no_article"]
+    without: bool = not takes_article(label) or label.split()[-1] in WORDS["no_article"]
     without &= not label.endswith(" income")
     return label if without else with_article(label)
 
@@ -334,7 +334,7 @@ def are_persons(headers: Sequence[str], names: Sequence[str], share: float = PER
 
 def without_odd_labels(typed: TypedTable, fewest: int) -> TypedTable:
     """The table without columns of which nothing reads well, where more than so few are left."""
-    columns = []
+    columns: list[Column] = []
     for column, label in zip(typed.columns, labels_of(typed.columns), strict=True):
         is_noun = label.is_plain and (column.kind != "text" or not label.name.endswith("ed"))
         is_said = is_noun or phrases_for(label.name, ("any", "things", "persons", "events"), "")
