@@ -236,7 +236,7 @@ def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
         said = said if tally[1] in taken else tally[1]
     if said.lower() in taken - {folded}:
         return name
-    return said.lower() if said.lower() in EVENTS or said.lower() in _SAID else said
+    return str(said.lower() if said.lower() in EVENTS or said.lower() in _SAID else said)
 
 
 def _spoken(header: str) -> str:
