@@ -74,7 +74,8 @@ _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
     r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|report|"
     r"aggregate|source|section|refs?|tv|loss|save|high|leading|attendance|height|weight|"
-    r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up)\b",
+    r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up|"
+    r"(?:directed|written|produced) by|referee)\b",
     re.I,
 )
 _CODES = (

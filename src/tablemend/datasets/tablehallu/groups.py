@@ -22,7 +22,7 @@ from random import Random
 from tablemend.datasets.source_tables.columns import Kind, TypedTable, is_whole
 from tablemend.datasets.source_tables.invented_names import is_like
 from tablemend.datasets.tablehallu.distractor_types import type_of
-from tablemend.datasets.tablehallu.labels import ORDINALS, labels_of
+from tablemend.datasets.tablehallu.labels import NO_VALUE, ORDINALS, labels_of
 from tablemend.datasets.tablehallu.rows import ContextRow, Range, RowMaker
 from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
@@ -181,7 +181,12 @@ class GroupMaker:
             if column.kind == "category" or (recurs and counts and max(counts.values()) > 1):
                 folded = Counter(map(str.casefold, counts))
                 found[index] = Counter(
-                    {v: n for v, n in counts.items() if folded[v.casefold()] == 1 and '"' not in v}
+                    {
+                        v: n
+                        for v, n in counts.items()
+                        if folded[v.casefold()] == 1 and '"' not in v
+                        if len(v) > 2 and not NO_VALUE.match(v)  # "T" and "DNF" say nothing
+                    }
                 )
         return found
 

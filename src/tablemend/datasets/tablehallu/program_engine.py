@@ -33,6 +33,7 @@ from tablemend.datasets.tablehallu.compose import Context
 from tablemend.datasets.tablehallu.contexts import Part, Sizes, refuse_alike
 from tablemend.datasets.tablehallu.donors import Donors, Usable
 from tablemend.datasets.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
+from tablemend.datasets.tablehallu.labels import without_odd_labels
 from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
@@ -80,6 +81,7 @@ class OpenTable:
             renamed = type_table(read.table, fewest, rows, read.key)
             # It stays in the split of the table that it was.
             typed = replace(renamed, source_hash=typed.source_hash)
+        typed = without_odd_labels(typed, fewest)
         self.read, self.typed, self.renaming = read, typed, renaming
         invent = settings.distractors == "extended"
         most = GROUPS["hard" if settings.difficulty == "mixed" else settings.difficulty]
