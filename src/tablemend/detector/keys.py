@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from tablemend.tables.table import Cell, Row, Table
 from tablemend.values.blanks import is_blank
-from tablemend.values.cells import read_value
+from tablemend.values.cells import read_value, writes_dots
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit, header_unit
 from tablemend.values.words import names_attributes, names_values
@@ -122,4 +122,4 @@ def _unit_of(name: str, cells: Sequence[Cell]) -> Unit:
     unit = header_unit(name)
     stated = any((number := read_value(cell).number) and number.percent for cell in cells)
     rate = stated or unit.symbol == "%" or _RATE.search(name) is not None
-    return unit._replace(never_percent=not rate)
+    return unit._replace(never_percent=not rate, dots=writes_dots(cells))

@@ -8,6 +8,7 @@ accepts "permitted" for "not permitted". Here the extra words decide.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, product
 from operator import itemgetter
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import yaml
 
+from tablemend.values.amounts import same_amount
+from tablemend.values.bounds import Bound, bound_at
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date, split_dates
 from tablemend.values.number_words import ORDINALS
@@ -23,17 +26,15 @@ from tablemend.values.numbers import (
     decimals_for_fractions,
     find_spelled,
     plain_digits,
-    quantities,
-    same_number,
+    find_quantities,
 )
-from tablemend.values.text import Tokens, tokens_of
+from tablemend.values.text import Tokens, clean, tokens_of
 from tablemend.values.units import PLAIN, Unit
 
 _WORDS: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 NEGATIONS, MODIFIERS, BOUND_WORDS = (
     frozenset(_WORDS[kind].split()) for kind in ("negations", "modifiers", "bounds")
 )
-_BOUND_MARK = re.compile(r"[<\u2264]")
 _HAS_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
@@ -69,6 +70,14 @@ def digit_words(tokens: Tokens) -> tuple[str, ...]:
     return tuple(run for word in tokens.words for run in _DIGITS.findall(word))
 
 
+def stated_bounds(text: str) -> frozenset[Bound]:
+    """What the numbers of a folded text are bounds of: "at least" of "at least 5 users"."""
+    if not _HAS_DIGIT.search(text) or len(text) > _WORDING:
+        return frozenset()
+    found = (bound_at(text, one.start, one.end) for one in find_quantities(text))
+    return frozenset(bound for bound in found if bound not in ("", "about"))
+
+
 def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
     """Whether one cell stands whole inside the other and the rest changes nothing.
 
@@ -101,6 +110,8 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
             return any(_states_number(text, value.number, header) for text in texts)
         if value.dates and _states_date(beside.text, value.dates):
             return True
+    if stated_bounds(one.text) != stated_bounds(other.text):
+        return False
     first, second = tokens_of(one.text), tokens_of(other.text)
     dated = bool(one.dates or other.dates)
     if "".join(first.words) == "".join(second.words) != "":  # "non-profit" and "nonprofit"
@@ -145,8 +156,14 @@ def _drop_addition(bracket: re.Match[str]) -> str:
 def _states_number(text: str, number: Number, header: Unit) -> bool:
     if len(text) > _WORDING:
         return False
-    stated = quantities(_BRACKETS.sub(" ", text))
-    return len(stated) == 1 and same_number(stated[0], number, header) and _is_plain_wording(text)
+    text = clean(_BRACKETS.sub(" ", text))
+    stated = find_quantities(text)
+    if len(stated) != 1:
+        return False
+    bound = bound_at(text, stated[0].start, stated[0].end)
+    if not (bound or _is_plain_wording(text)) or negations(tokens_of(text)):
+        return False
+    return same_amount(replace(stated[0].number, bound=bound), number, header)
 
 
 def _states_date(text: str, dates: tuple[str, ...]) -> bool:
@@ -163,8 +180,7 @@ def _states_date(text: str, dates: tuple[str, ...]) -> bool:
 
 def _is_plain_wording(text: str) -> bool:
     tokens = tokens_of(text)
-    bound = BOUND_WORDS.intersection(tokens.words) or _BOUND_MARK.search(text)
-    return not bound and not negations(tokens)
+    return not BOUND_WORDS.intersection(tokens.words) and not negations(tokens)
 
 
 def _one_holds(one: Tokens, other: Tokens, dated: bool) -> bool:
