@@ -29,7 +29,7 @@ from tablemend.values.cells import writes_dots
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.4.0"
+DETECTOR_VERSION = "1.5.0"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
 _PLAIN = re.compile(r"[-+]?[0-9][0-9,]{0,30}(\.[0-9]{1,30})?").fullmatch

@@ -29,6 +29,8 @@ from tablemend.values.inclusion import (
 from tablemend.values.text import tokens_of
 from tablemend.values.units import Unit
 
+_CROSS = "\u274c"
+"""As a cell it says no, or nothing."""
 ALL_PAIRS = 4_000
 """Pairs of keys that no row was found by yet, up to which each is compared with each."""
 NEAREST, MOST_SHARING = 20, 200
@@ -48,7 +50,8 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit) -> bool | Pair:
         return True
     one, other = read_under(gold, unit), read_under(answer, unit)
     if one.blank or other.blank:
-        return one.blank and other.blank
+        crossed = {str(gold).strip(), str(answer).strip()}
+        return (one.blank and other.blank) or (_CROSS in crossed and "no" in (one.text, other.text))
     if unit.codes and _CODE.fullmatch(one.text) and _CODE.fullmatch(other.text):
         return equal_values(one, other, unit)
     if equal_values(one, other, unit) or includes(one, other, unit):

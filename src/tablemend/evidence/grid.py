@@ -30,9 +30,10 @@ from tablemend.evidence.marks import (
 from tablemend.evidence.totals import Numbers, averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
-from tablemend.values.cells import Value, year_of
+from tablemend.values.cells import Value, undotted, writes_dots, year_of
 from tablemend.values.dates import MONTHS, parse_date
 from tablemend.values.numbers import parse_number
+from tablemend.values.signs import label_signs
 from tablemend.values.units import PLAIN, Unit
 from tablemend.values.words import names_attributes, names_values
 
@@ -265,6 +266,10 @@ class Grid:
         ]
         return tuple(dict.fromkeys(text for text in (*line.path, *texts) if text))
 
+    def label(self, row: int, column: int) -> str:
+        """The names of a cell's row and column."""
+        return f"{self._by_row[row][1].header}, {self.columns[column].header}"
+
     def evidence(self, row: int, column: int) -> Evidence:
         """A cell as evidence, serialised as in TabFaith, Appendix A."""
         line = self._by_row[row][1]
@@ -276,6 +281,10 @@ class Grid:
     def _cells(self) -> list[list[str]]:
         """Plain cells; a mark that a spacer column holds apart stands with its number."""
         cells = [list(map(plain_cell, row)) for row in self.table.rows]
+        for column in range(len(self.table.columns)):
+            if writes_dots(row[column] for row in cells):
+                for row in cells:
+                    row[column] = undotted(row[column])
         _join_split_cells(cells, len(self.table.columns))
         headers = list(map(plain_header, self.table.columns))
         self._unsigned = frozenset(_unsign_costs(headers, cells))
@@ -427,7 +436,7 @@ def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> Iterator[De
         lines.append((header, [(n, column) for n in range(len(cells))]))
     for name, places in lines:
         stated = [(n, i) for n, i in places if any(map(str.isdigit, cells[n][i]))]
-        if len(stated) > 1 and _COSTS.search(name):
+        if len(stated) > 1 and _COSTS.search(name) and 0 not in label_signs(name).values():
             found = [_DEDUCTED.fullmatch(cells[n][i]) for n, i in stated]
             for (n, i), match in zip(stated, found, strict=True):
                 if all(found) and match:

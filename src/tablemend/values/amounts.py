@@ -22,7 +22,6 @@ from tablemend.values.units import (
     in_base_unit,
     named_dollar,
     same_currency,
-    same_kind,
 )
 
 Difference = Literal[
@@ -40,12 +39,12 @@ class Sides(NamedTuple):
     Attributes:
         difference: ``currency`` or ``unit`` where they have none in common.
         pairs: the values of both; more than one pair where a scale is left open.
-        exact: whether they count the same by an exact factor; months and days do not.
+        factor: what one of the second's unit is in the unit of the pairs.
     """
 
     difference: Literal["", "currency", "unit"]
     pairs: tuple[tuple[Decimal, Decimal], ...]
-    exact: bool = True
+    factor: Decimal = ONE
 
 
 def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit = PLAIN) -> Sides:
@@ -80,8 +79,8 @@ def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit =
         return Sides("", tuple(pairs))
     if MEASURES[symbols[0]][0] == MEASURES[symbols[1]][0]:
         converted = [(in_base_unit(a, symbols[0]), in_base_unit(b, symbols[1])) for a, b in pairs]
-        return Sides("", tuple(converted))
-    return Sides("unit", tuple(pairs), exact=not same_kind(*symbols))
+        return Sides("", tuple(converted), MEASURES[symbols[1]][1])
+    return Sides("unit", tuple(pairs))
 
 
 def difference(

@@ -17,6 +17,7 @@ from tablemend.values.units import PLAIN, Unit
 _CACHED_LENGTH = 256
 _FOOTNOTE = re.compile(r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=\))) ?\^\w{1,2}$")
 
+_TICKS = dict.fromkeys("✓✔☑✅", "yes") | dict.fromkeys("✗✘☒", "no")
 _MARKED = re.compile(r"[.e]", re.IGNORECASE)
 _DOTTED = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})(?:(?:\.\d{3})+(?![.\d])|(?:\.\d{3})*,\d{1,2}(?!\d))")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![.,\d])")
@@ -67,6 +68,8 @@ def read_value(cell: str | None) -> Value:
 def _read(cell: str) -> Value:
     if is_blank(cell):
         return BLANK
+    if answer := _TICKS.get(cell.strip()[:1] if len(cell.strip()) < 3 else ""):
+        return Value(answer)
     text = clean(cell)
     if (number := parse_clean_number(text)) is not None:
         return Value(number.canonical(), number)

@@ -50,6 +50,8 @@ _ROMAN = re.compile(
     r"(?<=\w )(?:(?:x{1,3}|xl(?=[iv]))(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b"
     r"(?:(?<=[ivx]{2})|(?!\.))"
 )
+_ALONE = re.compile(r"[ivx]+")
+_LISTED = re.compile(r"/| (?:and|&|or) ")
 _WORDING = 500  # a number or date with wording around it is no longer than this
 
 
@@ -68,6 +70,12 @@ def modifiers(tokens: Tokens) -> frozenset[str]:
 def digit_words(tokens: Tokens) -> tuple[str, ...]:
     """The runs of digits of a text, in order; numbers as :func:`tokens_of` writes them."""
     return tuple(run for word in tokens.words for run in _DIGITS.findall(word))
+
+
+def _is_one_of_several(piece: str, whole: str) -> bool:
+    """Whether a text is one of the things that another one lists: "II" of "II/III"."""
+    parts = _LISTED.split(whole) if piece in whole else ()
+    return len(parts) > 1 and piece in map(str.strip, parts)
 
 
 def stated_bounds(text: str) -> frozenset[Bound]:
@@ -112,6 +120,8 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
             return True
     if stated_bounds(one.text) != stated_bounds(other.text):
         return False
+    if _is_one_of_several(one.text, other.text) or _is_one_of_several(other.text, one.text):
+        return False
     first, second = tokens_of(one.text), tokens_of(other.text)
     dated = bool(one.dates or other.dates)
     if "".join(first.words) == "".join(second.words) != "":  # "non-profit" and "nonprofit"
@@ -134,6 +144,8 @@ def in_figures(text: str) -> str:
     Args:
         text: folded.
     """
+    if _ALONE.fullmatch(text):
+        return str(_ROMANS.get(text, text))
     text = decimals_for_fractions(text)
     for stated in reversed(find_spelled(text)):
         text = text[: stated.start] + plain_digits(stated.number.value) + text[stated.end :]
@@ -150,7 +162,13 @@ def without_additions(one: str, other: str) -> tuple[str, str]:
 
 def _drop_addition(bracket: re.Match[str]) -> str:
     """Nothing, but "Korea (South)" keeps its modifier."""
-    return bracket[0] if bracket[0][1:-1].strip() in MODIFIERS else ""
+    said = bracket[0].strip()[1:-1].strip()
+    return bracket[0] if said in MODIFIERS or _is_mark(said) else ""
+
+
+def _is_mark(word: str) -> bool:
+    """Whether a word is the letter or the Roman figure of a class."""
+    return word.isalpha() and (len(word) == 1 or word in _ROMANS)
 
 
 def _states_number(text: str, number: Number, header: Unit) -> bool:
@@ -190,7 +208,7 @@ def _one_holds(one: Tokens, other: Tokens, dated: bool) -> bool:
     size = len(wanted)
     if not size or size == len(words):
         return size > 0 and words == wanted
-    if size == 1 and len(wanted[0]) == 1:  # "C" is not in "C minor"
+    if size == 1 and len(wanted[0]) == 1 and not wanted[0].isdigit():  # "C" is not in "C minor"
         return False
     return any(
         words[start : start + size] == wanted and _rest_is_print(whole, start, start + size, dated)
@@ -228,8 +246,8 @@ def _rest_is_print(whole: Tokens, start: int, end: int, dated: bool) -> bool:
     ]
     if any(words[place] in MODIFIERS for place in neighbours):
         return False
-    if any(w in MODIFIERS and parts.count(p) == 1 for w, p in zip(*rest, strict=True)):
-        return False  # "Korea (South)"
+    if any((w in MODIFIERS or _is_mark(w)) and parts.count(p) == 1 for w, p in zip(*rest, strict=True)):
+        return False  # "Korea (South)", "Hard (i)"
     numbered = any(_HAS_DIGIT.search(word) for word in words[start:end])
     named = any(not _HAS_DIGIT.search(word) for word in words[start:end])
     own_parts = set(parts[start:end])

@@ -21,6 +21,7 @@ from tablemend.values.units import (
 
 _SIMPLE = re.compile(r"-?(?!0[0-9])[0-9]{1,30}(\.[0-9]{1,30})?\Z")
 _DIGIT = re.compile(r"\d")
+_DECADE = re.compile(r"(?:1[5-9]|20)\d0'?s\b", re.IGNORECASE)
 _CODE = re.compile(r"0\d+\Z")  # "0012": the zero says that it is none
 _MAX_DIGITS = 60
 _LARGEST = 60  # powers of ten: what is larger, or as small, is no amount of anything
@@ -268,6 +269,8 @@ def _scan(text: str, match: re.Match[str], floor: int = 0) -> tuple[Number, int,
     value = Decimal(digits)
     decimals = len(digits.partition(".")[2])
     start, currency, negative = match.start(), "", False
+    if _DECADE.match(text, start):
+        return None
     for _ in range(2):  # "-$5" and "$-5"
         if start and text[start - 1] in "-+" and (start == 1 or text[start - 2] in " ($€£¥₹"):
             negative = negative or text[start - 1] == "-"

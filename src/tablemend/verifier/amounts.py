@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import isfinite
 
-from tablemend.values.numbers import plain_digits
+from tablemend.values.amounts import in_one_unit
+from tablemend.values.cells import read_value
+from tablemend.values.numbers import Number, plain_digits
+from tablemend.values.signs import on_one_side
+from tablemend.values.units import ONE
+from tablemend.verifier.agreement import compare
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -85,8 +90,29 @@ def holds(value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
             return abs(gap) <= slack
 
 
-def fits(column: ColumnIndex, value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
-    """:func:`holds` of a column's value, whose header may scale it ("$ thousands")."""
+def fits(
+    column: ColumnIndex,
+    value: float,
+    stated: StatedNumber,
+    hedge: str | None = None,
+    row: int | None = None,
+) -> bool:
+    """:func:`holds` of a column's value, in the unit and with the sign that is stated.
+
+    Its header may scale it ("$ thousands"); the row and the column say what it counts in and which
+    side of zero it is on.
+    """
+    own, said = column.unit(row), stated.amount.number.unit
+    if any(own[1:3]) and any(said[1:3]):
+        number = Number(Decimal(repr(value)), own._replace(scale=ONE))
+        sides = in_one_unit(number, stated.amount.number, own._replace(scale=ONE))
+        if sides.difference:
+            return False
+        if sides.factor != ONE:
+            left, right = sides.pairs[0]
+            value = stated.value + float((left - right) / sides.factor)
+    if signed := on_one_side(value, stated.value, column.signs(row), stated.amount.signs):
+        value = abs(signed[1]) + (1 if signed[1] > 0 else -1) * (signed[0] - signed[1])
     if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
         return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
     scale = _scale_beside(column, stated)
@@ -109,8 +135,12 @@ def _scale_beside(column: ColumnIndex, stated: StatedNumber) -> float:
 def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber) -> bool:
     """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
     value = ordered.of.get(row)
-    if value is not None and fits(column, value, stated):
-        return True
+    if value is not None:
+        number = read_value(column.cell(row)).number
+        if number is not None and number.bound not in ("", "about"):
+            return compare(stated.amount, number, column.unit(row)) == "same"
+        if number is not None or fits(column, value, stated, row=row):
+            return fits(column, value, stated, row=row)
     return not stated.amount.hedge and any(
         abs(said - stated.value) <= 1e-9 * max(1.0, abs(said)) for said in column.said.get(row, ())
     )
@@ -172,7 +202,7 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
             for row, value in column.ordered.of.items()
             if row in frame.rows
             and (
-                fits(column, value, stated, hedge)
+                fits(column, value, stated, hedge, row)
                 if hedge
                 else states(column, column.ordered, row, stated)
             )

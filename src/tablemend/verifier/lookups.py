@@ -21,8 +21,9 @@ from tablemend.records import ClaimError
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
+from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
-from tablemend.verifier.agreement import Agreement, compare
+from tablemend.verifier.agreement import Agreement, compare, is_telling
 from tablemend.verifier.amounts import counts_names, fits, holds, is_difference
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
@@ -291,7 +292,8 @@ class Lookups:
         found: dict[Agreement, list[tuple[int, int]]] = defaultdict(list)
         for column in among:
             outcome, cells = self._agreement(stated.amount, entity.rows, column)
-            found[outcome] += cells
+            if outcome != "unit" or is_telling(stated.amount):
+                found[outcome] += cells
         outcomes: tuple[Agreement, ...] = ("same", "unit", "different")
         for outcome in outcomes:
             if cells := found[outcome]:
@@ -467,7 +469,8 @@ class Lookups:
             if number is not None:
                 if amount.number.percent and self._is_count(number, place, column):
                     continue  # "71.4% of their games" beside 30 wins
-                outcome = compare(amount, number, self.grid.unit(*place))
+                unit, label = self.grid.unit(*place), label_signs(self.grid.label(*place))
+                outcome = compare(amount, number, unit, label)
                 if not amount.spelled and fold(self.view.cell(row, column)) == self._said(amount):
                     outcome = "same"
             else:
