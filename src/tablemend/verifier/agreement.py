@@ -69,16 +69,21 @@ def compare(
     found = [_compare(amount, *pair, sides.factor) for pair in pairs]
     if "same" in found or "near" in found:
         return "same" if "same" in found else "near"
-    scaled = stated.unit.scale != ONE or not (own or money)
-    unknown = unit.scale == ONE == cell.unit.scale and scaled
-    if unknown and any(
-        _compare(amount, one * power, other, sides.factor) == "same"
-        for one, other in pairs
-        for power in THOUSANDS
-        if one and stated.unit.scale in (power, ONE)
-    ):
-        return "near"
-    return "different"
+    return "near" if is_off_in_scale(amount, cell, unit) else "different"
+
+
+def is_off_in_scale(amount: Amount, cell: Number, unit: Unit) -> bool:
+    """Whether an amount is a cell's in thousands or millions, and nothing states the cell's scale.
+
+    Args:
+        amount: what the text states.
+        cell: the number in the cell.
+        unit: what the cell counts in beyond what it says itself.
+    """
+    if unit.scale != ONE or cell.unit.scale != ONE or not cell.value or amount.hedge:
+        return False
+    sizes = (abs(cell.value * power) for power in THOUSANDS if power > ONE)
+    return any(_compare(amount, size, abs(amount.value), ONE) == "same" for size in sizes)
 
 
 def _other_unit(amount: Amount, cell: Number) -> Agreement:
