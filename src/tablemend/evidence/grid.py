@@ -26,13 +26,14 @@ from tablemend.evidence.marks import (
     plain_header,
     read_cell,
     read_counted,
+    second_number,
 )
 from tablemend.evidence.totals import Numbers, averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, undotted, writes_dots, year_of
 from tablemend.values.dates import MONTHS, parse_date
-from tablemend.values.numbers import parse_number
+from tablemend.values.numbers import Number, parse_number
 from tablemend.values.signs import label_signs
 from tablemend.values.units import PLAIN, Unit
 from tablemend.values.words import names_attributes, names_values
@@ -154,6 +155,8 @@ class Grid:
             kind = self._kinds[index]
             header = ", ".join(path)
             unit = self._layout.header_units[index]
+            if unit.symbol == "%" and index in self._two_valued:
+                unit = PLAIN
             if kind == "number" and not counts_by_itself(header):
                 unit = merge_units(unit, self._caption_unit)
             columns.append(Column(index, header, path, unit, kind, self._totals(index)))
@@ -241,6 +244,26 @@ class Grid:
             )
         return values[column]
 
+    def second(self, row: int, column: int) -> Number | None:
+        """The other number of a cell that states two, as its header says: "n (%)", "n/N"."""
+        if column not in self._two_valued:
+            return None
+        return second_number(self.cell(row, column), self.columns[column].header)
+
+    def states_two(self, column: int) -> bool:
+        """Whether the cells of a column state two numbers each."""
+        return column in self._two_valued
+
+    @cached_property
+    def _two_valued(self) -> frozenset[int]:
+        found = set()
+        for index, path in enumerate(self._layout.paths):
+            cells = [self._cells[part.row][index] for part in self._layout.body[:SAMPLE]]
+            two = sum(second_number(cell, path[-1]) is not None for cell in cells if cell)
+            if 2 * two > sum(map(bool, cells)):
+                found.add(index)
+        return frozenset(found)
+
     def unit(self, row: int, column: int) -> Unit:
         """What a cell counts in beyond what it says itself.
 
@@ -249,6 +272,8 @@ class Grid:
         """
         part, line = self._by_row[row]
         stated = self._layout.header_units[column]
+        if stated.symbol == "%" and column in self._two_valued:
+            stated = PLAIN  # of "n (%)" the first number counts
         if part.units >= 0:
             below = self._layout.units[part.units][column]
             stated = stated if below is None else below

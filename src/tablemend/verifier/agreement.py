@@ -80,7 +80,7 @@ def is_off_in_scale(amount: Amount, cell: Number, unit: Unit) -> bool:
         cell: the number in the cell.
         unit: what the cell counts in beyond what it says itself.
     """
-    if unit.scale != ONE or cell.unit.scale != ONE or not cell.value or amount.hedge:
+    if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or amount.hedge:
         return False
     sizes = (abs(cell.value * power) for power in THOUSANDS if power > ONE)
     return any(_compare(amount, size, abs(amount.value), ONE) == "same" for size in sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
 
@@ -11,8 +12,8 @@ from tablemend.values.amounts import in_one_unit
 from tablemend.values.cells import read_value
 from tablemend.values.numbers import Number, plain_digits
 from tablemend.values.signs import on_one_side
-from tablemend.values.units import ONE
-from tablemend.verifier.agreement import compare
+from tablemend.values.units import ONE, PLAIN
+from tablemend.verifier.agreement import compare, is_off_in_scale
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -103,19 +104,25 @@ def fits(
     side of zero it is on.
     """
     own, said = column.unit(row), stated.amount.number.unit
+    cell = None if row is None else read_value(column.cell(row)).number
+    if cell is not None and cell.bound not in ("", "about"):
+        bound = stated.amount.hedge if hedge is None else hedge
+        return compare(replace(stated.amount, hedge=bound), cell, own) == "same"
     if any(own[1:3]) and any(said[1:3]):
         number = Number(Decimal(repr(value)), own._replace(scale=ONE))
         sides = in_one_unit(number, stated.amount.number, own._replace(scale=ONE))
         if sides.difference:
             return False
-        if sides.factor != ONE:
+        if own.symbol != said.symbol and own.symbol and said.symbol:
             left, right = sides.pairs[0]
-            value = stated.value + float((left - right) / sides.factor)
+            gap = float((left - right) / sides.factor)
+            half = 0.5 * float(said.scale) * 10.0**-stated.amount.number.decimals
+            value = stated.value + (gap if abs(gap) > half else 0.0)
     if signed := on_one_side(value, stated.value, column.signs(row), stated.amount.signs):
         value = abs(signed[1]) + (1 if signed[1] > 0 else -1) * (signed[0] - signed[1])
     if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
         return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
-    scale = _scale_beside(column, stated)
+    scale = 1.0 if cell and cell.unit.symbol else _scale_beside(column, stated)
     return holds(value * scale if value else value, stated, hedge)
 
 
@@ -134,11 +141,14 @@ def _scale_beside(column: ColumnIndex, stated: StatedNumber) -> float:
 
 def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber) -> bool:
     """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
-    value = ordered.of.get(row)
+    value, amount = ordered.of.get(row), stated.amount
+    if amount.number.percent and (second := column.second(row)):
+        return second.percent and compare(amount, second, PLAIN) == "same"
     if value is not None:
         number = read_value(column.cell(row)).number
-        if number is not None and number.bound not in ("", "about"):
-            return compare(stated.amount, number, column.unit(row)) == "same"
+        if number is not None and amount.number.unit.scale != ONE:
+            if is_off_in_scale(amount, number, column.unit(row)):
+                return False
         if number is not None or fits(column, value, stated, row=row):
             return fits(column, value, stated, row=row)
     return not stated.amount.hedge and any(

@@ -20,9 +20,10 @@ from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
-from tablemend.values.numbers import Number
+from tablemend.values.numbers import Number, plain_digits
 from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
+from tablemend.values.units import PLAIN
 from tablemend.verifier.agreement import Agreement, compare, is_telling
 from tablemend.verifier.amounts import counts_names, fits, holds, is_difference
 from tablemend.verifier.candidate import Candidate
@@ -336,7 +337,7 @@ class Lookups:
                 features.append(f"of another row{', in running text' if running else ''}")
         expected: tuple[str, ...] = ()
         if truth is False and cells:
-            expected = tuple(dict.fromkeys(self.view.cell(*cell) for cell in cells))
+            expected = tuple(dict.fromkeys(self._right(amount, *cell) for cell in cells))
         return Candidate(
             "number",
             amount.start,
@@ -348,6 +349,12 @@ class Lookups:
             expected if len(expected) <= 3 else (),
             _reason(self.frame.reading.text[amount.start : amount.end], truth, expected),
         )
+
+    def _right(self, amount: Amount, row: int, column: int) -> str:
+        """What a cell has in place of an amount: its share, where it states a count and a share."""
+        place = self.view.source(row, column)
+        second = self.grid.second(*place) if place and amount.number.percent else None
+        return f"{plain_digits(second.value)}%" if second else self.view.cell(row, column)
 
     @cached_property
     def _is_timetable(self) -> bool:
@@ -465,6 +472,12 @@ class Lookups:
             place = self.view.source(row, column)
             if place is None:
                 continue
+            second = self.grid.second(*place)
+            if second is not None and second.percent == amount.number.percent:
+                outcome = compare(amount, second, PLAIN)
+                if amount.number.percent or outcome == "same":
+                    found.setdefault(outcome, []).append((row, column))
+                    continue
             number = self.grid.value(*place).number
             if number is not None:
                 if amount.number.percent and self._is_count(number, place, column):

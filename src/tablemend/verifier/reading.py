@@ -12,6 +12,7 @@ from typing import Literal
 from tablemend.values.bounds import Bound, bound_at
 from tablemend.values.dates import MONTHS, WEEKDAYS
 from tablemend.values.numbers import Number, Stated, spelled_end
+from tablemend.values.periods import PartOfYear, find_parts
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span, pieces, sentence_spans
 from tablemend.values.signs import stated_signs
@@ -19,6 +20,9 @@ from tablemend.values.text import align, placed_tokens
 from tablemend.values.units import Unit
 
 AmountRole = Literal["value", "year", "ordinal"]
+MomentKind = Literal[
+    "date", "month", "year", "quarter", "month name", "weekday", "span", "clock"
+]
 PairKind = Literal["", "score", "of", "range", "versus"]
 
 _ORDINAL_WORDS = {
@@ -53,7 +57,6 @@ _QUARTER = re.compile(
     r"(?:(?:,? of| in|,)?(?: fiscal| fy)?(?: year)? ?'?(?P<year>\d{4})\b)?"
     r"|\b(?P<before>\d{4})[ -]?q(?P<after>[1-4])\b"
 )
-_HALF = re.compile(r"\bh[12] (?:of )?\d{4}\b|\b\d{4} h[12]\b")
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 # "between January and March 2024"
 _SHARED_YEAR = re.compile(rf" (?:and|to|through|until) (?:{'|'.join(MONTHS)}) (\d{{4}})\b")
@@ -137,7 +140,7 @@ class Moment:
     Attributes:
         start, end: its place.
         kind: ``date`` of a day, ``month`` with its year, ``year``, ``quarter`` (with or without a
-            year), ``month name`` alone, ``weekday`` alone, ``span`` of years ("2019/2020"),
+            year; half years and first months too), ``month name`` alone, ``weekday`` alone, ``span`` of years ("2019/2020"),
             ``clock``.
         readings: ISO, as :func:`~tablemend.values.dates.parse_date` gives them; ``2020-q3`` or
             ``q3``; ``--03``; ``monday``; ``17:30``.
@@ -145,7 +148,7 @@ class Moment:
 
     start: int
     end: int
-    kind: Literal["date", "month", "year", "quarter", "month name", "weekday", "span", "clock"]
+    kind: MomentKind
     readings: tuple[str, ...]
 
 
@@ -193,6 +196,9 @@ class Reading:
             found.append(_dated(date.readings, date.start, date.end))
         for match in _QUARTER.finditer(self.plain):
             found.append(Moment(match.start(), match.end(), "quarter", (_quarter(match),)))
+        for part in self._parts:
+            kind: MomentKind = "year" if part.reading.isdigit() else "quarter"
+            found.append(Moment(part.start, part.end, kind, (part.reading,)))
         found += self._second_days
         taken = sorted((moment.start, moment.end) for moment in found)
         for pattern, names in ((_MONTH, MONTHS), (_WEEKDAY, WEEKDAYS)):
@@ -232,11 +238,15 @@ class Reading:
         return found
 
     @cached_property
+    def _parts(self) -> list[PartOfYear]:
+        return find_parts(self.plain)
+
+    @cached_property
     def amounts(self) -> tuple[Amount, ...]:
         """All numbers outside dates and times of day, in order."""
         clocks = [match.span() for match in _CLOCK.finditer(self.plain) if _clock(match)]
         clocks += [match.span() for match in _QUARTER.finditer(self.plain)]
-        clocks += [match.span() for match in _HALF.finditer(self.plain)]
+        clocks += [(part.start, part.end) for part in self._parts]
         found = {}
         clocks += [(second.start, second.end) for second in self._second_days]
         clocks.sort()

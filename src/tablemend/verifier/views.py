@@ -16,7 +16,7 @@ from tablemend.evidence.labels import merge_units
 from tablemend.records import Evidence
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
-from tablemend.values.numbers import quantities
+from tablemend.values.numbers import Number, quantities
 from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
 from tablemend.values.units import CURRENCIES, ONE, PLAIN, Unit
@@ -112,9 +112,21 @@ class ColumnIndex:
     @cached_property
     def percent(self) -> bool:
         """Whether its cells are percentages."""
+        if self.two_valued:
+            return False
         return "%" in self.header or sum("%" in self.cell(row) for row in self.filled) * 2 > len(
             self.filled
         )
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether its cells state two numbers each: "n (%)"."""
+        return not self._view.turned and self._view.grid.states_two(self.index)
+
+    def second(self, row: int) -> Number | None:
+        """The second number of such a cell."""
+        place = self._view.source(row, self.index) if self.two_valued else None
+        return self._view.grid.second(*place) if place else None
 
     def unit(self, row: int | None = None) -> Unit:
         """What a cell counts in, or, without a row, what all cells of the column do."""
