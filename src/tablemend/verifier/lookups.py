@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -18,6 +18,7 @@ from math import isfinite
 
 from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
+from tablemend.values.blanks import is_blank
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number, plain_digits
@@ -52,6 +53,8 @@ _SHARES = re.compile(r"%|\b(?:per ?cent|pct|perc|share|rate|ratio|proportion|fra
 _CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
 NAMED = ("the table has the name", "the table has the period")
 """Reasons of readings that look nothing up."""
+NO_VALUE = "the table gives no value"
+"""Reason of a look-up that ends at a blank cell."""
 _ENTITIES = 4
 _COLUMNS = 5
 _SEARCHED = 200  # rows that may have a number that is said of another
@@ -139,15 +142,24 @@ class Lookups:
                     yield from self._anywhere(stated, entity, [*own, *said], among)
                     continue
                 outcome, cells = self._agreement(stated.amount, entity.rows, column)
+                features = [*own, *said, *entity.features]
+                if not cells and self._is_blank(entity, column) and "col unnamed" not in said:
+                    cells = [(row, column) for row in entity.rows[:3]]
+                    blank = self._candidate(stated, features, "near", cells)
+                    yield replace(blank, reason=NO_VALUE)
                 if not cells or outcome == "apart":
                     continue
-                features = [*own, *said, *entity.features]
                 grade = f"{_grade(said, 'col')} {_grade(entity.features, 'row')}"
                 features.append(grade)
                 features += [f"{grade} {name}" for name in own if name.startswith("cue")]
                 if not entity.rows or len(entity.rows) > 1:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
                 yield self._candidate(stated, features, outcome, cells)
+
+    def _is_blank(self, entity: _Entity, column: int) -> bool:
+        """Whether the cells of rows that are named are blank."""
+        named = any(f.fit >= 0.99 and f.column != column for f in entity.filters)
+        return named and all(is_blank(self.view.cell(row, column)) for row in entity.rows)
 
     def _of_unit(self, stated: StatedNumber) -> tuple[int, ...]:
         """The columns whose header says that they count in the unit of a number, or else all."""
