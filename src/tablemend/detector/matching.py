@@ -236,7 +236,7 @@ def _near_keys(gold: list[Cell], answer: list[Cell]) -> Iterator[tuple[Cell, Cel
 
 
 def _beginnings(key: Cell) -> set[str]:
-    """What two keys that can be one share some of: beginnings of words, letters of an initialism."""
+    """What two keys that can be one share some of: beginnings of words, an initialism."""
     value = read_value(key)
     words = [*tokens_of(value.text).words, *standard_tokens(value.text).words]
     found = {word[:3] for word in words} | {date[:4] for date in value.dates}

@@ -13,10 +13,12 @@ from tablemend.detector.keys import column_kind, primary_key
 from tablemend.evidence.labels import (
     caption_unit,
     counts_by_itself,
+    counts_shares,
     merge_units,
     names_average,
     names_total_column,
     row_unit,
+    share_scale,
 )
 from tablemend.evidence.layout import Body, Layout, find_parents, lay_out
 from tablemend.evidence.marks import (
@@ -279,6 +281,8 @@ class Grid:
             stated = stated if below is None else below
         own = merge_units(line.unit, stated)
         header = self.columns[column].header
+        if any(map(counts_shares, (header, *line.path))):
+            return merge_units(own, Unit(self._share_scale))
         if counts_by_itself(header) or any(map(counts_by_itself, line.path)):
             return own
         return merge_units(own, self._caption_unit)
@@ -335,6 +339,11 @@ class Grid:
             if text and (unit := caption_unit(text)) != PLAIN:
                 return unit
         return PLAIN
+
+    @cached_property
+    def _share_scale(self) -> Decimal:
+        corner = self._layout.paths[self._layout.lead]
+        return max(map(share_scale, (*self._layout.notes, *corner, self.table.title)))
 
     @cached_property
     def _names(self) -> dict[int, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from functools import lru_cache
 
 from tablemend.values.numbers import parse_number
@@ -53,6 +54,11 @@ _CAPTION = re.compile(
     rf"|({_SCALED})s of\b",
     re.I,
 )
+_SHARES_IN = re.compile(
+    r"\bshares?(?: outstanding| data| amounts)?(?: are| is)?(?: stated| shown| presented)?"
+    rf" in ({_SCALED})s?|\b({_SCALED})s of shares"
+)
+_SHARES = re.compile(r"^(?!.*\b(?:per|price|value|earnings|loss|income)\b).*\bshares\b", re.I)
 _CAPTION_MONEY = re.compile(
     r"\b(?:dollars?|us\$|usd|euros?|eur|pounds sterling|gbp|yen|rupees?|yuan|rmb|cny|chf)\b"
     r"|[$€£¥₹]",
@@ -107,7 +113,7 @@ def caption_unit(caption: str) -> Unit:
     Scales and currencies, and percent where it is said of the cells ("in percent"); a measure in
     a caption tells what the table is about, not what its cells count in.
     """
-    plain = spelled_scales(caption)
+    plain = _SHARES_IN.sub(" ", spelled_scales(caption))
     scale, (_, written) = ONE, scaled_money(plain) or (None, PLAIN)
     if match := _CAPTION.search(plain):
         scale = SCALES[next(group for group in match.groups() if group)]
@@ -117,6 +123,19 @@ def caption_unit(caption: str) -> Unit:
     currency = header_unit(f"({money[0]})").currency if money else ""
     percent = "%" if scale == ONE and not currency and _CAPTION_PERCENT.search(caption) else ""
     return Unit(scale, percent, currency)
+
+
+@lru_cache(maxsize=1 << 10)
+def share_scale(caption: str) -> Decimal:
+    """What a caption multiplies numbers of shares by: "(shares in thousands)"."""
+    match = _SHARES_IN.search(spelled_scales(caption))
+    return SCALES[match[1] or match[2]] if match else ONE
+
+
+@lru_cache(maxsize=1 << 12)
+def counts_shares(label: str) -> bool:
+    """Whether a row or column counts shares, and nothing per share."""
+    return _SHARES.search(label) is not None
 
 
 @lru_cache(maxsize=1 << 12)

@@ -41,8 +41,12 @@ _RATE = re.compile(
 )
 _COUNTED = re.compile(r"(?P<value>[-+]?\d[\d.,]*) [^\W\d_]{1,12}\.?")
 _SUM = re.compile(r"[\d.]+(?: ?[-+\u2013\u2212] ?[\d.]+)+ ?= ?(?P<value>[-+]? ?\d[\d.,]*)")
-_TWO = re.compile(r"(?P<first>[^()\[\]]*\d[^()\[\]]*?) ?[(\[](?P<second>[^()\[\]]*\d[^()\[\]]*)[)\]]")
-_OF = re.compile(r"(?P<part>\d{1,9}) ?/ ?(?P<whole>\d{1,9})(?: ?\((?P<percent>\d+(?:\.\d+)?) ?%?\))?")
+_TWO = re.compile(
+    r"(?P<first>[^()\[\]]*\d[^()\[\]]*?) ?[(\[](?P<second>[^()\[\]]*\d[^()\[\]]*)[)\]]"
+)
+_OF = re.compile(
+    r"(?P<part>\d{1,9}) ?/ ?(?P<whole>\d{1,9})(?: ?\((?P<percent>\d+(?:\.\d+)?) ?%?\))?"
+)
 _SHARE = re.compile(r"[(\[,/] ?(?:%|per ?cent)")
 _PERCENT = Unit(symbol="%")
 _CACHED_LENGTH = 256

@@ -19,7 +19,9 @@ _FOOTNOTE = re.compile(r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=\))) ?\^\w{1,2}$")
 
 _TICKS = dict.fromkeys("✓✔☑✅", "yes") | dict.fromkeys("✗✘☒", "no")
 _MARKED = re.compile(r"[.e]", re.IGNORECASE)
-_DOTTED = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})(?:(?:\.\d{3})+(?![.\d])|(?:\.\d{3})*,\d{1,2}(?!\d))")
+_DOTTED = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:\.\d{3})(?:(?:\.\d{3})+(?![.\d])|(?:\.\d{3})*,\d{1,2}(?!\d))"
+)
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![.,\d])")
 _IN_BRACKETS = re.compile(r"^\(([^()]+)\)$")
 

@@ -24,9 +24,9 @@ from tablemend.values.number_words import ORDINALS
 from tablemend.values.numbers import (
     Number,
     decimals_for_fractions,
+    find_quantities,
     find_spelled,
     plain_digits,
-    find_quantities,
 )
 from tablemend.values.text import Tokens, clean, tokens_of
 from tablemend.values.units import PLAIN, Unit
@@ -246,7 +246,9 @@ def _rest_is_print(whole: Tokens, start: int, end: int, dated: bool) -> bool:
     ]
     if any(words[place] in MODIFIERS for place in neighbours):
         return False
-    if any((w in MODIFIERS or _is_mark(w)) and parts.count(p) == 1 for w, p in zip(*rest, strict=True)):
+    if any(
+        (w in MODIFIERS or _is_mark(w)) and parts.count(p) == 1 for w, p in zip(*rest, strict=True)
+    ):
         return False  # "Korea (South)", "Hard (i)"
     numbered = any(_HAS_DIGIT.search(word) for word in words[start:end])
     named = any(not _HAS_DIGIT.search(word) for word in words[start:end])

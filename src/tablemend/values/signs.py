@@ -1,4 +1,4 @@
-"""Words of opposite meaning that give an amount its sign: "a net loss of 98" is -98 of net income."""
+"""Words of opposite meaning that give an amount its sign: "a net loss of 98" is income of -98."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _WORDS: dict[str, dict[int, re.Pattern[str]]] = {
         _SIDES[side]: re.compile(rf"(?<![\w-])(?:{words.replace(' |', '|')})(?![\w-])")
         for side, words in sides.items()
     }
-    for kind, sides in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8")).items()
+    for kind, sides in yaml.safe_load(
+        Path(__file__).with_suffix(".yaml").read_text("utf-8")
+    ).items()
 }
 _TAX = re.compile(r"\bincome tax(?:es)?\b")
 _BREAK = re.compile(

@@ -146,9 +146,9 @@ def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber
         return second.percent and compare(amount, second, PLAIN) == "same"
     if value is not None:
         number = read_value(column.cell(row)).number
-        if number is not None and amount.number.unit.scale != ONE:
-            if is_off_in_scale(amount, number, column.unit(row)):
-                return False
+        scaled = number is not None and amount.number.unit.scale != ONE
+        if scaled and is_off_in_scale(amount, number, column.unit(row)):
+            return False
         if number is not None or fits(column, value, stated, row=row):
             return fits(column, value, stated, row=row)
     return not stated.amount.hedge and any(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tablemend.claims.cues import find_cues
 from tablemend.records import Claim, ClaimError, ClaimKind
-from tablemend.values.dates import covers_date, same_date
 from tablemend.values.amounts import same_amount
+from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number
 from tablemend.values.places import Places, singular
 from tablemend.values.text import tokens_of

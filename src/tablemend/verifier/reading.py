@@ -20,9 +20,7 @@ from tablemend.values.text import align, placed_tokens
 from tablemend.values.units import Unit
 
 AmountRole = Literal["value", "year", "ordinal"]
-MomentKind = Literal[
-    "date", "month", "year", "quarter", "month name", "weekday", "span", "clock"
-]
+MomentKind = Literal["date", "month", "year", "quarter", "month name", "weekday", "span", "clock"]
 PairKind = Literal["", "score", "of", "range", "versus"]
 
 _ORDINAL_WORDS = {
@@ -139,9 +137,9 @@ class Moment:
 
     Attributes:
         start, end: its place.
-        kind: ``date`` of a day, ``month`` with its year, ``year``, ``quarter`` (with or without a
-            year; half years and first months too), ``month name`` alone, ``weekday`` alone, ``span`` of years ("2019/2020"),
-            ``clock``.
+        kind: ``date`` of a day, ``month`` with its year, ``year``, ``quarter``, half or first
+            months of a year (with it or without), ``month name`` alone, ``weekday`` alone, ``span``
+            of years ("2019/2020"), ``clock``.
         readings: ISO, as :func:`~tablemend.values.dates.parse_date` gives them; ``2020-q3`` or
             ``q3``; ``--03``; ``monday``; ``17:30``.
     """

@@ -314,7 +314,11 @@ class View:
 
     def label(self, row: int, column: int) -> str:
         """The names of a cell's row and column."""
-        return f"{self.names[row]}, {self.headers[column]}" if self.turned else self.grid.label(row, column)
+        return (
+            f"{self.names[row]}, {self.headers[column]}"
+            if self.turned
+            else self.grid.label(row, column)
+        )
 
     def unit(self, column: int, row: int | None = None) -> Unit:
         """What a column counts in, or a cell beyond what it says itself."""

@@ -130,7 +130,9 @@ def respell(cell: str | None, column: str) -> str | None:
 
 def test_other_spellings_are_no_findings(tables: list[Table]) -> None:
     for table in tables:
-        answer = Table.of(table.columns, [list(map(respell, row, table.columns)) for row in table.rows])
+        answer = Table.of(
+            table.columns, [list(map(respell, row, table.columns)) for row in table.rows]
+        )
         judgement = detect_errors(answer, table, "")
         assert found(judgement) == {}, (table, answer, judgement.findings)
         assert judgement.share("cell_recall") == 1.0
