@@ -81,7 +81,9 @@ def column_kind(cells: Sequence[Cell]) -> str:
     """``name``, ``date`` or ``number``: what most filled cells of a column are."""
     values = [value for cell in cells if not (value := read_value(cell)).blank]
     names = sum(
-        value.number is None and not value.dates and _LETTER.search(value.text) is not None
+        (value.number is None or value.number.bound)
+        and not value.dates
+        and _LETTER.search(value.text) is not None
         for value in values
     )
     if 2 * names >= len(values) > 0:

@@ -73,6 +73,8 @@ def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit =
         dollars = (named_dollar(unit.currency, beyond, beside) for unit in (left, right))
         return Sides("" if same_currency(*dollars) else "currency", tuple(pairs))
     symbols = left.symbol, right.symbol
+    if "°" in symbols:  # of what scale, or of an angle, it does not say
+        symbols = "", ""
     if (left.currency and symbols[1]) or (right.currency and symbols[0]):
         return Sides("unit", tuple(pairs))
     if symbols[0] == symbols[1] or "" in symbols:

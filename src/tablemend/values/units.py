@@ -100,7 +100,7 @@ _SCALED_MONEY = re.compile(
 )
 _THOUSANDS = re.compile(r"(?<![\d.,])'?000'?s?(?![\d,.])|\b1[, ]?000'?s\b|\b[x*] ?1,?000\b")
 _MILLIONS = re.compile(r"(?<![\d.])'?000,000'?s?(?![\d,.])|\b[x*] ?1,?000,?000\b|\b10\^6\b")
-_TWO_M = re.compile(r"(?<![\w/])MM(?![\w/])")
+_CAPITAL_M = re.compile(r"(?<![\w/])MM(?![\w/])|(?<=[(\[])M(?=[)\]])")
 
 
 _FACTOR = re.compile(r" ?[\d(]")
@@ -147,7 +147,7 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
 
 def spelled_scales(text: str) -> str:
     """A header or caption in small letters, ``'000`` and ``MM`` as "thousand" and "million"."""
-    text = _TWO_M.sub("million", clean(text)).casefold()
+    text = _CAPITAL_M.sub("million", clean(text)).casefold()
     return _THOUSANDS.sub(" thousand", _MILLIONS.sub(" million", text))
 
 

@@ -69,21 +69,28 @@ def compare(
     found = [_compare(amount, *pair, sides.factor) for pair in pairs]
     if "same" in found or "near" in found:
         return "same" if "same" in found else "near"
-    return "near" if is_off_in_scale(amount, cell, unit) else "different"
+    return in_open_scale(amount, cell, unit) or "different"
 
 
-def is_off_in_scale(amount: Amount, cell: Number, unit: Unit) -> bool:
-    """Whether an amount is a cell's in thousands or millions, and nothing states the cell's scale.
+def in_open_scale(amount: Amount, cell: Number, unit: Unit) -> Agreement | None:
+    """How an amount in thousands or millions stands to a cell whose scale nothing states.
+
+    "12 million" is the same as a bare 12; where the digits differ but for a power of 1,000 it is
+    near. ``None`` where the scale is known, or no power of 1,000 lies between them.
 
     Args:
         amount: what the text states.
         cell: the number in the cell.
         unit: what the cell counts in beyond what it says itself.
     """
+    stated = amount.number
     if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or amount.hedge:
-        return False
+        return None
+    if stated.unit.scale != ONE and cell.value * stated.unit.scale == stated.value:
+        return "same"
     sizes = (abs(cell.value * power) for power in THOUSANDS if power > ONE)
-    return any(_compare(amount, size, abs(amount.value), ONE) == "same" for size in sizes)
+    same = any(_compare(amount, size, abs(stated.value), ONE) == "same" for size in sizes)
+    return "near" if same else None
 
 
 def _other_unit(amount: Amount, cell: Number) -> Agreement:

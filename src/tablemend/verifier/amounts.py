@@ -13,7 +13,7 @@ from tablemend.values.cells import read_value
 from tablemend.values.numbers import Number, plain_digits
 from tablemend.values.signs import on_one_side
 from tablemend.values.units import ONE, PLAIN
-from tablemend.verifier.agreement import compare, is_off_in_scale
+from tablemend.verifier.agreement import compare, in_open_scale
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -119,7 +119,7 @@ def fits(
             half = 0.5 * float(said.scale) * 10.0**-stated.amount.number.decimals
             value = stated.value + (gap if abs(gap) > half else 0.0)
     if signed := on_one_side(value, stated.value, column.signs(row), stated.amount.signs):
-        value = abs(signed[1]) + (1 if signed[1] > 0 else -1) * (signed[0] - signed[1])
+        value = -signed[0] if signed[1] < 0 < stated.value else signed[0]
     if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
         return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
     scale = 1.0 if cell and cell.unit.symbol else _scale_beside(column, stated)
@@ -146,9 +146,8 @@ def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber
         return second.percent and compare(amount, second, PLAIN) == "same"
     if value is not None:
         number = read_value(column.cell(row)).number
-        scaled = number is not None and amount.number.unit.scale != ONE
-        if scaled and is_off_in_scale(amount, number, column.unit(row)):
-            return False
+        if number is not None and (same := in_open_scale(amount, number, column.unit(row))):
+            return same == "same"
         if number is not None or fits(column, value, stated, row=row):
             return fits(column, value, stated, row=row)
     return not stated.amount.hedge and any(
@@ -302,7 +301,10 @@ def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
 
 
 def counts_in_its_unit(frame: Frame, column: ColumnIndex, stated: StatedNumber) -> bool:
-    """Whether an amount of money is compared with one, where the table says which columns are."""
+    """Whether an amount is compared with one of its kind, where the table says what that is."""
+    own = Number(ONE, column.unit()._replace(scale=ONE))
+    if in_one_unit(own, stated.amount.number).difference == "unit":
+        return False
     known = any(other.money for other in frame.view.columns)
     return column.money or not known or not stated.amount.number.unit.currency
 

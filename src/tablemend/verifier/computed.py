@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import log
 
 from tablemend.values.cells import read_value
-from tablemend.verifier.agreement import is_off_in_scale
+from tablemend.verifier.agreement import in_open_scale
 from tablemend.verifier.limits import is_part, is_part_of_group, unread
 from tablemend.verifier.operators.comparisons import comparisons, equalities, references
 from tablemend.verifier.operators.counts import counts, only, quantifiers
@@ -91,7 +91,7 @@ def _overreaches(slots: Slots, reading: Computed) -> bool:
     for row, column in reading.cells if stated else ():
         index = slots.view.columns[column]
         number = read_value(index.cell(row)).number
-        if number and stated and is_off_in_scale(stated, number, index.unit(row)):
+        if number and stated and in_open_scale(stated, number, index.unit(row)) == "near":
             return True
     if reading.operator == "total":
         return "range" not in reading.features and is_part(frame, used, fault)

@@ -192,7 +192,7 @@ class Index:
                     continue
                 filled += 1
                 place = Place(grid.number, row, column)
-                if value.number is not None:
+                if value.number is not None and not value.number.bound:
                     number = value.number
                     self._sizes.append(abs(float(number.value)))
                     if _is_year(value):

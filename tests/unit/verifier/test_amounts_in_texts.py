@@ -8,7 +8,6 @@ does not get there.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,16 +49,16 @@ def test_a_blank_cell_is_said_to_be_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "share"),
+    ("text", "said", "share"),
     [
-        ("Nausea occurred in 24% of patients on drug A.", "24%"),
-        ("Nausea occurred in 34% of patients on drug A.", "24%"),
-        ("Nausea occurred in 46% of patients on drug B.", "36%"),
-        ("Drug A was given to 14.0% of patients.", "24.0%"),
+        ("Nausea occurred in 24% of patients on drug A.", "24%", "24%"),
+        ("Nausea occurred in 34% of patients on drug A.", "34%", "24%"),
+        ("Nausea occurred in 46% of patients on drug B.", "46%", "36%"),
+        ("Drug A was given to 14.0% of patients.", "14.0%", "24%"),
     ],
 )
-def test_a_share_is_not_mended_to_a_count(text: str, share: str) -> None:
+def test_a_share_is_not_mended_to_a_count(text: str, said: str, share: str) -> None:
     rows = [["A", "12 (24.0)", "0.03"], ["B", "18 (36.0)", "0.20"]]
     source = Source((Table.of(["Drug", "Patients n (%)", "p-value"], rows),))
     (mended,) = mend([Draft(text, source)])
-    assert mended.text in (text, re.sub(r"[\d.]+%", share, text))
+    assert mended.text in (text, text.replace(said, share))
