@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -207,20 +207,20 @@ def _key_verdicts(
     Of more than :data:`ALL_PAIRS` pairs each answer's key is compared with those :data:`NEAREST`
     gold keys alone that share the beginnings of the most, and of the rarest, words with it.
     """
-    sides = [
+    left, right = (
         [key for key in dict.fromkeys(own) if not read_value(key).blank]
         for own in (
             (cells.gold[row][cells.key] for row in gold),
             (cells.answer[row][cells.key] for row in answer),
         )
-    ]
-    pairs: Iterable[tuple[Cell, Cell]] = product(*sides)
-    if len(sides[0]) * len(sides[1]) > ALL_PAIRS:
-        pairs = _near_keys(*sides)
+    )
+    pairs: Iterable[tuple[Cell, Cell]] = product(left, right)
+    if len(left) * len(right) > ALL_PAIRS:
+        pairs = _near_keys(left, right)
     return {pair: compare_cells(*pair, cells.units[cells.key]) for pair in pairs}
 
 
-def _near_keys(gold: list[Cell], answer: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
+def _near_keys(gold: list[Cell], answer: list[Cell]) -> Generator[tuple[Cell, Cell], None, None]:
     index: dict[str, list[Cell]] = defaultdict(list)
     for key in gold:
         for beginning in _beginnings(key):

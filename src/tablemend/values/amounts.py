@@ -107,8 +107,8 @@ def difference(
     if len(bounds) > 1:
         return "bound"
     if one.upper is not None and other.upper is not None:
-        ends = (Number(n.upper or n.value, n.unit, n.decimals) for n in (one, other))
-        return "range" if difference(*ends, beyond, beside) else ""
+        low, high = (Number(n.upper or n.value, n.unit, n.decimals) for n in (one, other))
+        return "range" if difference(low, high, beyond, beside) else ""
     return ""
 
 

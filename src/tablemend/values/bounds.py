@@ -55,7 +55,7 @@ def bound_at(text: str, start: int, end: int = -1) -> Bound:
         end: where it ends, its unit included; -1 leaves what stands behind unread.
     """
     before = text[max(0, start - _REACH) : start]
-    found = next((bound for bound, pattern in _BEFORE if pattern.search(before)), "")
+    found: Bound = next((bound for bound, pattern in _BEFORE if pattern.search(before)), "")
     if end < 0 or found not in ("", "about"):
         return found
     return next((bound for bound, pattern in _BEHIND if pattern.match(text, end)), found)

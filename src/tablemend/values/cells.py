@@ -124,8 +124,8 @@ def equal_values(one: Value, other: Value, header: Unit = PLAIN) -> bool:
         return same_date(one.dates, other.dates)
     if one.text == other.text or same_date(one.times, other.times):
         return True
-    ranges = parse_range(one.text), parse_range(other.text)
-    return ranges[0] is not None is not ranges[1] and same_amount(*ranges, header)
+    first, second = parse_range(one.text), parse_range(other.text)
+    return first is not None and second is not None and same_amount(first, second, header)
 
 
 def year_of(value: Value) -> str | None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from math import isfinite
 
 from tablemend.values.amounts import in_one_unit
+from tablemend.values.bounds import Bound
 from tablemend.values.cells import read_value
 from tablemend.values.numbers import Number, plain_digits
 from tablemend.values.signs import on_one_side
@@ -22,7 +23,7 @@ from tablemend.verifier.row_filter import RowFilter, range_set
 from tablemend.verifier.views import ColumnIndex, Ordered
 from tablemend.verifier.vocabulary import THINGS
 
-_SENSES = {
+_SENSES: dict[str, Bound] = {
     "above": "over",
     "below": "under",
     "at_least": "at least",
@@ -30,8 +31,8 @@ _SENSES = {
     "about": "about",
     "almost": "about",
 }
-_BEHIND = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
-_BEFORE_RATIOS = {
+_BEHIND: dict[str, Bound] = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
+_BEFORE_RATIOS: dict[tuple[str, ...], Bound] = {
     ("more", "than"): "over",
     ("well", "over"): "over",
     ("over",): "over",
@@ -59,7 +60,7 @@ _HEDGING = _JUST | frozenset(
 )
 
 
-def holds(value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
+def holds(value: float, stated: StatedNumber, hedge: Bound | None = None) -> bool:
     """Whether a value is within what is stated with its hedge.
 
     "Just over 5" is near 5, "over 5" anything beyond; a bare number is as precise as it is
@@ -95,7 +96,7 @@ def fits(
     column: ColumnIndex,
     value: float,
     stated: StatedNumber,
-    hedge: str | None = None,
+    hedge: Bound | None = None,
     row: int | None = None,
 ) -> bool:
     """:func:`holds` of a column's value, in the unit and with the sign that is stated.
@@ -155,7 +156,7 @@ def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber
     )
 
 
-def hedge_of(frame: Frame, stated: StatedNumber) -> str:
+def hedge_of(frame: Frame, stated: StatedNumber) -> Bound:
     """How an amount is bounded: by the words before it, or by "or more" behind it."""
     before = frame.words[max(0, stated.first - 3) : stated.first]
     if stated.amount.hedge in ("over", "under") and not _JUST.isdisjoint(before):
@@ -182,7 +183,7 @@ def hedge_tokens(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     return range_set(max(0, stated.first - 2), stated.first)
 
 
-def ratio_hedge(frame: Frame, first: int) -> tuple[str, frozenset[int]]:
+def ratio_hedge(frame: Frame, first: int) -> tuple[Bound, frozenset[int]]:
     """How the ratio at a token is bounded, and by which tokens: "more than doubled"."""
     for words, hedge in _BEFORE_RATIOS.items():
         start = first - len(words)
