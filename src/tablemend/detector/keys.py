@@ -79,16 +79,16 @@ def primary_key(table: Table) -> int:
 
 def column_kind(cells: Sequence[Cell]) -> str:
     """``name``, ``date`` or ``number``: what most filled cells of a column are."""
-    values = [value for cell in cells if not (value := read_value(cell)).blank]
+    values = [(cell, value) for cell in cells if cell and not (value := read_value(cell)).blank]
     names = sum(
-        (value.number is None or value.number.bound)
+        (value.number is None or value.number.bound not in ("", "about"))  # "12 and above"
         and not value.dates
-        and _LETTER.search(value.text) is not None
-        for value in values
+        and _LETTER.search(cell if value.number else value.text) is not None
+        for cell, value in values
     )
     if 2 * names >= len(values) > 0:
         return "name"
-    dates = sum(bool(value.dates) for value in values)
+    dates = sum(bool(value.dates) for _, value in values)
     return "date" if 2 * dates >= len(values) > 0 else "number"
 
 

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 from tablemend.detector.similarity import (
     THRESHOLD,
@@ -214,7 +213,7 @@ def _key_verdicts(
             (cells.answer[row][cells.key] for row in answer),
         )
     )
-    pairs: Iterable[tuple[Cell, Cell]] = product(left, right)
+    pairs = ((one, other) for one in left for other in right)
     if len(left) * len(right) > ALL_PAIRS:
         pairs = _near_keys(left, right)
     return {pair: compare_cells(*pair, cells.units[cells.key]) for pair in pairs}

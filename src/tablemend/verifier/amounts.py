@@ -160,7 +160,7 @@ def hedge_of(frame: Frame, stated: StatedNumber) -> Bound:
     """How an amount is bounded: by the words before it, or by "or more" behind it."""
     before = frame.words[max(0, stated.first - 3) : stated.first]
     if stated.amount.hedge in ("over", "under") and not _JUST.isdisjoint(before):
-        return f"just {stated.amount.hedge}"
+        return "just over" if stated.amount.hedge == "over" else "just under"
     if stated.amount.hedge:
         return stated.amount.hedge
     for cue in frame.cues:
