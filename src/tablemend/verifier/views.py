@@ -57,6 +57,7 @@ class ColumnIndex:
         self.header = view.headers[index]
         self.terms = header_terms(self.header)
         self._view = view
+        self._units: dict[int, Unit] = {}
 
     def cell(self, row: int) -> str:
         """The cell as written."""
@@ -132,9 +133,11 @@ class ColumnIndex:
         """What a cell counts in, or, without a row, what all cells of the column do."""
         if row is None:
             return self._unit
-        number = read_value(self.cell(row)).number
-        beyond = self._view.unit(self.index, row)
-        return beyond if number is None else merge_units(number.unit._replace(scale=ONE), beyond)
+        if (known := self._units.get(row)) is None:
+            number = read_value(self.cell(row)).number
+            own = PLAIN if number is None else number.unit._replace(scale=ONE)
+            known = self._units[row] = merge_units(own, self._view.unit(self.index, row))
+        return known
 
     @cached_property
     def _unit(self) -> Unit:
