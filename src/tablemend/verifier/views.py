@@ -144,9 +144,9 @@ class ColumnIndex:
         units = {self.unit(row) for row in self.filled[:_SAMPLE]}
         return units.pop() if len(units) == 1 else PLAIN
 
-    def signs(self, row: int | None = None) -> Mapping[str, int]:
-        """What the names of a cell's row and column, or of the column alone, say of its sign."""
-        return label_signs(self.header if row is None else self._view.label(row, self.index))
+    def signs(self, row: int) -> Mapping[str, int]:
+        """What the names of a cell's row and column say of its sign."""
+        return label_signs(self._view.label(row, self.index))
 
     @cached_property
     def units(self) -> frozenset[str]:
