@@ -67,6 +67,8 @@ def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit =
         right.symbol == "%"
     ):
         return Sides("unit", tuple(pairs))
+    if not any(left[1:3]) or not any(right[1:3]):
+        return Sides("", tuple(pairs))
     if "gbp" in (left.currency, right.currency):  # "pounds" were read as a mass
         left, right = (PLAIN if unit.symbol == "lb" else unit for unit in (left, right))
     if left.currency and right.currency:
