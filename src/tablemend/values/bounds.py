@@ -25,7 +25,7 @@ def _pattern(form: str, first: int, last: int) -> re.Pattern[str]:
 
 
 _ALONE, _LAST = len(_FILE["before"]), len(_WORDS) - len(_FILE["behind"])
-_BEFORE = _pattern(r"(?<!\w)WORDS\s*(?:an? |the )?$", 0, _ALONE)
+_BEFORE = _pattern(r"(?<!\w)WORDS\s*(?:an? )?$", 0, _ALONE)
 _OPENING = _pattern(r"WORDS(?:(?<=\W) ?| )(?=\S)", 0, _LAST)
 _BEHIND = _pattern(r" ?WORDS(?!\w)", _LAST, len(_WORDS))
 _ENDING = _pattern(r"(?<=.) ?WORDS$", _LAST, len(_WORDS))

@@ -85,11 +85,12 @@ def in_open_scale(amount: Amount, cell: Number, unit: Unit) -> Agreement | None:
         unit: what the cell counts in beyond what it says itself.
     """
     stated = amount.number
-    if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or amount.hedge:
+    if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or not cell.value:
         return None
-    if stated.unit.scale != ONE and cell.value * stated.unit.scale == stated.value:
+    scaled = stated.unit.scale != ONE and not amount.hedge
+    if scaled and cell.value * stated.unit.scale == stated.value:
         return "same"
-    if abs(stated.value) < _LEAST_SCALE * abs(cell.value):
+    if amount.hedge or abs(stated.value) < _LEAST_SCALE * abs(cell.value):
         return None
     sizes = (abs(cell.value * power) for power in THOUSANDS if power > ONE)
     same = any(_compare(amount, size, abs(stated.value), ONE) == "same" for size in sizes)
