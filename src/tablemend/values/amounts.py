@@ -56,6 +56,8 @@ def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit =
         beyond: what the header, row or caption of the first states; its bare digits count in that.
         beside: the same of the second; the two cells of one column have one.
     """
+    if one.unit == other.unit == beyond == PLAIN == beside:  # most amounts
+        return Sides("", ((one.value, other.value),))
     one = _read_metre_as_million(one, other, beyond)
     other = _read_metre_as_million(other, one, beside)
     left, right = _unit_of(one, beyond), _unit_of(other, beside)

@@ -58,18 +58,21 @@ def compare(
         fraction = abs(cell.value) <= 1 and cell.value != cell.value.to_integral_value()
         if (not own or league) and fraction:
             pairs.append((cell.value * _HUNDRED, stated.value))
-    signed = [on_one_side(*pair, label or {}, amount.signs) for pair in pairs]
-    if any(signed):
-        pairs = [pair for pair in signed if pair]
+    signed = label and amount.signs and on_one_side(*pairs[0], label, amount.signs)
+    if signed:
+        found = (on_one_side(*pair, label or {}, amount.signs) for pair in pairs)
+        pairs = [pair for pair in found if pair]
     elif label and -1 in label.values():
         pairs = [(abs(one), abs(other)) for one, other in pairs]
     elif amount.decline:
         pairs += [(-one, other) for one, other in pairs if one < 0 < other]
     if cell.bound not in ("", "about"):
         return _compare_bounded(amount, cell.bound, pairs)
-    found = [_compare(amount, *pair, sides.factor) for pair in pairs]
-    if "same" in found or "near" in found:
-        return "same" if "same" in found else "near"
+    grades = [_compare(amount, *pair, sides.factor) for pair in pairs]
+    if "same" in grades or "near" in grades:
+        return "same" if "same" in grades else "near"
+    if abs(stated.value) < abs(cell.value):
+        return "different"
     return in_open_scale(amount, cell, unit) or "different"
 
 
