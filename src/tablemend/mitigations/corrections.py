@@ -422,7 +422,11 @@ class _Reader:
 
         def has(row: int, column: int) -> bool:
             number = grid.value(row, column).number
-            return number is not None and compare(amount, number, grid.unit(row, column)) == "same"
+            signs = grid.signs(row, column)
+            return (
+                number is not None
+                and compare(amount, number, grid.unit(row, column), signs) == "same"
+            )
 
         rows = [
             n.name or n.header

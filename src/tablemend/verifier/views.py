@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,18 +12,20 @@ from statistics import median
 from weakref import WeakKeyDictionary
 
 from tablemend.evidence.grid import Grid
+from tablemend.evidence.labels import merge_units
 from tablemend.records import Evidence
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
-from tablemend.values.numbers import quantities
+from tablemend.values.numbers import Number, quantities
 from tablemend.values.text import fold
-from tablemend.values.units import CURRENCIES, PLAIN, Unit
+from tablemend.values.units import CURRENCIES, ONE, PLAIN, Unit
 from tablemend.verifier.lexicon import header_terms
 from tablemend.verifier.measures import Measure, MeasureKind, moment, read_measure
 from tablemend.verifier.vocabulary import RANKS
 
 _NUMBERING = frozenset("number game week round episode series match test day no".split())
 _MONEY = frozenset(CURRENCIES.values())
+_SAMPLE = 20
 _BY_END = frozenset({"recent", "late", "last", "new"})
 _BY_LENGTH = frozenset({"long", "short"})
 
@@ -54,6 +56,7 @@ class ColumnIndex:
         self.header = view.headers[index]
         self.terms = header_terms(self.header)
         self._view = view
+        self._units: dict[int, Unit] = {}
 
     def cell(self, row: int) -> str:
         """The cell as written."""
@@ -109,9 +112,41 @@ class ColumnIndex:
     @cached_property
     def percent(self) -> bool:
         """Whether its cells are percentages."""
+        if self.two_valued:
+            return False
         return "%" in self.header or sum("%" in self.cell(row) for row in self.filled) * 2 > len(
             self.filled
         )
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether its cells state two numbers each: "n (%)"."""
+        return not self._view.turned and self._view.grid.states_two(self.index)
+
+    def second(self, row: int) -> Number | None:
+        """The second number of such a cell."""
+        place = self._view.source(row, self.index) if self.two_valued else None
+        return self._view.grid.second(*place) if place else None
+
+    def unit(self, row: int | None = None) -> Unit:
+        """What a cell counts in, or, without a row, what all cells of the column do."""
+        if row is None:
+            return self._unit
+        if (known := self._units.get(row)) is None:
+            number = read_value(self.cell(row)).number
+            own = PLAIN if number is None else number.unit._replace(scale=ONE)
+            known = self._units[row] = merge_units(own, self._view.unit(self.index, row))
+        return known
+
+    @cached_property
+    def _unit(self) -> Unit:
+        units = {self.unit(row) for row in self.filled[:_SAMPLE]}
+        return units.pop() if len(units) == 1 else PLAIN
+
+    def signs(self, row: int) -> Mapping[str, int]:
+        """What the names of a cell's row and column say of its sign."""
+        place = self._view.source(row, self.index)
+        return self._view.grid.signs(*place) if place else {}
 
     @cached_property
     def units(self) -> frozenset[str]:
@@ -280,8 +315,11 @@ class View:
             return self.names[row]
         return self.grid.cell(self._lines[column - 1], self._fields[row])
 
-    def unit(self, column: int) -> Unit:
-        """What a column counts in."""
+    def unit(self, column: int, row: int | None = None) -> Unit:
+        """What a column counts in, or a cell beyond what it says itself."""
+        if row is not None:
+            place = self.source(row, column)
+            return self.grid.unit(*place) if place else PLAIN
         if self.turned:
             return self.grid.unit(self._lines[column - 1], self._fields[0]) if column else PLAIN
         if self.rows and len({line.unit for line in self.grid.lines}) == 1:
