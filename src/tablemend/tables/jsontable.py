@@ -182,7 +182,7 @@ def _unwrap(value: Any, levels: int) -> Any:
     if isinstance(value, list):
         rows = len(value) > 1 and all(isinstance(row, list) for row in value)
         named = rows and any(isinstance(name, str) and _LETTER.search(name) for name in value[0])
-        if len(value) == 1 and levels and isinstance(value[0], dict | list):
+        if len(value) == 1 and levels and value[0] and isinstance(value[0], dict | list):
             return _unwrap(value[0], levels - 1)
         return {"columns": value[0], "rows": value[1:]} if named else value
     if not isinstance(value, dict):
