@@ -32,6 +32,7 @@ from tablemend.backends.loading import (
 from tablemend.backends.requests import Completion, Prompt, Sampling, repeats
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
+from tablemend.renderer import opened_thought
 from tablemend.runs import say
 
 # Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones
@@ -121,7 +122,8 @@ class HFModel:
         text_ids = answer.ids[:-1] if answer.finish == "stop" else answer.ids
         return Completion(
             id=answer.prompt.id,
-            text=self.tokenizer.decode(text_ids, skip_special_tokens=False),
+            text=opened_thought(self.tokenizer, answer.prompt.ids)
+            + self.tokenizer.decode(text_ids, skip_special_tokens=False),
             prompt_tokens=len(answer.prompt.ids),
             completion_tokens=len(answer.ids),
             finish_reason=answer.finish,

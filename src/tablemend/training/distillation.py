@@ -28,7 +28,7 @@ from tablemend.runs import Run, say
 from tablemend.training import engine, launch
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config
-from tablemend.training.data import check_end_of_turn, read_validation
+from tablemend.training.data import check_drawing_template, read_validation
 from tablemend.training.drawing import Asked, Draws, ask, drawing_options
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
@@ -48,7 +48,7 @@ def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> Prepare
     Raises:
         TablemendError: no data, shared tables, or ids that are not those of the evaluation.
     """
-    check_end_of_turn(tokenizer)
+    check_drawing_template(tokenizer, config.thinking != "off")
     say(f"reading {config.data.train.source}")
     samples = config.task_of().samples(config.data.train)
     read_validation(config, samples)  # refuses shared tables

@@ -25,7 +25,7 @@ from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DrawingExperiment
 from tablemend.records import Finding, Judgement
-from tablemend.renderer import prompt_text
+from tablemend.renderer import opened_thought, prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
@@ -190,6 +190,7 @@ class Draws:
         self, *, config: DrawingExperiment, asked: Sequence[Asked], **options: Any
     ) -> None:
         self.asked = asked
+        self.opened = opened_thought(options["processing_class"], asked[0].ids)
         self.drawing = config.drawing
         self.section = config.kind
         # scored by program at every step
@@ -229,7 +230,8 @@ class Draws:
         """The answer as evaluation reads it; ``None`` where it was cut."""
         if not ids or ids[-1] not in self.eos_token_ids:
             return None
-        return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
+        text = self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False)
+        return f"{self.opened}{text}"
 
     def judge(
         self, texts: Sequence[str | None], asked: Sequence[Asked], scorer: Scorer[Any]
