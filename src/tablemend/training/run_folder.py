@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 
 from accelerate import PartialState
 
-from tablemend.backends.checkpoints import local_folder
+from tablemend.backends.checkpoints import Checkpoint, local_folder
+from tablemend.backends.loading import read_config
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, launch
+from tablemend.training.models import refuse_recipe
 from tablemend.training.requirements import refuse_kernel, refuse_start
 
 C = TypeVar("C", bound=Trained)
@@ -61,7 +63,7 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     launch.refuse(config.train)
     refuse_kernel(config.model.attn)
     if local_folder(config.model.path) is not None:
-        refuse_start(config.model)
+        _refuse_start(config)
     launch.once(lambda: _open(config, run, overwrite))
     finished = checkpoints.is_complete(run.model)
     if finished and PartialState().is_main_process:
@@ -103,8 +105,15 @@ def pinned(config: C, run: Run) -> C:
         noted = run.recorded(config.stage).get("model_revision")
     revision = noted or launch.once(lambda: checkpoints.commit_of(config.model))
     model = config.model.model_copy(update={"revision": revision})
-    refuse_start(model)
-    return config.model_copy(update={"model": model})
+    config = config.model_copy(update={"model": model})
+    _refuse_start(config)
+    return config
+
+
+def _refuse_start(config: Trained) -> None:
+    refuse_start(config.model)
+    architecture = read_config(Checkpoint(config.model.path, config.model.revision))
+    refuse_recipe(config, architecture)
 
 
 def _is_begun(run: Run, stage: str) -> bool:
