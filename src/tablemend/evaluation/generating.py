@@ -6,14 +6,14 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.backend import Backend, Spent, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
@@ -25,6 +25,8 @@ from tablemend.records import Answer, ContextKind
 from tablemend.runs import Run
 from tablemend.tasks.task import Sample
 
+NOTED_AFTER = 32
+"""Answers after which the manifest says what is spent: a kill loses no more of it."""
 TRIED_TOGETHER = 128
 """Requests of a task that asks again, which are in flight together."""
 Part = tuple[System, ContextKind, list[Sample]]
@@ -49,6 +51,8 @@ def generate(
             first = own[0]
             opened = open_backend(first.model, first.options, attn=config.model.attn)
             backend = stack.enter_context(opened)
+            noted = run.recorded(STAGE).get("spent", {}).get(backend.name, {})
+            backend.go_on(Spent(**noted))
             models.append(_Asked.of(backend, own, examples, config, generations))
         for model in models:
             model.check()
@@ -56,7 +60,7 @@ def generate(
         with tqdm(total=total, unit="answer", disable=total == 0, file=sys.stderr) as progress:
             for model in models:
                 try:
-                    model.answer(generations, progress)
+                    model.answer(generations, progress, run)
                 finally:
                     model.record(run)
                     model.backend.close()
@@ -85,6 +89,7 @@ class _Asked:
         parts: what is missing.
         failed: ids of the requests that failed in an earlier command.
         config: the recipe.
+        noted: what of this command's spending the manifest holds.
     """
 
     backend: Backend
@@ -92,6 +97,7 @@ class _Asked:
     parts: list[Part]
     failed: frozenset[str]
     config: Comparison
+    noted: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -134,7 +140,7 @@ class _Asked:
                     "evaluation.max_new_tokens, or use examples with shorter contexts"
                 )
 
-    def answer(self, generations: Generations, progress: tqdm[Any]) -> None:
+    def answer(self, generations: Generations, progress: tqdm[Any], run: Run) -> None:
         """Ask, and store every answer as it ends.
 
         Raises:
@@ -155,8 +161,10 @@ class _Asked:
             stream = write_out(generations, self.settings, answers)
             # what is in flight at a stop is cancelled
             with closing(answers), closing(stream):
-                for one in stream:
+                for number, one in enumerate(stream, 1):
                     progress.update()
+                    if number % NOTED_AFTER == 0:
+                        self.record(run)
                     if not one.failed:
                         in_a_row = 0
                         self._refuse_unheld(one)
@@ -251,13 +259,14 @@ class _Asked:
         return {example.id: example for _, _, missing in self.parts for example in missing}
 
     def record(self, run: Run) -> None:
-        """Add to the manifest what was spent, by this command and those before it."""
+        """Note in the manifest what was spent, by this command and those before it."""
         before = run.recorded(STAGE)
         spent = before.get("spent", {})
         total = dict(spent.get(self.backend.name, {}))
         for name, value in asdict(self.backend.spent).items():
             if value is not None:  # no prices, no cost
-                total[name] = total.get(name, 0) + value
+                total[name] = total.get(name, 0) + value - self.noted.get(name, 0)
+                self.noted[name] = value
         run.record(STAGE, {**before, "spent": {**spent, self.backend.name: total}})
 
     def _rounds(self) -> list[list[Part]]:
