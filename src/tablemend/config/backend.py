@@ -67,6 +67,8 @@ class BackendOptions(Section):
     """Price of a million prompt tokens."""
     price_out: float | None = Field(default=None, ge=0)
     """Price of a million tokens of answers."""
+    max_reply_mib: float = Field(default=8, gt=0)
+    """Longest reply of a server in MiB, decompressed; a longer one is not read to its end."""
     cache: str | None = "runs/requests.sqlite"
     """File of the request cache: what was answered once is not asked again; null: none."""
     key_variable: str = "OPENAI_API_KEY"
