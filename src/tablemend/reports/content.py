@@ -159,6 +159,8 @@ def system_table(results: Results, context: ContextKind) -> Rows:
         if related:
             row.append(_relation(relations))
         rows.append(row)
+    for system, why in results.get("not_possible", {}).items():
+        rows.append([Cell(system), Cell(f"not possible here: {why}"), *[Cell("")] * (len(row) - 2)])
     measures = [total, *others, *(one.column for one in shown)]
     costs = ["tokens an answer", "seconds an answer", *["commonest relation"] * related]
     return Rows(["system (rates in %)", "scored", *measures, *costs], rows)
