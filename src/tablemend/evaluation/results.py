@@ -84,6 +84,7 @@ def write_results(
         "second_scorer": task.second_scorer,
         "metrics": [asdict(metric) for metric in metrics],
         "n": len(examples),
+        "tables": len(set(tables.values())),
         "not_possible": dict(impossible),
         "scorer": _scorer_name(judgements),
         "cut": config.evaluation.cut,

@@ -302,8 +302,8 @@ def _before_after(
     for test in tests_of(results["paired"], context, metric.name, before, system):
         if test["difference"] is not None:
             sign = 1 if test["system_b"] == system else -1
-            low, high = sorted((sign * test["low"], sign * test["high"]))
-            return f"{shown}: {points(sign * test['difference'], low, high)}"
+            ends = [sign * test[key] for key in ("low", "high") if test[key] is not None]
+            return f"{shown}: {points(sign * test['difference'], *(sorted(ends) or (None, None)))}"
     return shown
 
 
