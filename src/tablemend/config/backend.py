@@ -13,6 +13,8 @@ from tablemend.config.section import DType, Section
 OWNED = frozenset(("messages", "model", "n", "stream", "stream_options"))
 """Fields of a request that `body` may not change: one whole answer is asked for."""
 
+NAMED_BY_FILES: set[str] = set()
+"""Values of `key_variable`, and hosts of servers, that are a stranger's recipe's alone."""
 SECRET = re.compile(
     r"(?:^key|api[_-]?key|(?:api|access|auth|hf)[_-]?token|secret|authorization|bearer|passw(?:or)?d"
     r"|credentials?)$",
@@ -73,7 +75,8 @@ class BackendOptions(Section):
     """File of the request cache: what was answered once is not asked again; null: none."""
     key_variable: str = "OPENAI_API_KEY"
     """Environment variable that holds the server's key; the default's is sent over https and to
-    this machine alone."""
+    this machine alone. Named on the command line, or by host in TABLEMEND_KEYS; a recipe that names
+    another is refused, except for servers of this machine."""
     thinking_switch: Literal["template", "no_think", "none"] = "template"
     """How a server is asked to think or not: through its chat template, by Qwen3's `/think` and
     `/no_think` at the end of the prompt, or not at all."""

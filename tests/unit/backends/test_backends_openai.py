@@ -25,8 +25,10 @@ from tablemend.backends.keys import NO_KEY, key_of
 from tablemend.backends.names import ModelName
 from tablemend.backends.openai_client import CONNECT_SECONDS
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.config.backend import BackendOptions
+from tablemend.config import parse
+from tablemend.config.backend import NAMED_BY_FILES, BackendOptions
 from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
 from tests.support.chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
 
 KEY = "sk-tablemend-0123456789abcdef"
@@ -478,6 +480,72 @@ def test_a_key_in_an_answer_is_masked(
     for text in places(tmp_path, [], *said):
         assert KEY[3:12] not in text
     assert ("You sent ***." in said[1]) is (finish == "stop")
+
+
+STRANGE = """kind: evaluation
+name: strange
+model: {path: "openai:m@SERVER"}
+data: {test: {source: small-world, n: 2, seed: 3}}
+evaluation: {max_new_tokens: 9, options: {OPTIONS}, systems: {base: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "options_", "given", "keys", "sent"),
+    [
+        ("https://evil.example/v1", "key_variable: AWS_KEY", [], "", None),
+        ("http://evil.example/v1", "key_variable: AWS_KEY", [], "", None),
+        ("https://evil.example/v1", "", [], "", None),  # the default key
+        ("https://evil.example/v1", "key_variable: AWS_KEY", [], "other.example=AWS_KEY", None),
+        ("https://evil.example/v1", "key_variable: AWS_KEY", [], "evil.example=AWS_KEY", KEY),
+        ("https://evil.example/v1", "", [], "a.example=B, evil.example=AWS_KEY", KEY),
+        ("http://localhost:8000/v1", "key_variable: AWS_KEY", [], "", KEY),
+        (
+            "https://evil.example/v1",
+            "",
+            ["model.path=openai:m@https://a.example/v1", "evaluation.options.key_variable=AWS_KEY"],
+            "",
+            KEY,
+        ),
+    ],
+)
+def test_a_recipe_does_not_choose_which_secret_is_sent_where(
+    server: str,
+    options_: str,
+    given: list[str],
+    keys: str,
+    sent: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    NAMED_BY_FILES.clear()
+    monkeypatch.setenv("AWS_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-default-0123456789")
+    monkeypatch.setenv("TABLEMEND_KEYS", keys)
+    path = tmp_path / "strange.yaml"
+    path.write_text(STRANGE.replace("SERVER", server).replace("OPTIONS", options_))
+    config = parse(CompareCommand, [f"recipe={path}", *given])
+    name = ModelName.parse(config.model.path)
+    try:
+        if sent is None:
+            with pytest.raises(TablemendError, match="must not choose which secret") as refused:
+                key_of(name, config.evaluation.options)
+            assert "\n" not in str(refused.value) and KEY not in str(refused.value)
+        else:
+            assert key_of(name, config.evaluation.options) == sent
+    finally:
+        NAMED_BY_FILES.clear()
+
+
+def test_a_reference_is_refused_before_its_value_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_KEY", KEY)
+    for text in ("kind: ${oc.env:AWS_KEY}\n", "kind: evaluation\nname: ${oc.env:AWS_KEY}\n"):
+        (tmp_path / "r.yaml").write_text(text)
+        with pytest.raises(TablemendError, match="is not filled in") as refused:
+            parse(CompareCommand, [f"recipe={tmp_path / 'r.yaml'}"])
+        assert KEY not in str(refused.value)
 
 
 @pytest.mark.parametrize(
