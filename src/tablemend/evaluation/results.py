@@ -29,7 +29,7 @@ def write_results(
     examples: Sequence[Sample],
     config: Comparison,
     run: Run,
-    impossible: Mapping[str, str],
+    impossible: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write examples, views, judgements of both scorers (.jsonl), and results.json.
 
@@ -85,7 +85,7 @@ def write_results(
         "metrics": [asdict(metric) for metric in metrics],
         "n": len(examples),
         "tables": len(set(tables.values())),
-        "not_possible": dict(impossible),
+        "not_possible": dict(impossible or {}),
         "scorer": _scorer_name(judgements),
         "cut": config.evaluation.cut,
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
