@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import traceback
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import unquote, urlsplit
 
 from tablemend.shipped import FROM_WHEEL
 
@@ -52,9 +55,16 @@ MOST_FAILURES = 20
 
 
 def install(*extras: str) -> str:
-    """The command that installs extras of pyproject.toml; in a clone, from its folder."""
+    """The command that installs extras of pyproject.toml, from the wheel or the folder of the clone
+    that this is installed from: the name on the public index is not ours.
+    """
     if FROM_WHEEL:
-        return f"pip install 'tablemend[{','.join(extras)}]'"
+        try:
+            noted = json.loads(distribution("tablemend").read_text("direct_url.json") or "{}")
+        except (PackageNotFoundError, ValueError):
+            noted = {}
+        wheel = unquote(urlsplit(noted.get("url", "")).path) or "THE-WHEEL-OF-TABLEMEND.whl"
+        return f"pip install '{wheel}[{','.join(extras)}]'"
     if UNPINNED.intersection(extras):
         return f"pip install -e '.[{','.join(extras)}]'"
     pins = "constraints-gpu.txt" if GPU_EXTRAS.intersection(extras) else "constraints.txt"

@@ -2,7 +2,8 @@
 
 The training prefix equals the evaluation prompt, id for id, because both are
 :func:`prompt_ids`. The prompt ends where the model's turn begins; with thinking switched off
-Qwen3's empty thinking block is part of the prompt and never of the loss.
+Qwen3's empty thinking block is part of the prompt and never of the loss. A template that opens
+``<think>`` itself has its tag in the prompt: a target continues it, and an answer gets it back.
 """
 
 from __future__ import annotations
@@ -10,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from jinja2 import TemplateError
+
 from tablemend.errors import TablemendError
+from tablemend.thinking import PROMPT_END, opened_at_end
+
+PROBE = ({"role": "user", "content": "Question?"},)
+ANSWER = "ANSWER"
 
 
 class Tokenizer(Protocol):
@@ -42,12 +49,45 @@ def prompt_text(
         tokenizer: with a chat template.
         messages: the chat.
         thinking: whether the model is to think first; ``None`` is the template's own default,
-            and templates without such a switch ignore it.
+            and templates without such a switch ignore it. ``False`` adds what the template itself
+            writes between its generation prompt and an answer, such as gpt-oss's final channel.
     """
-    options: dict[str, object] = {} if thinking is None else {"enable_thinking": thinking}
-    return tokenizer.apply_chat_template(
-        messages, tokenize=False, add_generation_prompt=True, **options
-    )
+    prompt = _rendered(tokenizer, messages, thinking, add_generation_prompt=True)
+    if thinking is False:
+        begin = _rendered(tokenizer, PROBE, thinking, add_generation_prompt=True)
+        whole = whole_chat(tokenizer, PROBE, ANSWER, thinking)
+        header, answer, _ = whole.removeprefix(begin).partition(ANSWER)
+        # a space is the tokenizer's own at the start of an answer (SentencePiece)
+        if answer and whole.startswith(begin) and header.strip(" "):
+            prompt += header
+    return prompt
+
+
+def whole_chat(
+    tokenizer: Tokenizer,
+    messages: Sequence[Mapping[str, str]],
+    answer: str,
+    thinking: bool | None,
+) -> str:
+    """The chat with its answer, as the template itself writes it."""
+    return _rendered(tokenizer, [*messages, {"role": "assistant", "content": answer}], thinking)
+
+
+def _rendered(
+    tokenizer: Tokenizer,
+    messages: Sequence[Mapping[str, str]],
+    thinking: bool | None,
+    **options: object,
+) -> str:
+    switch: dict[str, object] = {} if thinking is None else {"enable_thinking": thinking}
+    try:
+        return tokenizer.apply_chat_template(messages, tokenize=False, **switch, **options)
+    except TemplateError as error:
+        roles = ", ".join(turn["role"] for turn in messages)
+        raise TablemendError(
+            f"the model's chat template takes no chat of text with the turns {roles} ({error}): "
+            "name a model that does, or put another chat_template.jinja beside its tokenizer"
+        ) from error
 
 
 def prompt_ids(
@@ -55,6 +95,24 @@ def prompt_ids(
 ) -> list[int]:
     """The prompt as ids; special tokens come from the chat template alone."""
     return tokenizer.encode(prompt_text(tokenizer, messages, thinking), add_special_tokens=False)
+
+
+def opened_thought(tokenizer: Tokenizer, prompt: Sequence[int]) -> str:
+    """The ``<think>`` that a prompt ends with, and the space behind it; empty without one."""
+    return opened_at_end(tokenizer.decode(prompt[-PROMPT_END:]))
+
+
+def continued(opened: str, answer: str) -> str:
+    """What of an answer is still to be written after a prompt.
+
+    Args:
+        opened: what :func:`opened_thought` says of the prompt.
+        answer: whole, with its own ``<think>``.
+    """
+    if not opened or answer.startswith(opened):
+        return answer.removeprefix(opened)
+    thought = answer.removeprefix("<think>")
+    return answer if thought == answer else thought.lstrip()
 
 
 def target_ids(tokenizer: Tokenizer, text: str) -> list[int]:

@@ -19,6 +19,9 @@ CONFIDENCE = 0.95
 QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 Z = NormalDist().inv_cdf(QUANTILES[1])
 RESAMPLES = 10_000
+FEW = 20
+"""Below so many clusters, counted as :func:`_worth` does, resampling shows too little spread, and
+quantiles are Student's (test_statistics.py has how often each interval covers)."""
 
 Array = NDArray[np.float64]
 Clusters = Sequence[str] | None
@@ -67,11 +70,12 @@ def wilson(count: float, n: float, z: float = Z) -> tuple[float, float]:
     return low, high
 
 
-def design_effect(values: Sequence[float], clusters: Clusters) -> float:
+def design_effect(values: Sequence[float], clusters: Clusters, tail: float = QUANTILES[0]) -> float:
     """How many times as large the variance of a mean is as without clusters; at least 1.
 
     Rao and Scott (1992), with Bessel's correction on both sides, so that it is 1 where each value
-    is a cluster. Equal values show no variance: then each cluster counts as one observation.
+    is a cluster. Equal values show no variance: then each cluster counts as one observation. Of few
+    clusters it is the jackknife's, and also widens an interval with such tails as Student's t does.
     """
     n, m = len(values), len(set(clusters or ()))
     if clusters is None or m == n:
@@ -80,25 +84,72 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     alone = float((deviations**2).sum())
     if m == 1 or alone == 0:
         return n / m
-    _, place = np.unique(clusters, return_inverse=True)
-    together = float((np.bincount(place, deviations) ** 2).sum())
+    sums, sizes = _cluster_sums(deviations[:, None], clusters).T
+    if _worth(sizes) < FEW:
+        effect = _jackknife(sums, sizes) * n * (n - 1) / alone
+        return max(1.0, effect) * _wider(sizes, tail)
+    together = float((sums**2).sum())
     return max(1.0, together / alone * m / (m - 1) * (n - 1) / n)
+
+
+def _worth(sizes: Array) -> float:
+    """How many clusters of equal sizes these are worth (Carter, Schnepel and Steigerwald 2017)."""
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
+def _jackknife(sums: Array, sizes: Array) -> float:
+    """Variance of the mean of all values, by leaving out each cluster."""
+    without = (sums.sum() - sums) / (sizes.sum() - sizes)
+    gaps = without - sums.sum() / sizes.sum()
+    return float((gaps**2).sum()) * (len(sums) - 1) / len(sums)
+
+
+def _wider(sizes: Array, tail: float) -> float:
+    """Square of Student's quantile over the normal one, for as many clusters as these are worth."""
+    freedom = max(1.0, _worth(sizes) - 1)
+    angles = np.linspace(0, math.pi / 2, 2001)  # t is sqrt(freedom) tan(angle)
+    density = np.cos(angles) ** (freedom - 1)
+    below = np.concatenate([[0], np.cumsum(density[1:] + density[:-1])])
+    angle = np.interp(1 - 2 * tail, below / below[-1], angles)
+    return float(freedom * np.tan(angle) ** 2 / NormalDist().inv_cdf(1 - tail) ** 2)
+
+
+def _interval_of_few(sums: Array, sizes: Array, low: float, tail: float) -> tuple[float, float]:
+    """Limits of a mean of values between ``low`` and 1: Wilson's, of as many observations as a few
+    clusters are worth; they stay within the range, and cover near its ends.
+    """
+    mean, spread = float(sums.sum() / sizes.sum()), _jackknife(sums, sizes)
+    if spread < 1e-18:
+        return mean, mean
+    share, variance = (mean - low) / (1 - low), spread * _wider(sizes, tail) / (1 - low) ** 2
+    worth = share * (1 - share) / variance
+    ends = wilson(share * worth, worth, NormalDist().inv_cdf(1 - tail))
+    return low + ends[0] * (1 - low), low + ends[1] * (1 - low)
 
 
 def mean_interval(values: Sequence[float], seed: int = 0, clusters: Clusters = None) -> Rate:
     """The mean of values from 0 to 1 with a 95 % percentile bootstrap interval, seeded.
 
-    Where all values are equal, resampling shows no spread at all. Values that are all 0 or all
-    1 then get Wilson's interval, as a count does; other constants keep an interval of width 0.
+    Of few clusters it is Wilson's, of as many observations as they are worth; of one there is none.
+    Where all values are equal, resampling shows no spread at all. Values that are all 0 or all 1
+    then get Wilson's interval, as a count does; other constants keep an interval of width 0.
     """
     n = len(values)
     if n == 0:
         return Rate(rate=None, low=None, high=None, n=0)
     if set(values) <= {0.0} or set(values) <= {1.0}:
         return rate_interval(n if values[0] else 0, n, design_effect(values, clusters))
-    sums = resample_means(_cluster_sums(np.asarray(values, dtype=float)[:, None], clusters), seed)
-    low, high = np.quantile(sums[:, 0] / sums[:, 1], QUANTILES)
-    return Rate(rate=math.fsum(values) / n, low=float(low), high=float(high), n=n)
+    rows = _cluster_sums(np.asarray(values, dtype=float)[:, None], clusters)
+    found = Rate(rate=math.fsum(values) / n, low=None, high=None, n=n)
+    sums, sizes = rows[np.lexsort(rows.T)].T
+    if len(rows) == 1:
+        return found
+    if _worth(sizes) < FEW:
+        low, high = _interval_of_few(sums, sizes, 0.0, QUANTILES[0])
+    else:
+        means = resample_means(rows, seed)
+        low, high = np.quantile(means[:, 0] / means[:, 1], QUANTILES)
+    return {**found, "low": float(low), "high": float(high)}
 
 
 def _cluster_sums(rows: Array, clusters: Clusters) -> Array:
@@ -182,7 +233,7 @@ def compare_events(
     a_only = sum(a and not b for a, b in outcomes)
     b_only = sum(b and not a for a, b in outcomes)
     gaps = np.array([float(b) - float(a) for a, b in outcomes])
-    effect = design_effect(gaps.tolist(), clusters)
+    effect = design_effect(gaps.tolist(), clusters, QUANTILES[0] / family)
     z = NormalDist().inv_cdf(1 - QUANTILES[0] / family)
     difference = difference_interval(both / effect, a_only / effect, b_only / effect, n / effect, z)
     if n == 0:
@@ -199,8 +250,8 @@ def compare_shares(
 ) -> Paired:
     """Shares that a and b have, on the same examples: a paired bootstrap, seeded.
 
-    Intervals are percentiles; p comes from swapping the systems at random (see `_swap_test`);
-    ``family`` is as in :func:`compare_events`.
+    Intervals are percentiles, of few clusters as those of :func:`mean_interval`; p comes from
+    swapping the systems at random (see `_swap_test`); ``family`` is as in :func:`compare_events`.
     """
     rows = np.asarray(values, dtype=float).reshape(-1, 2)
     gaps = rows[:, 1] - rows[:, 0]
@@ -208,12 +259,16 @@ def compare_shares(
     if not len(rows):
         return _paired(0, 0, 0, UNKNOWN, None)
     sums = _cluster_sums(rows, clusters)
-    resampled = resample_means(sums, seed)
-    means_a, means_b = (resampled[:, side] / resampled[:, 2] for side in (0, 1))
-    tail = QUANTILES[0] / family
-    low, high = np.quantile(means_b - means_a, (tail, 1 - tail))
+    tail, low, high = QUANTILES[0] / family, None, None
+    own, sizes = sums[:, 1] - sums[:, 0], sums[:, 2]
+    if len(sums) > 1 and _worth(sizes) < FEW:
+        low, high = _interval_of_few(own, sizes, -1.0, tail)
+    elif len(sums) > 1:
+        resampled = resample_means(sums, seed)
+        means = (resampled[:, 1] - resampled[:, 0]) / resampled[:, 2]
+        low, high = map(float, np.quantile(means, (tail, 1 - tail)))
     mean_a, mean_b = rows.mean(axis=0)
-    difference = (float(mean_b - mean_a), float(low), float(high))
+    difference = (float(mean_b - mean_a), low, high)
     p = _swap_test(sums[:, 1] - sums[:, 0], seed)
     return _paired(len(rows), a_only, b_only, difference, p)
 

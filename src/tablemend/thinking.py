@@ -43,11 +43,15 @@ def behind_thinking(text: str) -> str:
     return "" if open_thought(text) >= 0 else text[end_of_thinking(text) :]
 
 
-def with_open_thought(text: str, prompt_end: str) -> str:
-    """An answer that a prompt began with a thought: with its tag, where nothing closes it."""
-    opened = list(_OPENED.finditer(prompt_end))
-    if not opened or prompt_end[opened[-1].end() :].strip():
-        return text
+def opened_at_end(prompt: str) -> str:
+    """The tag that opens a thought at the very end of a prompt, with the space behind it."""
+    opened = list(_OPENED.finditer(prompt))
+    is_last = opened and not prompt[opened[-1].end() :].strip()
+    return prompt[opened[-1].start() :] if is_last else ""
+
+
+def with_open_thought(text: str, tag: str) -> str:
+    """An answer behind a thought that its prompt opened: with the tag, where nothing closes it."""
     if _CLOSED.search(text) or _OPENED.match(text.lstrip()):
         return text
-    return f"{opened[-1][0]}\n{text}"
+    return f"{tag}\n{text}"

@@ -17,6 +17,7 @@ import pytest
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
+from tablemend.evaluation import generating
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
@@ -145,29 +146,46 @@ def test_a_server_that_is_gone_is_not_asked_for_all(
         assert (rates["unscored"]["rate"], rates["cell_recall"]["rate"]) == (0.0, 1.0)
 
 
-def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
+def test_a_cap_counts_the_whole_run_and_a_higher_one_goes_on(
     recipe, tmp_path, server, monkeypatch, capsys
 ) -> None:
-    tokens = recipe(
-        {"base": {}},
-        "data.test.n=20",
-        "evaluation.options.concurrency=1",
-        "evaluation.options.max_tokens_total=1200",  # 150 a request, by the server's count
-    )
-    ended = []
-    while len(ended) < 10 and (not ended or ended[-1]):
-        ended.append(run_script("eval/compare.py", tokens, monkeypatch))
-        shown = capsys.readouterr().err
-        if ended[-1]:
-            errors = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
-            assert len(errors) == 1 and "max_tokens_total=1200" in errors[0]
-            assert "Traceback" not in shown
-    assert len(ended) >= 3 and 0 not in ended[:-1] and ended[-1] == 0
+    tokens = recipe({"base": {}}, "data.test.n=20", "evaluation.options.concurrency=1")
+
+    def run(cap: int) -> tuple[int, str]:  # 150 tokens a request, by the server's count
+        given = [*tokens, f"evaluation.options.max_tokens_total={cap}"]
+        return run_script("eval/compare.py", given, monkeypatch), capsys.readouterr().err
+
+    asked_for = []
+    for cap in (1200, 1200, 2400):
+        status, shown = run(cap)
+        errors = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
+        assert status == 1 and len(errors) == 1 and f"max_tokens_total={cap}" in errors[0]
+        assert "higher cap goes on" in errors[0] and "Traceback" not in shown
+        asked_for.append(len(server.bodies))
+    assert asked_for == [8, 8, 16]
+    assert run(3000)[0] == 0
     stored = [line["example_id"] for line in lines(tmp_path, "base")]
     assert len(stored) == len(set(stored)) == len(server.bodies) == 20
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     spent = manifest["generate"]["spent"][server.model]
     assert (spent["requests"], spent["completion_tokens"]) == (20, 1000)
+
+
+def test_what_was_spent_before_a_kill_is_noted(recipe, tmp_path, server, monkeypatch) -> None:
+    monkeypatch.setattr("tablemend.evaluation.generating.NOTED_AFTER", 4)
+    killed = iter(range(1000))
+
+    def record(self, run, own=generating._Asked.record):
+        if next(killed) == 2:  # the third time, and whatever comes after it
+            raise SystemExit(137)
+        own(self, run)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(generating._Asked, "record", record)
+        with pytest.raises(SystemExit):
+            compare(recipe({"base": {}}, "data.test.n=20", "evaluation.options.concurrency=1"))
+    noted = json.loads((tmp_path / "run" / "manifest.json").read_text())["generate"]["spent"]
+    assert noted[server.model]["requests"] >= 8
 
 
 def test_a_cut_answer_is_scored_by_rule_and_counted(recipe, server) -> None:

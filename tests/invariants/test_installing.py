@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,7 +94,17 @@ def test_messages_name_the_file_that_pins_an_extra(monkeypatch: pytest.MonkeyPat
     assert install("train", "vllm") == "pip install -e '.[train,vllm]' -c constraints-gpu.txt"
     assert install("data") == "pip install -e '.[data]' -c constraints.txt"
     monkeypatch.setattr("tablemend.errors.FROM_WHEEL", True)  # pip then extends what is there
-    assert install("train", "vllm") == "pip install 'tablemend[train,vllm]'"
+    where = "tablemend.errors.distribution"
+    for noted, wheel in (
+        (
+            '{"url": "file:///a%20b/tablemend-1-py3-none-any.whl"}',
+            "/a b/tablemend-1-py3-none-any.whl",
+        ),
+        (None, "THE-WHEEL-OF-TABLEMEND.whl"),  # the name on the index is not ours
+    ):
+        found = SimpleNamespace(read_text=lambda _, noted=noted: noted)
+        monkeypatch.setattr(where, lambda _, found=found: found)
+        assert install("train", "vllm") == f"pip install '{wheel}[train,vllm]'"
 
 
 def test_nothing_installs_tablemend_from_an_index_that_has_no_such_name() -> None:

@@ -88,6 +88,7 @@ class ChatServer:
         )
         self.port: int = self._server.sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
+        self.path = "/v1/chat/completions"
         self._writers: set[asyncio.StreamWriter] = set()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
@@ -134,7 +135,7 @@ class ChatServer:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         lines = head.strip().split("\r\n")
-        assert lines[0] == "POST /v1/chat/completions HTTP/1.1", lines[0]
+        assert lines[0] == f"POST {self.path} HTTP/1.1", lines[0]
         headers = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines[1:])}
         body = json.loads(await reader.readexactly(int(headers["content-length"])))
         seen = Seen(len(self.seen), headers, body)

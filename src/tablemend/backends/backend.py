@@ -49,6 +49,10 @@ class Backend:
         """What was used since the backend was opened."""
         return self._budget.spent
 
+    def go_on(self, before: Spent) -> None:
+        """Count what earlier commands spent towards the caps."""
+        self._budget.before = before
+
     def too_long(self, requests: Sequence[Request]) -> dict[str, str]:
         """Why requests leave no room for an answer, by id, before anything is loaded or sent."""
         return self._engine.too_long(requests)

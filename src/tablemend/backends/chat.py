@@ -21,12 +21,27 @@ FINISHED: dict[str, FinishReason] = {
     "end_turn": "stop",
     "eos": "stop",
     "eos_token": "stop",
+    "complete": "stop",
+    "completed": "stop",
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
     "content_filter": "refusal",
+    "refusal": "refusal",
+    "safety": "refusal",
+    "recitation": "refusal",
+    "prohibited_content": "refusal",
+    "blocklist": "refusal",
+    "spii": "refusal",
+    "error_toxic": "refusal",
 }
-"""What servers call the end of an answer (docs/backends.md). Any other reason is a fault of the
-server, none too: an answer that may have been cut is not a whole one."""
+"""What servers call the end of an answer, in any case of letters (docs/backends.md). Any other
+reason is a fault of the server."""
+UNSAID = "the server did not say how the answer ended"
+"""Marks an answer without a reason that has text: some servers give none."""
+THOUGHTS = ("thinking", "reasoning")
+"""Types of parts of a message that are no answer."""
 MOST_TOKENS = 100_000_000
 """More than any window has: a larger count is a server's mistake."""
 LONGEST_WORDS = 240
@@ -35,6 +50,21 @@ LONGEST_WORDS = 240
 
 class UnusableReply(Exception):
     """A reply with status 200 that holds no answer: the server's fault, so it is asked again."""
+
+
+class ErrorReply(Exception):
+    """An error in a reply with status 200, as gateways send it.
+
+    Attributes:
+        status: the error's own, as a server would have sent it; 0 where it says none.
+        code: what else it is called.
+        words: the server's.
+    """
+
+    def __init__(self, error: Any) -> None:
+        self.words, self.code = error_of(json.dumps({"error": error}).encode())
+        self.status = int(self.code) if self.code.isdigit() and len(self.code) == 3 else 0
+        super().__init__(self.words)
 
 
 def body_of(request: Request, model: str, options: BackendOptions) -> dict[str, Any]:
@@ -80,21 +110,28 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
         seconds: that it took.
 
     Raises:
+        ErrorReply: an error in place of an answer.
         UnusableReply: no JSON, no choice, no message, or an end that is none.
     """
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError):
         raise UnusableReply(f"a body that is no JSON, of {len(content)} bytes") from None
+    if isinstance(reply, dict) and reply.get("error"):
+        raise ErrorReply(reply["error"])
     try:
         choice = reply["choices"][0]
-        message, end = choice["message"], str(choice.get("finish_reason"))
-        text, reasoning = _text(message.get("content")), _reasoning(message)
+        if choice.get("error"):
+            raise ErrorReply(choice["error"])
+        message, end = choice["message"], choice.get("finish_reason")
+        text, reasoning = _parts(message.get("content"))
+        reasoning = reasoning or _reasoning(message)
     except (KeyError, IndexError, TypeError, AttributeError):
         raise UnusableReply("no choice with a message") from None
-    if end not in FINISHED:
-        raise UnusableReply(f"an answer that ended with {shown(end)[:LONGEST_WORDS]!r}")
-    finish = FINISHED[end]
+    unsaid = end is None and bool(text)
+    if not unsaid and str(end).casefold() not in FINISHED:
+        raise UnusableReply(f"an answer that ended with {shown(str(end))[:LONGEST_WORDS]!r}")
+    finish = "stop" if unsaid else FINISHED[str(end).casefold()]
     if refusal := message.get("refusal"):
         finish, text = "refusal", str(refusal)
     if reasoning and END_OF_THINKING not in text:
@@ -109,6 +146,8 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
     prompt = _count(usage.get("prompt_tokens"))
     answer = _count(usage.get("completion_tokens"))
     cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    if unsaid and answer is not None and answer >= request.sampling.max_new_tokens:
+        finish = "length"
     prompt_tokens = estimate_prompt(request) if prompt is None else prompt
     return Completion(
         id=request.id,
@@ -116,17 +155,28 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
         prompt_tokens=prompt_tokens,
         completion_tokens=count_tokens(text) if answer is None else answer,
         finish_reason=finish,
+        error=UNSAID if unsaid else "",
         seconds=seconds,
         cached_tokens=min(cached or 0, prompt_tokens),
         estimated=prompt is None or answer is None,
     )
 
 
-def _text(content: Any) -> str:
-    """The text of a message: a string, parts of text, or null."""
+def _parts(content: Any) -> tuple[str, str]:
+    """The text of a message and its thinking: a string, parts of either, or null."""
     if content is None or isinstance(content, str):
-        return content or ""
-    return "".join(part["text"] for part in content)
+        return content or "", ""
+    thoughts = [part for part in content if part.get("type") in THOUGHTS]
+    text = "".join(part["text"] for part in content if part not in thoughts and "text" in part)
+    if not text and not thoughts and content:
+        raise TypeError("no part that is a text")
+    return text, "".join(map(_thought, thoughts))
+
+
+def _thought(part: Any) -> str:
+    """The text of a part that is thinking: beside its type, or parts of text again."""
+    inner = next((part[name] for name in (part["type"], "text", "content") if part.get(name)), "")
+    return inner if isinstance(inner, str) else "".join(one["text"] for one in inner)
 
 
 def _reasoning(message: dict[str, Any]) -> str:
@@ -148,7 +198,7 @@ def error_of(content: bytes) -> tuple[str, str]:
         words = json.loads(content)
     while not isinstance(words, str):
         if isinstance(words, dict):
-            code = str(words.get("code") or code)
+            code = str(words.get("code") or words.get("status") or code)
             found = [words[name] for name in ("error", "message", "detail", "msg") if name in words]
         else:
             found = words if isinstance(words, list) else []

@@ -84,6 +84,11 @@ class Checkpoint:
                 f"{folder} has a {config} but no weights ({' or '.join(WEIGHTS)}): "
                 "train the model first, or copy the weight files there"
             )
+        if not any(folder.glob("*.safetensors")):
+            raise TablemendError(
+                f"{folder} has pickled weights alone, which can run anything: save them as "
+                "safetensors where you trust them (save_pretrained)"
+            )
         if self.adapter_base is not None:
             self.adapter_base.check()
 

@@ -36,6 +36,16 @@ class Spent:
         cost: in the currency of the prices; ``None`` without prices.
     """
 
+    def __add__(self, other: Spent) -> Spent:
+        """Both together."""
+        costs = [one.cost for one in (self, other) if one.cost is not None]
+        counts = {
+            name: getattr(self, name) + getattr(other, name)
+            for name in Spent.__slots__
+            if name != "cost"
+        }
+        return Spent(**counts, cost=sum(costs) if costs else None)
+
     requests: int = 0
     cached: int = 0
     failed: int = 0
@@ -50,6 +60,10 @@ class Budget:
     A request is let through while what is spent, and what the requests in flight and this one
     are expected to spend, stays within the caps. Each is expected to spend the mean of those
     answered so far, and nothing before the first answer.
+
+    Attributes:
+        spent: since the backend was opened.
+        before: by earlier commands that this one goes on with.
     """
 
     def __init__(self, options: BackendOptions) -> None:
@@ -59,6 +73,7 @@ class Budget:
         self._price_out = options.price_out or 0.0
         priced = options.price_in is not None or options.price_out is not None
         self.spent = Spent(cost=0.0 if priced else None)
+        self.before = Spent()
         self._in_flight = 0
 
     def begin(self) -> None:
@@ -67,7 +82,7 @@ class Budget:
         Raises:
             BudgetSpent: it would surpass a cap.
         """
-        spent = self.spent
+        spent = self.before + self.spent
         growth = 1 + (self._in_flight + 1) / spent.requests if spent.requests else 1
         tokens = spent.prompt_tokens + spent.completion_tokens
         if self._max_tokens is not None and tokens * growth > self._max_tokens:
@@ -106,4 +121,4 @@ class Budget:
         self.spent = replace(self.spent, cached=self.spent.cached + 1)
 
 
-_KEPT = "what was answered is kept, and the same command goes on, the cap counted anew"
+_KEPT = "what was answered is kept, and the same command with a higher cap goes on"

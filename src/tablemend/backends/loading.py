@@ -46,6 +46,11 @@ def named_failures(checkpoint: Checkpoint) -> Iterator[None]:
         _reach(checkpoint)
         yield
     except (OSError, ValueError, ImportError, SafetensorError) as error:
+        if "custom code" in str(error) or "trust_remote_code" in str(error):
+            raise TablemendError(
+                f"{checkpoint.path} brings code of its own, which is never run here: name a "
+                "checkpoint of an architecture that transformers has"
+            ) from error
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise TablemendError(f"cannot load {checkpoint.path}: {lines[0]}") from error
 
@@ -59,7 +64,9 @@ def read_config(checkpoint: Checkpoint) -> Any:
     checkpoint.check()
     base = checkpoint.base
     with named_failures(checkpoint):
-        return AutoConfig.from_pretrained(base.path, revision=base.revision)
+        return AutoConfig.from_pretrained(
+            base.path, revision=base.revision, trust_remote_code=False
+        )
 
 
 def load_weights(checkpoint: Checkpoint, kind: Any, **options: Any) -> Any:
@@ -75,7 +82,12 @@ def load_weights(checkpoint: Checkpoint, kind: Any, **options: Any) -> Any:
     """
     with named_failures(checkpoint):
         model, info = kind.from_pretrained(
-            checkpoint.path, revision=checkpoint.revision, output_loading_info=True, **options
+            checkpoint.path,
+            revision=checkpoint.revision,
+            output_loading_info=True,
+            trust_remote_code=False,
+            use_safetensors=True,  # a pickle can run anything
+            **options,
         )
     lacking = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
     if lacking:
@@ -101,7 +113,9 @@ def load_tokenizer(checkpoint: Checkpoint, **options: Any) -> Any:
     own = folder is not None and (folder / "tokenizer_config.json").is_file()
     source = checkpoint if own else checkpoint.base
     with named_failures(checkpoint):
-        tokenizer = AutoTokenizer.from_pretrained(source.path, revision=source.revision, **options)
+        tokenizer = AutoTokenizer.from_pretrained(
+            source.path, revision=source.revision, trust_remote_code=False, **options
+        )
     if not tokenizer.chat_template:
         raise TablemendError(
             f"{source.path} has no chat template: use the instruction-tuned model, or put a "
@@ -173,7 +187,9 @@ def load(checkpoint: Checkpoint, kind: Any) -> Loaded:
     """
     config = read_config(checkpoint)
     with named_failures(checkpoint):
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.path, revision=checkpoint.revision)
+        tokenizer = AutoTokenizer.from_pretrained(
+            checkpoint.path, revision=checkpoint.revision, trust_remote_code=False
+        )
     model = load_weights(checkpoint, kind)
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     window = min(int(tokenizer.model_max_length), int(positions))

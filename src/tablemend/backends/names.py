@@ -18,6 +18,8 @@ ENGINES: tuple[EngineKind, ...] = get_args(EngineKind)
 OPENAI = "https://api.openai.com/v1"
 """Base URL of a model string without one, where the environment variable OPENAI_BASE_URL names no
 other, as in OpenAI's own client."""
+VERSION = re.compile(r"api-version=[\w.-]{1,32}")
+"""The query that a base URL may have, as Azure wants it."""
 EXAMPLES = {
     "hf": "hf:Qwen/Qwen3-8B",
     "vllm": "vllm:Qwen/Qwen3-8B",
@@ -83,7 +85,8 @@ class ModelName:
         else:
             model, url = rest[: place.start()], rest[place.start() + 1 :].strip()
             where = f"{_shown(text)}: the base URL"
-        url = url.rstrip("/")
+        base, mark, query = url.partition("?")
+        url = f"{base.rstrip('/')}{mark}{query}"
         _check_url(url, where)
         return cls(engine, model, url)
 
@@ -110,10 +113,11 @@ def _check_url(url: str, where: str) -> None:
         host.encode("idna")  # its parts between dots have 1 to 63 characters
     except ValueError:  # its words repeat the URL
         parts, host, port = urlsplit(""), "", None
-    if parts.username is not None or parts.query or parts.fragment:
+    version = not parts.query or VERSION.fullmatch(parts.query)
+    if parts.username is not None or not version or parts.fragment:
         raise TablemendError(
-            f"{where} carries a user, a query or a fragment: keys come from the environment alone "
-            "(options.key_variable)"
+            f"{where} carries a user, a query other than ?api-version=DATE, or a fragment: keys "
+            "come from the environment alone (options.key_variable)"
         )
     clean = url.isascii() and url.isprintable() and not set(" ,") & set(url)
     if parts.scheme not in ("http", "https") or not host or not clean or port == 0:

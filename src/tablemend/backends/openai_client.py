@@ -17,7 +17,7 @@ import openai
 
 from tablemend.backends import chat
 from tablemend.backends.engine import Engine
-from tablemend.backends.keys import NO_KEY, key_of
+from tablemend.backends.keys import NO_KEY, key_of, mask
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Completion, Request
 from tablemend.config.backend import BackendOptions
@@ -29,8 +29,10 @@ LONGEST_BACKOFF = 60.0
 """Longest back-off, in seconds, before jitter."""
 LONGEST_RETRY_AFTER = 300.0
 """Longest wait, in seconds, that a server's Retry-After is honoured for."""
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 2.0
 """Longest wait for a connection."""
+FIRST_TRIES = 2
+"""Tries before a server that nobody has reached is given up."""
 IDLE_SECONDS = 3.0
 """Longest time that a connection waits to be used again; servers close theirs after 5."""
 AGAIN = (408, 409, 425, 429)
@@ -53,8 +55,7 @@ UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 """How servers say that they do not know a field; a value that is too large is another matter."""
-SHORTEST_KEY = 8
-"""Characters; what is shorter is no secret, and may stand in an answer (`none`, `EMPTY`)."""
+MIB = 2**20
 
 
 @dataclass(eq=False)
@@ -86,9 +87,9 @@ class _Connections:
         self.http = openai.DefaultAioHttpClient(
             follow_redirects=False, limits=limits, timeout=timeout
         )
-        self.client = openai.AsyncOpenAI(
-            api_key=key, base_url=url, max_retries=0, timeout=timeout, http_client=self.http
-        )
+        self.url, _, query = url.partition("?")
+        self.url += f"/chat/completions{'?' if query else ''}{query}"
+        self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
 
 class OpenAIEngine(Engine):
@@ -155,7 +156,8 @@ class OpenAIEngine(Engine):
                 return await self._try(here, request, body)
             except Fault as why:
                 fault = why
-            if not fault.again or tries > self._options.retries:
+            unreached = bool(fault.stops) and tries >= FIRST_TRIES
+            if not fault.again or unreached or tries > self._options.retries:
                 break
             backoff = min(self._options.backoff * 2.0 ** (tries - 1), LONGEST_BACKOFF)
             await asyncio.sleep(fault.after + random.uniform(0.5, 1.0) * backoff)
@@ -173,32 +175,55 @@ class OpenAIEngine(Engine):
         """
         began = time.monotonic()
         try:
-            async with asyncio.timeout(self._options.timeout):
-                reply = await here.client.post(
-                    "/chat/completions",
-                    content=body,
-                    cast_to=httpx2.Response,
-                    options={"headers": {"Content-Type": "application/json"}},
-                )
-            answer = chat.read_reply(reply.content, request, time.monotonic() - began)
+            async with (
+                asyncio.timeout(self._options.timeout),
+                here.http.stream("POST", here.url, content=body, headers=here.headers) as reply,
+            ):
+                content = await self._read(reply)
+            if not reply.is_success:
+                raise self._refused(reply, content)
+            answer = chat.read_reply(content, request, time.monotonic() - began)
         except TimeoutError:
             raise Fault(f"no whole answer within {self._options.timeout:g} s") from None
-        except openai.APIStatusError as error:
-            raise self._refused(error.response) from None
-        except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
+        except (httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
             raise self._not_reached(error) from None
+        except chat.ErrorReply as error:
+            raise self._error(error.status, error.words, error.code) from None
         except chat.UnusableReply as error:
-            raise Fault(f"the server sent {_masked(str(error), self._key)}") from None
+            raise Fault(f"the server sent {mask(str(error), self._key)}") from None
         self._answered = True
-        return replace(answer, text=_masked(answer.text, self._key))
+        return replace(answer, text=mask(answer.text, self._key))
 
-    def _refused(self, reply: httpx2.Response) -> Fault:
+    async def _read(self, reply: httpx2.Response) -> bytes:
+        """The body, decompressed, without the key wherever the server repeats it.
+
+        Raises:
+            Fault: it is longer than the options allow.
+        """
+        parts, size = [], 0
+        async for part in reply.aiter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > self._options.max_reply_mib * MIB:
+                raise Fault(
+                    f"a reply of more than max_reply_mib={self._options.max_reply_mib:g} MiB",
+                    again=False,
+                )
+        return mask(b"".join(parts).decode("latin-1"), self._key).encode("latin-1")
+
+    def _refused(self, reply: httpx2.Response, content: bytes) -> Fault:
         """What a reply of another status than 200 means."""
-        status, has_key, url = reply.status_code, self._key != NO_KEY, self._name.url
-        words, code = chat.error_of(reply.content)
+        text = content.decode("utf-8", "replace")
+        fault = self._error(reply.status_code, *chat.error_of(content), text)
+        return replace(fault, after=_retry_after(reply) if fault.again else 0.0)
+
+    def _error(self, status: int, words: str, code: str, text: str = "") -> Fault:
+        """What an error means, with status 0 where it has none; ``text`` is all that was sent."""
+        has_key, url = self._key != NO_KEY, self._name.url
         if has_key and status in (401, 403):  # servers repeat pieces of the key
             words = ""
-        said = f"status {status}" + (f": {_masked(words, self._key)}" if words else "")
+        words = mask(words, self._key)
+        said = (f"status {status}" if status else "an error") + (f": {words}" if words else "")
         variable = self._options.key_variable
         stops = ""
         if status == 402 or code == "insufficient_quota":
@@ -206,8 +231,8 @@ class OpenAIEngine(Engine):
                 f"{url} answers nothing more, the account's credit is used up ({said}); "
                 "what was answered is kept"
             )
-        elif status in AGAIN or status >= 500:
-            return Fault(said, after=_retry_after(reply))
+        elif not status or status in AGAIN or status >= 500:
+            return Fault(said)
         elif status == 401:
             stops = (
                 f"{url} {'refuses the key' if has_key else 'wants a key'} (status 401): put "
@@ -216,7 +241,7 @@ class OpenAIEngine(Engine):
             if not has_key:
                 stops += f"; key_variable={variable} also sends it over plain http"
         elif not self._answered and status in OF_THE_REQUEST:
-            if hint := _hint(reply.text):
+            if hint := _hint(text or words):
                 stops = f"{url} does not take what it is asked ({said}): {hint}"
         elif not self._answered:
             stops = (
@@ -266,11 +291,6 @@ def _retry_after(reply: httpx2.Response) -> float:
     except ValueError:  # a date
         return 0.0
     return min(seconds, LONGEST_RETRY_AFTER) if seconds > 0 else 0.0
-
-
-def _masked(text: str, key: str) -> str:
-    """A server's words without the key."""
-    return text if len(key) < SHORTEST_KEY else text.replace(key, "***")
 
 
 def _hint(words: str) -> str | None:

@@ -105,7 +105,7 @@ class Completion:
         finish_reason: ``stop`` at the end of turn, ``length`` where it was cut,
             ``refusal`` where the model or its server declined (the text is what it said),
             ``error`` where the request failed for good.
-        error: why it failed, in one line; empty otherwise.
+        error: why it failed, in one line; of a whole answer, what its server left out; else empty.
         seconds: in :meth:`Backend.generate` the time since the completion before it, elsewhere
             the time that the request took; of a cached answer, what was measured then.
         cached_tokens: tokens of the prompt that the engine had read before (prefix caching).

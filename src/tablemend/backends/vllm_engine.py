@@ -33,8 +33,8 @@ from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
+from tablemend.renderer import opened_thought
 from tablemend.runs import disk_errors
-from tablemend.thinking import PROMPT_END, with_open_thought
 
 GIB = 1 << 30
 CPU_KV_GIB = 4.0
@@ -189,10 +189,10 @@ class VllmEngine(LocalEngine):
         elif answer.finish_reason not in ("length", "repetition"):
             why = f"vLLM ended the answer with {answer.finish_reason!r}"
             return Completion.failed(prompt.id, why)
-        text = self._tokenizer.decode(text_ids, skip_special_tokens=False)
         return Completion(
             id=prompt.id,
-            text=with_open_thought(text, self._tokenizer.decode(prompt.ids[-PROMPT_END:])),
+            text=opened_thought(self._tokenizer, prompt.ids)
+            + self._tokenizer.decode(text_ids, skip_special_tokens=False),
             prompt_tokens=len(prompt.ids),
             completion_tokens=len(ids),
             finish_reason=finish,
@@ -336,8 +336,7 @@ class VllmEngine(LocalEngine):
 
     def _thinks(self, prompt: Prompt, request: Request) -> bool:
         """Whether the answer begins with thinking, which a schema would forbid."""
-        end = self._tokenizer.decode(prompt.ids[-8:])
-        return bool(request.thinking) or end.rstrip().endswith("<think>")
+        return bool(request.thinking or opened_thought(self._tokenizer, prompt.ids))
 
 
 async def _start(arguments: dict[str, Any]) -> Any:

@@ -119,6 +119,6 @@ def _print_mended(found: Mended) -> None:
                 )
             else:
                 console.print(Text(piece.text), end="")
-    if console.is_terminal and not found.text.endswith("\n"):
-        sys.stdout.write("\n")
     sys.stdout.flush()
+    if not found.text.endswith("\n"):  # what goes into a file stays as it is, byte for byte
+        print(file=sys.stdout if console.is_terminal else sys.stderr, flush=True)

@@ -245,4 +245,5 @@ def _rate(rate: Rate, without: str) -> str:
     """A rate with its interval."""
     if rate["rate"] is None:
         return without
-    return f"{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]  n = {rate['n']}"
+    ends = "" if rate["low"] is None else f"[{rate['low']:.3f}, {rate['high']:.3f}]  "
+    return f"{rate['rate']:.3f}  {ends}n = {rate['n']}"

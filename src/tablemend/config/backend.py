@@ -13,6 +13,8 @@ from tablemend.config.section import DType, Section
 OWNED = frozenset(("messages", "model", "n", "stream", "stream_options"))
 """Fields of a request that `body` may not change: one whole answer is asked for."""
 
+NAMED_BY_FILES: set[str] = set()
+"""Values of `key_variable`, and hosts of servers, that are a stranger's recipe's alone."""
 SECRET = re.compile(
     r"(?:^key|api[_-]?key|(?:api|access|auth|hf)[_-]?token|secret|authorization|bearer|passw(?:or)?d"
     r"|credentials?)$",
@@ -67,11 +69,14 @@ class BackendOptions(Section):
     """Price of a million prompt tokens."""
     price_out: float | None = Field(default=None, ge=0)
     """Price of a million tokens of answers."""
+    max_reply_mib: float = Field(default=8, gt=0)
+    """Longest reply of a server in MiB, decompressed; a longer one is not read to its end."""
     cache: str | None = "runs/requests.sqlite"
     """File of the request cache: what was answered once is not asked again; null: none."""
     key_variable: str = "OPENAI_API_KEY"
     """Environment variable that holds the server's key; the default's is sent over https and to
-    this machine alone."""
+    this machine alone. Named on the command line, or by host in TABLEMEND_KEYS; a recipe that names
+    another is refused, except for servers of this machine."""
     thinking_switch: Literal["template", "no_think", "none"] = "template"
     """How a server is asked to think or not: through its chat template, by Qwen3's `/think` and
     `/no_think` at the end of the prompt, or not at all."""

@@ -7,6 +7,7 @@ dotted path, where it came from and the nearest valid name.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import ValidationError
 
+from tablemend.config.backend import NAMED_BY_FILES
 from tablemend.config.describe import Key, help_text, keys_of, kinds_of
 from tablemend.config.nearest import closest, nearest
 from tablemend.config.section import ONE, SEVERAL, Conflicts, Section, UnknownNames
@@ -109,12 +111,34 @@ def parse(cls: type[SectionT], tokens: Sequence[str]) -> SectionT:
     _read_recipe(cls, pairs, reading)
     for name, value in pairs:
         _override(name, value, reading)
-    if "${" in str(OmegaConf.to_container(reading.values)):  # it could read this machine's secrets
-        raise reading.refused("${...} is not filled in: write what is meant")
+    _refuse_references(reading.values, reading)
     config = _validate(cls, reading)
+    _note_strangers(reading)
     if config is None or reading.problems:
         raise ConfigError(reading.problems)
     return config
+
+
+def _note_strangers(reading: _Reading) -> None:
+    """Remember which servers, and which variables of keys, a recipe that did not come along names:
+    it does not decide which secret is sent where (:func:`tablemend.backends.keys.key_of`).
+    """
+    own = shipped("recipes").resolve()
+    for path, place in reading.places.items():
+        file = Path(place.rpartition(":")[0])
+        if place == "command line" or not path or file.resolve().is_relative_to(own):
+            continue
+        value = str(OmegaConf.select(reading.values, path))
+        if path.rpartition(".")[2] == "key_variable":
+            NAMED_BY_FILES.add(value)
+        elif server := re.fullmatch(r"openai:.*@https?://([^/:?]+).*", value):
+            NAMED_BY_FILES.add(server[1])
+
+
+def _refuse_references(values: DictConfig, reading: _Reading) -> None:
+    """A reference could read this machine's secrets: refused before any value is looked at."""
+    if "${" in str(OmegaConf.to_container(values)):
+        raise reading.refused("${...} is not filled in: write what is meant")
 
 
 def to_yaml(config: Section) -> str:
@@ -197,6 +221,7 @@ def _read_yaml(path: Path, reading: _Reading) -> DictConfig:
         raise reading.refused(f"{path}: not readable as YAML: {_why(error)}") from error
     if not isinstance(values, DictConfig) or not isinstance(node, yaml.MappingNode):
         raise reading.refused(f"{path}: a recipe is a mapping of keys to values")
+    _refuse_references(values, reading)
     reading.places[""] = str(path)
     _note_lines(node, path, "", reading.places)
     return values
@@ -221,11 +246,15 @@ def _override(name: str, value: str, reading: _Reading) -> None:
     try:
         yaml.compose(value, Loader=yaml.SafeLoader)  # OmegaConf's parser in C dies of deep nesting
         parsed = OmegaConf.from_dotlist([f"value={value}"])
-        OmegaConf.update(reading.values, name, parsed._get_node("value"), force_add=True)
+        OmegaConf.update(
+            reading.values, name, parsed._get_node("value"), force_add=True, merge=False
+        )
     except (yaml.YAMLError, *_UNREADABLE) as error:
         shown = on_one_line(f"{name}={value}", _LONGEST)
         reading.problems.append(f"{shown}: {_why(error)} (command line)")
         return
+    for place in [one for one in reading.places if one.startswith(f"{name}.")]:
+        del reading.places[place]  # a mapping takes the place of the recipe's
     reading.places[name] = "command line"
 
 

@@ -189,7 +189,8 @@ def say(rate: Rate) -> str:
     """``0.50 [0.45, 0.55]``."""
     if rate["rate"] is None:
         return "unknown"
-    return f"{rate['rate']:.2f} [{rate['low']:.2f}, {rate['high']:.2f}]"
+    ends = "" if rate["low"] is None else f" [{rate['low']:.2f}, {rate['high']:.2f}]"
+    return f"{rate['rate']:.2f}{ends}"
 
 
 def most_said(examples: Sequence[Example]) -> tuple[Rate, float]:

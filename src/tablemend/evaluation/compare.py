@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.generating import generate
+from tablemend.evaluation.generating import IMPOSSIBLE, generate
 from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
 from tablemend.evaluation.scoring import score, scorers
-from tablemend.evaluation.systems import begin, plan_systems, read_test
+from tablemend.evaluation.systems import STAGE, begin, plan_systems, read_test
 from tablemend.runs import Run, say, sole_writer
 
 
@@ -31,7 +33,28 @@ def compare(config: CompareCommand) -> dict[str, Any]:
         if not config.rescore:
             begin(config, run, samples)
             generate(systems, samples, config, run)
-            mend(systems, samples, config, run)
+        impossible = run.recorded(STAGE).get(IMPOSSIBLE, {})
+        config = without(config, impossible)
+        mend([system for system in systems if system.name not in impossible], samples, config, run)
         say(f"scoring the answers to {len(samples):,} samples")
         scored = score(samples, config, run, scoring)
-        return write_results(scored, samples, config, run)
+        return write_results(scored, samples, config, run, impossible)
+
+
+def without(config: CompareCommand, impossible: Mapping[str, str]) -> CompareCommand:
+    """The comparison of the systems that can be run here.
+
+    Raises:
+        TablemendError: there are none.
+    """
+    for name, why in impossible.items():
+        say(f"system {name} is not possible here: {why}")
+    own = config.evaluation
+    systems = {name: one for name, one in own.systems.items() if name not in impossible}
+    if not systems:
+        raise TablemendError(
+            "no system of the comparison is possible here: "
+            + "; ".join(f"{name}: {why}" for name, why in impossible.items())
+        )
+    evaluation = own.model_copy(update={"systems": systems})
+    return config.model_copy(update={"evaluation": evaluation})

@@ -6,14 +6,14 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.backend import Backend, Spent, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
@@ -25,16 +25,27 @@ from tablemend.records import Answer, ContextKind
 from tablemend.runs import Run
 from tablemend.tasks.task import Sample
 
+NOTED_AFTER = 32
+"""Answers after which the manifest says what is spent: a kill loses no more of it."""
 TRIED_TOGETHER = 128
 """Requests of a task that asks again, which are in flight together."""
+IMPOSSIBLE = "not_possible"
+"""In the manifest: what :func:`generate` returns."""
+HELD = (
+    "this mitigation needs transformers, vLLM, or a server that knows vLLM's structured_outputs (a "
+    "vLLM server without a reasoning parser)"
+)
 Part = tuple[System, ContextKind, list[Sample]]
 """What one system has not answered on one context."""
 
 
 def generate(
     systems: Sequence[System], examples: Sequence[Sample], config: Comparison, run: Run
-) -> None:
+) -> dict[str, str]:
     """Answer what is not stored yet, and ask again what failed.
+
+    Returns:
+        The systems that cannot be run here, and why: what their model cannot do is asked first.
 
     Raises:
         Stopped: so many requests failed in a row that a server must be gone; what is answered
@@ -43,23 +54,66 @@ def generate(
             loaded; a cap that is reached, or a model that cannot be loaded: likewise.
     """
     generations = Generations(run.path / "generations")
+    impossible = _impossible(systems, examples, config)
     with ExitStack() as stack:
         models = []
-        for own in _by_model([system for system in systems if system.after is None]):
+        possible = [one for one in systems if one.after is None and one.name not in impossible]
+        for own in _by_model(possible):
             first = own[0]
             opened = open_backend(first.model, first.options, attn=config.model.attn)
             backend = stack.enter_context(opened)
-            models.append(_Asked.of(backend, own, examples, config, generations))
+            noted = run.recorded(STAGE).get("spent", {}).get(backend.name, {})
+            backend.go_on(Spent(**noted))
+            models.append(_Asked.of(backend, own, examples, config, generations, impossible))
         for model in models:
             model.check()
         total = sum(len(missing) for model in models for _, _, missing in model.parts)
         with tqdm(total=total, unit="answer", disable=total == 0, file=sys.stderr) as progress:
             for model in models:
                 try:
-                    model.answer(generations, progress)
+                    model.answer(generations, progress, run)
                 finally:
                     model.record(run)
                     model.backend.close()
+    for system in systems:
+        if system.after in impossible:
+            impossible[system.name] = f"it edits the answers of {system.after}"
+    run.record(STAGE, {**run.recorded(STAGE), IMPOSSIBLE: impossible})
+    return impossible
+
+
+def _impossible(
+    systems: Sequence[System], examples: Sequence[Sample], config: Comparison
+) -> dict[str, str]:
+    """Why systems cannot be run: a server that knows no grammar is asked one sample of each."""
+    found = {}
+    for system in systems:
+        if not isinstance(system.mitigation, Constraint) or system.model.engine != "openai":
+            continue
+        context = config.contexts[0]
+        request = request_of(system, context, examples[0], config)
+        try:
+            with open_backend(system.model, system.options) as backend:
+                (completion,) = backend.generate([request])
+        except Stopped:
+            raise
+        except TablemendError as error:
+            found[system.name] = str(error)
+            continue
+        if completion.finish_reason == "error" and completion.error.endswith("(1 try)"):
+            found[system.name] = f"the server refuses the request, {completion.error}"
+        elif not _is_held(_stored(completion), system, examples[0]):
+            found[system.name] = f"an answer of {system.model} does not keep to its grammar; {HELD}"
+    return found
+
+
+def _is_held(one: Stored, system: System, sample: Sample) -> bool:
+    """Whether a whole answer keeps to the grammar that it was asked for with, if any."""
+    held, format = system.mitigation, system.task.format
+    if not isinstance(held, Constraint) or one.answer.finish_reason != "stop":
+        return True
+    assert format is not None
+    return held.is_kept(one.answer.text, system.task.evidence(sample, one.answer.context), format)
 
 
 def _by_model(systems: Sequence[System]) -> list[list[System]]:
@@ -85,6 +139,8 @@ class _Asked:
         parts: what is missing.
         failed: ids of the requests that failed in an earlier command.
         config: the recipe.
+        impossible: systems that cannot be run, and why.
+        noted: what of this command's spending the manifest holds.
     """
 
     backend: Backend
@@ -92,6 +148,8 @@ class _Asked:
     parts: list[Part]
     failed: frozenset[str]
     config: Comparison
+    impossible: dict[str, str]
+    noted: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -101,6 +159,7 @@ class _Asked:
         examples: Sequence[Sample],
         config: Comparison,
         generations: Generations,
+        impossible: dict[str, str],
     ) -> _Asked:
         """Take up what is stored under the same settings, and list what is missing."""
         noted, parts, failed = {}, [], []
@@ -115,7 +174,7 @@ class _Asked:
                 failed += [_name(system.name, context, e.id) for e in missing if e.id in stored]
                 if missing:
                     parts.append((system, context, missing))
-        return cls(backend, noted, parts, frozenset(failed), config)
+        return cls(backend, noted, parts, frozenset(failed), config, impossible)
 
     @property
     def engine(self) -> EngineKind:
@@ -125,7 +184,7 @@ class _Asked:
     def check(self) -> None:
         """Refuse prompts that do not fit."""
         for system, context, missing in self.parts:
-            asked = [self._request(system, context, example) for example in missing]
+            asked = [request_of(system, context, one, self.config) for one in missing]
             if too_long := self.backend.too_long(asked):
                 name, why = next(iter(too_long.items()))
                 raise TablemendError(
@@ -134,7 +193,7 @@ class _Asked:
                     "evaluation.max_new_tokens, or use examples with shorter contexts"
                 )
 
-    def answer(self, generations: Generations, progress: tqdm[Any]) -> None:
+    def answer(self, generations: Generations, progress: tqdm[Any], run: Run) -> None:
         """Ask, and store every answer as it ends.
 
         Raises:
@@ -155,11 +214,19 @@ class _Asked:
             stream = write_out(generations, self.settings, answers)
             # what is in flight at a stop is cancelled
             with closing(answers), closing(stream):
-                for one in stream:
+                for number, one in enumerate(stream, 1):
                     progress.update()
+                    if number % NOTED_AFTER == 0:
+                        self.record(run)
                     if not one.failed:
                         in_a_row = 0
-                        self._refuse_unheld(one)
+                        answer = one.answer
+                        system = self._systems[answer.system]
+                        if not _is_held(one, system, self._examples[answer.example_id]):
+                            self.impossible[system.name] = (
+                                f"an answer of {self.backend.name} does not keep to its grammar; "
+                                f"{HELD}"
+                            )
                         continue
                     answer = one.answer
                     failures[answer.error] += 1
@@ -220,28 +287,6 @@ class _Asked:
                 return
             asked = again
 
-    def _refuse_unheld(self, one: Stored) -> None:
-        """Stop where a server passes over the grammar that a system's answers are to keep to.
-
-        Raises:
-            TablemendError: a whole answer that begins otherwise; it stays stored.
-        """
-        system, sample = self._systems[one.answer.system], self._examples[one.answer.example_id]
-        held, format = system.mitigation, system.task.format
-        if not isinstance(held, Constraint) or one.answer.finish_reason != "stop":
-            return
-        assert format is not None
-        if not held.is_kept(
-            one.answer.text, system.task.evidence(sample, one.answer.context), format
-        ):
-            raise TablemendError(
-                f"system {system.name}: an answer of {self.backend.name} does not keep to its "
-                "grammar: "
-                "this mitigation needs transformers, vLLM, or a server that knows vLLM's "
-                "structured_outputs (a vLLM server without a reasoning parser); take the system "
-                "out, or name another model"
-            )
-
     @cached_property
     def _systems(self) -> dict[str, System]:
         return {system.name: system for system, _, _ in self.parts}
@@ -251,13 +296,14 @@ class _Asked:
         return {example.id: example for _, _, missing in self.parts for example in missing}
 
     def record(self, run: Run) -> None:
-        """Add to the manifest what was spent, by this command and those before it."""
+        """Note in the manifest what was spent, by this command and those before it."""
         before = run.recorded(STAGE)
         spent = before.get("spent", {})
         total = dict(spent.get(self.backend.name, {}))
         for name, value in asdict(self.backend.spent).items():
             if value is not None:  # no prices, no cost
-                total[name] = total.get(name, 0) + value
+                total[name] = total.get(name, 0) + value - self.noted.get(name, 0)
+                self.noted[name] = value
         run.record(STAGE, {**before, "spent": {**spent, self.backend.name: total}})
 
     def _rounds(self) -> list[list[Part]]:
@@ -286,19 +332,23 @@ class _Asked:
 
         wanted = [(system, context, one) for system, context, missing in parts for one in missing]
         for asked in sorted(wanted, key=place_of):  # stable: systems stay in the recipe's order
-            yield self._request(*asked)
+            if asked[0].name not in self.impossible:
+                yield request_of(*asked, self.config)
 
-    def _request(self, system: System, context: ContextKind, example: Sample) -> Request:
-        name = _name(system.name, context, example.id)
-        seed = seed_of(self.config)
-        return Request(
-            id=name,
-            messages=system.task.messages(example, context, system.prompt),
-            sampling=sampling_of(self.config),
-            thinking=system.thinking != "off",
-            grammar=grammar_of(system, context, example),
-            seed=stream_seed(seed, name) if self.config.evaluation.temperature else 0,
-        )
+
+def request_of(
+    system: System, context: ContextKind, example: Sample, config: Comparison
+) -> Request:
+    """What a system is asked of one sample."""
+    name = _name(system.name, context, example.id)
+    return Request(
+        id=name,
+        messages=system.task.messages(example, context, system.prompt),
+        sampling=sampling_of(config),
+        thinking=system.thinking != "off",
+        grammar=grammar_of(system, context, example),
+        seed=stream_seed(seed_of(config), name) if config.evaluation.temperature else 0,
+    )
 
 
 def settings_of(system: System, identity: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,11 @@ from tablemend.tasks.task import Sample
 
 
 def write_results(
-    scored: ScoredSystems, examples: Sequence[Sample], config: Comparison, run: Run
+    scored: ScoredSystems,
+    examples: Sequence[Sample],
+    config: Comparison,
+    run: Run,
+    impossible: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write examples, views, judgements of both scorers (.jsonl), and results.json.
 
@@ -80,6 +84,8 @@ def write_results(
         "second_scorer": task.second_scorer,
         "metrics": [asdict(metric) for metric in metrics],
         "n": len(examples),
+        "tables": len(set(tables.values())),
+        "not_possible": dict(impossible or {}),
         "scorer": _scorer_name(judgements),
         "cut": config.evaluation.cut,
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},

@@ -107,6 +107,15 @@ class Distil(Drawing):
     Jensen-Shannon divergence (Agarwal et al., 2024)."""
     clip: float | None = Field(default=None, gt=0)
     """Most nats that one token counts for; the gradient of one above is scaled down to it."""
+    top: int | None = Field(default=None, ge=1)
+    """Tokens that the divergence is taken over, the teacher's most likely and one for the rest;
+    null: all."""
+    keep_clean: float = Field(default=0.0, ge=0)
+    """Weight of the divergence of the student from the teacher where both read the first view: one
+    more forward pass, so that what was right there stays right."""
+    most_hallucinated: float | None = Field(default=0.1, ge=0, le=1)
+    """A start with more hallucinated answers to the first view has nothing to teach and is refused;
+    null: it is not asked."""
 
     def conflicts_with(self, train: Train) -> Iterator[tuple[str, str]]:
         """Settings that contradict those of the training; paths are the recipe's."""

@@ -24,7 +24,7 @@ class Lora(Section):
     target_modules: Literal["all-linear"] | Annotated[tuple[str, ...], Field(min_length=1)] = (
         "all-linear"
     )
-    """Layers that get an adapter."""
+    """Layers that get an adapter; `all-linear`: all but the head and the routers of experts."""
     save: Literal["merged", "adapter"] = "merged"
     """What the finished checkpoint holds: whole weights, or the adapter alone."""
 

@@ -159,6 +159,8 @@ def system_table(results: Results, context: ContextKind) -> Rows:
         if related:
             row.append(_relation(relations))
         rows.append(row)
+    for system, why in results.get("not_possible", {}).items():
+        rows.append([Cell(system), Cell(f"not possible here: {why}"), *[Cell("")] * (len(row) - 2)])
     measures = [total, *others, *(one.column for one in shown)]
     costs = ["tokens an answer", "seconds an answer", *["commonest relation"] * related]
     return Rows(["system (rates in %)", "scored", *measures, *costs], rows)
@@ -300,8 +302,8 @@ def _before_after(
     for test in tests_of(results["paired"], context, metric.name, before, system):
         if test["difference"] is not None:
             sign = 1 if test["system_b"] == system else -1
-            low, high = sorted((sign * test["low"], sign * test["high"]))
-            return f"{shown}: {points(sign * test['difference'], low, high)}"
+            ends = [sign * test[key] for key in ("low", "high") if test[key] is not None]
+            return f"{shown}: {points(sign * test['difference'], *(sorted(ends) or (None, None)))}"
     return shown
 
 

@@ -258,7 +258,8 @@ def _dot(
     """A rate with its interval; nothing where there is no rate."""
     if rate["rate"] is None:
         return
-    value, low, high = (100 * rate[key] for key in ("rate", "low", "high"))
+    ends = (rate["rate"] if rate[key] is None else rate[key] for key in ("rate", "low", "high"))
+    value, low, high = (100 * end for end in ends)
     bars = [[max(0.0, value - low)], [max(0.0, high - value)]]
     x, y = (place, value) if vertical else (value, place)
     axes.errorbar(

@@ -123,7 +123,10 @@ def terminal_table(results: Mapping[str, Any]) -> str:
         f"{rate_table(results, context, metrics_of(results)).short()}"
         for context, name in results["contexts"].items()
     ]
-    return "\n\n".join(tables)
+    impossible = results.get("not_possible", {}).items()
+    return "\n\n".join(
+        [*tables, *(f"{name}: not possible here: {why}" for name, why in impossible)]
+    )
 
 
 def write_markdown(results: Mapping[str, Any]) -> str:

@@ -30,14 +30,16 @@ def interval(low: float | None, high: float | None) -> str:
 
 def with_interval(rate: Rate) -> str:
     """``22.0 (17.7-27.0)``, in percent."""
-    if rate["rate"] is None:
-        return DASH
+    if rate["rate"] is None or rate["low"] is None:
+        return percent(rate["rate"])
     return f"{percent(rate['rate'])} ({interval(rate['low'], rate['high'])})"
 
 
-def points(difference: float, low: float, high: float, unit: str = "") -> str:
+def points(difference: float, low: float | None, high: float | None, unit: str = "") -> str:
     """A difference with its interval, in percentage points: ``+2.0 (-1.0 to +5.0)``."""
-    text = f"{100 * difference:+.1f}{unit} ({100 * low:+.1f} to {100 * high:+.1f})"
+    text = f"{100 * difference:+.1f}{unit}"
+    if low is not None and high is not None:
+        text += f" ({100 * low:+.1f} to {100 * high:+.1f})"
     return text.replace("-", MINUS)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import Comparison
+from tablemend.recipe.experiment import STAGES, Comparison
 from tablemend.reports.tabulation import compare_pair, correct_by_holm
 from tablemend.reports.wording import metrics_of
 from tablemend.reproduction.cells import Answers
@@ -106,31 +106,50 @@ def _model_label(made: Made, path: str) -> str:
     return next(known, Path(name).name)
 
 
+def _answering_model(
+    made: Made, settings: Mapping[str, Mapping[str, Any]], system: str | None, base: str
+) -> str:
+    """What the model that a system's answers came from is called: the recipe's, as that of the
+    first system and of the run's own checkpoints, or the system's own.
+    """
+    named = str(settings.get(system or "", {}).get("named", ""))
+    first = next(iter(settings.values()), {}).get("named", "")
+    model = named.partition(":")[2]
+    is_recipes = base and (named == first or model in STAGES.values())
+    return base if is_recipes or not model else _model_label(made, f"hf:{model}")
+
+
 def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
     item, results = made.item, answers.results
     kept = ("run", "recipe", "n", "scorer")
+    settings = results["settings"]
     made.measured = {key: results[key] for key in kept} | {
         "model": model,
         "data": f"{results['data']['source']}, hash {results['data']['hash']}",
     }
     chosen: dict[str, None] = {}
     contexts = item.contexts or (item.cell.get("context", ""),)
+    answered: dict[str, None] = {}  # by which models
     for row, column, pick in item.cells():
-        column = column.replace("{model}", model)
+        name = choose(pick, settings)
+        own = _answering_model(made, settings, name, model)
+        column = column.replace("{model}", own)
         for context in contexts if item.parts else ():
             for part, names in answers.parts(item.parts, context).items():
                 label = f"{context}, {part}" if len(contexts) > 1 else part
+                answered[own] = None
                 made.put(label, column, answers.cell({**pick, "context": context}, names))
         if item.parts:
             continue
-        label = row.replace("{model}", model)
-        name = choose(pick, results["settings"])
+        label = row.replace("{model}", own)
         if name is None or pick["context"] not in results["contexts"]:
             asked = f"system {' or '.join(pick['system'])} that is asked so, on {pick['context']}"
             made.missing[label] = f"recipe {results['recipe']} has no {asked}"
         else:
-            chosen[name] = None
+            chosen[name] = answered[own] = None
             made.put(label, column, answers.cell(pick))
+    if answered:
+        made.measured["model"] = ", ".join(answered)
     named = {pick.get("metric") for _, _, pick in item.cells()}
     metrics = [metric for metric in metrics_of(results) if metric.name in named]
     first, *others = chosen or [""]

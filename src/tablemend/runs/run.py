@@ -6,10 +6,11 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,8 @@ class Run:
         config: Section,
         parts: Sequence[str],
         mend: str = ANEW,
-    ) -> None:
+        free: Collection[str] = (),
+    ) -> list[str]:
         """Note the resolved configuration of a stage, or check it against the noted one.
 
         Args:
@@ -90,35 +92,46 @@ class Run:
             config: the resolved configuration; written to ``<stage>.yaml``.
             parts: dotted keys that must not change between two calls of the same stage.
             mend: what to do where they have.
+            free: those below ``parts`` that may change all the same.
+
+        Returns:
+            The changes of ``free``, a line for each.
 
         Raises:
             TablemendError: the folder holds the same stage with other settings.
         """
         self._keep_private()
-        self.refuse_settings(stage, config, parts, mend)
+        changes = self.refuse_settings(stage, config, parts, mend, free)
         write_text(self.path / f"{stage}.yaml", to_yaml(config))
+        return changes
 
     def refuse_settings(
-        self, stage: str, config: Section, parts: Sequence[str], mend: str = ANEW
-    ) -> None:
+        self,
+        stage: str,
+        config: Section,
+        parts: Sequence[str],
+        mend: str = ANEW,
+        free: Collection[str] = (),
+    ) -> list[str]:
         """Check a configuration against the noted one, if there is one; nothing is written.
 
-        Raises:
-            TablemendError: the folder holds the same stage with other settings.
+        Takes, returns and raises what :meth:`begin` does.
         """
         path = self.path / f"{stage}.yaml"
         if not path.exists():
-            return
+            return []
         try:
             old = yaml.safe_load(path.read_text("utf-8"))
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
         new = yaml.safe_load(to_yaml(config))
         changes = [line for part in parts for line in _changes(part, old, new)]
-        if changes:
+        allowed = [line for line in changes if line.partition(" was ")[0] in free]
+        if refused := [line for line in changes if line not in allowed]:
             raise TablemendError(
-                f"{self.path} was started with other settings: {'; '.join(changes)}: {mend}"
+                f"{self.path} was started with other settings: {'; '.join(refused)}: {mend}"
             )
+        return allowed
 
     def refuse_changes(self, stage: str, facts: Mapping[str, Any], mend: str = ANEW) -> None:
         """Refuse to go on with, or to take for finished, what began with other weights or data.
@@ -203,6 +216,7 @@ def _dirty() -> bool | None:
     return None if changes is None else bool(changes)
 
 
+@cache
 def _git(*arguments: str) -> str | None:
     """Output of git for the code that is running; ``None`` outside a repository."""
     command = ["git", "-C", str(Path(__file__).parent), *arguments]
@@ -213,6 +227,7 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip()
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)

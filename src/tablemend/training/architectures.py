@@ -52,7 +52,7 @@ def config_of(path: str) -> PretrainedConfig:
     if folder is not None and not (folder / CONFIG).is_file():
         raise TablemendError(f"{folder} has no {CONFIG}: no architecture to plan with")
     try:
-        return AutoConfig.from_pretrained(path, local_files_only=True)
+        return AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise TablemendError(
             f"the architecture of {path} is not known here: fetch its {CONFIG} "

@@ -6,12 +6,22 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import Trained
-from tablemend.renderer import Tokenizer, prompt_ids, target_ids
+from tablemend.renderer import (
+    ANSWER,
+    PROBE,
+    Tokenizer,
+    continued,
+    opened_thought,
+    prompt_ids,
+    target_ids,
+    whole_chat,
+)
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mixed
 from tablemend.tasks.task import Sample
@@ -97,10 +107,13 @@ def render(tokenizer: Tokenizer, sample: Sample, view: str, config: Trained) -> 
     task = config.task_of()
     target = task.target(sample, view, config.thinking)
     messages = task.messages(sample, view, config.train.prompt)
-    return Row(
-        tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
-        tuple(target_ids(tokenizer, target)),
-    )
+    return row_of(tokenizer, prompt_ids(tokenizer, messages, config.thinking != "off"), target)
+
+
+def row_of(tokenizer: Tokenizer, prompt: Sequence[int], answer: str) -> Row:
+    """A prompt and an answer to it, which goes on where the prompt opens its thought."""
+    rest = continued(opened_thought(tokenizer, prompt), answer)
+    return Row(tuple(prompt), tuple(target_ids(tokenizer, rest)))
 
 
 def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
@@ -109,10 +122,7 @@ def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
     Only an answer that thinks is prompted with room for it, so that such data does not teach to
     skip thinking where it is asked for.
     """
-    return Row(
-        tuple(prompt_ids(tokenizer, chat.messages, chat.thinks)),
-        tuple(target_ids(tokenizer, chat.answer)),
-    )
+    return row_of(tokenizer, prompt_ids(tokenizer, chat.messages, chat.thinks), chat.answer)
 
 
 def build_rows(
@@ -121,9 +131,11 @@ def build_rows(
     """Render every sample; what does not fit, or has no target, is dropped and counted.
 
     Raises:
-        TablemendError: nothing is left of the source called ``name``.
+        TablemendError: nothing is left of the source called ``name``, or the chat template
+            writes such answers in another way.
     """
-    built = Rows([])
+    built, items = Rows([]), list(items)
+    check_templates(tokenizer, items, config)
     for item in items:
         add_item(built, tokenizer, item, config)
     return refuse_nothing(built, config, name)
@@ -135,9 +147,11 @@ def build_mixture(
     """The rows of all sources in the order of training, and what the manifest says of each source.
 
     Raises:
-        TablemendError: nothing is left of a source.
+        TablemendError: nothing is left of a source, or the chat template writes its answers in
+            another way.
     """
     train = config.data.train
+    check_templates(tokenizer, chain.from_iterable(sources.values()), config)
     whole, built = Rows([]), {name: Rows([]) for name in sources}
     used: Counter[str] = Counter()
     for name, item in mixed(sources, train):
@@ -197,6 +211,7 @@ def check_row(tokenizer: Tokenizer, row: Row, target: str) -> None:
         TablemendError: a tokenizer that does not give back the text it was given.
     """
     end, decoded = tokenizer.decode(row.target[-1:]), tokenizer.decode(row.target)
+    target = continued(opened_thought(tokenizer, row.prompt), target)
     if decoded != target + end or row.target.count(row.target[-1]) != 1:
         raise TablemendError(
             f"the supervised ids decode to {decoded[-80:]!r}, not to the target and one end "
@@ -215,16 +230,60 @@ def check_prompt(
             assert tuple(ids) == tuple(prompt), "the training prompt is not the evaluation's"
 
 
+def check_templates(tokenizer: Tokenizer, items: Iterable[Sample | Chat], config: Trained) -> None:
+    """:func:`check_template` for every way of thinking in the data."""
+    own = config.thinking != "off"
+    for thinks in {one.thinks if isinstance(one, Chat) else own for one in items}:
+        check_template(tokenizer, thinks)
+
+
+def check_template(tokenizer: Tokenizer, thinks: bool) -> None:
+    """Refuse a chat template that does not itself write prompt, answer and end of turn so.
+
+    Args:
+        tokenizer: of the model.
+        thinks: whether the answers have a thought, which the template must keep.
+    """
+    check_end_of_turn(tokenizer)
+    answer = f"<think>\nb\n</think>\n\n{ANSWER}" if thinks else ANSWER
+    row = row_of(tokenizer, prompt_ids(tokenizer, PROBE, thinks), answer)
+    ours, whole = tokenizer.decode(row.input_ids), whole_chat(tokenizer, PROBE, answer, thinks)
+    if whole.startswith(ours):
+        return
+    theirs = whole.partition(PROBE[0]["content"])[2]
+    ours = ours.partition(PROBE[0]["content"])[2]
+    mend = (
+        "set thinking=off, or give the tokenizer a chat template that keeps the thoughts of its "
+        "answers (TRL ships some, *_training.jinja)"
+        if thinks
+        else "train with a thought (such as thinking=quote), or give the tokenizer a chat template "
+        "that opens none"
+        if "<think>" in ours
+        else "give the tokenizer a chat template that continues its own generation prompt"
+    )
+    raise TablemendError(
+        f"the chat template does not write an answer {'with' if thinks else 'without'} a thought "
+        f"as it would be trained: {theirs[:80]!r}, not {ours[:80]!r}: {mend}"
+    )
+
+
+def check_drawing_template(tokenizer: Tokenizer, thinks: bool) -> None:
+    """:func:`check_template` for answers that the model draws, with thoughts of its own."""
+    if thinks:
+        check_end_of_turn(tokenizer)
+    else:
+        check_template(tokenizer, False)
+
+
 def check_end_of_turn(tokenizer: Tokenizer) -> None:
     """Refuse a tokenizer whose ``eos_token`` is not what its chat template ends a turn with.
 
-    A model trained with the wrong one never stops.
+    A model trained with the wrong one never stops, or writes what stands before it at each end.
     """
-    turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-    text = tokenizer.apply_chat_template(turns, tokenize=False)
-    ids = target_ids(tokenizer, "b")
-    end = tokenizer.decode([ids[-1]])
-    if end not in text.rpartition("b")[2]:
+    text = whole_chat(tokenizer, PROBE, ANSWER, None)
+    end = tokenizer.decode(target_ids(tokenizer, "")[-1:])
+    behind = text.rpartition(ANSWER)[2]
+    if not behind.startswith(end):
         raise TablemendError(
             f"eos_token {end!r} does not end the assistant's turn in the chat template "
             f"({text[-40:]!r}): set model.end_of_turn to the token that does"

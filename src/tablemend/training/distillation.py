@@ -12,6 +12,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,21 @@ from datasets import Dataset
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl.experimental.sdft import SDFTConfig, SDFTTrainer
-from trl.experimental.sdft.loss_utils import compute_full_logit_self_distillation_loss
+from trl.experimental.sdft.loss_utils import (
+    compute_full_logit_self_distillation_loss,
+    compute_topk_self_distillation_loss,
+)
 
+from tablemend.backends.hf import HFModel
+from tablemend.backends.requests import Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand, DistilExperiment
 from tablemend.runs import Run, say
 from tablemend.training import engine, launch
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config
-from tablemend.training.data import check_end_of_turn, read_validation
-from tablemend.training.drawing import Asked, Draws, ask, drawing_options
+from tablemend.training.data import check_drawing_template, read_validation
+from tablemend.training.drawing import Asked, Draws, ask, draw, drawing_model, drawing_options
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
 from tablemend.training.run_folder import checkpoints_of
@@ -38,6 +44,8 @@ from tablemend.training.trainer import Paced
 KL = "self_distillation/distillation_loss"
 """TRL's: mean divergence of the tokens, in nats; here before any is clipped."""
 LENGTH = "completions/mean_length"
+TRIED = 64
+"""Prompts that a start answers before it is taken for a teacher."""
 EMA = "teacher.pt"
 """File of a checkpoint with the weights of a moving teacher; TRL (1.16) keeps none."""
 
@@ -48,7 +56,7 @@ def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> Prepare
     Raises:
         TablemendError: no data, shared tables, or ids that are not those of the evaluation.
     """
-    check_end_of_turn(tokenizer)
+    check_drawing_template(tokenizer, config.thinking != "off")
     say(f"reading {config.data.train.source}")
     samples = config.task_of().samples(config.data.train)
     read_validation(config, samples)  # refuses shared tables
@@ -112,23 +120,68 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
         tokens = batch["prompt_mask"].sum() + batch["completion_mask"].sum()
         self.state.num_input_tokens_seen += int(self.accelerator.gather(tokens).sum())
         asked = [self.asked[int(one["prompt"])] for one in inputs]
-        drawn = zip(self._get_completion_ids_list(batch), asked, strict=True)
-        texts = [self.text_of(ids, one.ids) for ids, one in drawn]
+        texts = list(map(self.text_of, self._get_completion_ids_list(batch)))
         self._note("hallucinated", torch.tensor(self.hallucinated(texts, asked)))
         return batch
 
     def _compute_self_distillation_loss(self, model: Any, inputs: Any, found: Any) -> Tensor:
         logits = found.student_logits.float(), found.teacher_logits.float()
         beta, most, mask = self.distil.beta, self.distil.clip, found.loss_mask
-        losses = compute_full_logit_self_distillation_loss(*logits, distillation_alpha=beta)
+        if self.distil.top is None:
+            losses = compute_full_logit_self_distillation_loss(*logits, distillation_alpha=beta)
+        else:
+            losses = compute_topk_self_distillation_loss(
+                *logits,
+                distillation_topk=self.distil.top,
+                distillation_alpha=beta,
+                distillation_add_tail=True,
+            )
         count = mask.sum().clamp(min=1)
         self._note(KL, (losses * mask).sum() / count)
         if most is not None:
             self._note("clipped_tokens", ((losses > most) * mask).sum() / count)
             # scaled, not cut off: a token that the teacher never writes has most to teach
             losses = losses * (most / losses.detach().clamp(min=most))
+        if self.distil.keep_clean:
+            own = self._forward_logits(
+                model=model,
+                input_ids=inputs["teacher_input_ids"],
+                attention_mask=inputs["teacher_attention_mask"],
+                logits_to_keep=mask.shape[1],
+            )
+            drift = compute_full_logit_self_distillation_loss(
+                own.float(), logits[1], distillation_alpha=0.0
+            )
+            self._note("clean_divergence", (drift * mask).sum() / count)
+            losses = losses + self.distil.keep_clean * drift
         each: Tensor = (losses * mask).sum(-1) / mask.sum(-1).clamp(min=1)
         return each.mean()
+
+    def refuse_poor_teacher(self) -> None:
+        """Refuse a start that hallucinates where it reads what the teacher will.
+
+        Raises:
+            TablemendError: with the rate, and how to train all the same.
+        """
+        most, view = self.distil.most_hallucinated, next(iter(self.task.views))
+        if most is None:
+            return
+        asked = [replace(one, view=view) for one in self.asked[:TRIED]]
+        sampling = Sampling(self.max_completion_length)
+        with (
+            torch.random.fork_rng(),  # what is drawn in training stays the same
+            drawing_model(self) as model,
+            self.accelerator.autocast(),
+        ):
+            own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
+            texts = list(map(self.text_of, draw(own, [one.teacher for one in asked], sampling)))
+        rate = self.hallucinated(texts, asked)
+        if rate > most:
+            raise TablemendError(
+                f"model.path hallucinates in {rate:.0%} of {len(asked)} answers to {view} contexts "
+                f"(those cut at distil.max_new_tokens too), and has nothing to teach: fine-tune it "
+                f"first, or set distil.most_hallucinated (now {most:g}) higher or to null"
+            )
 
     def _note(self, name: str, value: Tensor) -> None:
         gathered = self.accelerator.gather(value.detach().to(self.accelerator.device))
@@ -184,4 +237,6 @@ def _show(config: DistilCommand, tokenizer: Tokenizer) -> Iterator[str]:
         yield f"teacher, {len(one.teacher)} tokens:\n{tokenizer.decode(list(one.teacher))}"
 
 
-METHOD = Method(prepare, build_trainer, _show, _check, report=_report)
+METHOD = Method(
+    prepare, build_trainer, _show, _check, report=_report, start=Trainer.refuse_poor_teacher
+)

@@ -25,11 +25,11 @@ from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DrawingExperiment
 from tablemend.records import Finding, Judgement
-from tablemend.renderer import prompt_text
+from tablemend.renderer import opened_thought, prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
-from tablemend.thinking import PROMPT_END, with_open_thought
+from tablemend.thinking import open_thought
 from tablemend.training.arguments import options_of
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder
@@ -191,6 +191,7 @@ class Draws:
         self, *, config: DrawingExperiment, asked: Sequence[Asked], **options: Any
     ) -> None:
         self.asked = asked
+        self.opened = opened_thought(options["processing_class"], asked[0].ids)
         self.drawing = config.drawing
         self.section = config.kind
         # scored by program at every step
@@ -226,13 +227,13 @@ class Draws:
                     f"more processes, or set {self.section}.engine=vllm-colocate"
                 ) from error
 
-    def text_of(self, ids: Sequence[int], prompt: Sequence[int]) -> str | None:
+    def text_of(self, ids: Sequence[int]) -> str | None:
         """The answer as evaluation reads it; ``None`` where it was cut, or is a thought alone."""
         if not ids or ids[-1] not in self.eos_token_ids:
             return None
         text = str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
-        end = self.processing_class.decode(list(prompt[-PROMPT_END:]))
-        return text if with_open_thought(text, end) == text else None
+        text = f"{self.opened}{text}"
+        return None if self.opened and open_thought(text) >= 0 else text
 
     def judge(
         self, texts: Sequence[str | None], asked: Sequence[Asked], scorer: Scorer[Any]

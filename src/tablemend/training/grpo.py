@@ -24,12 +24,13 @@ from tablemend.training import engine
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config
 from tablemend.training.credit import fault_spans, fault_tokens, spread
-from tablemend.training.data import check_end_of_turn, read_validation
+from tablemend.training.data import check_drawing_template, read_validation
 from tablemend.training.drawing import Asked, Draws, ask, drawing_options, share_hallucinated
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
 from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Paced
+from tablemend.values.sentences import Span
 
 EQUAL = "frac_reward_zero_std"
 """TRL's: share of the groups whose answers all earn the same, which teach nothing."""
@@ -52,7 +53,7 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
         TablemendError: no data, shared tables, a gold answer that does not earn the whole reward,
             or ids that are not those of the evaluation.
     """
-    check_end_of_turn(tokenizer)
+    check_drawing_template(tokenizer, config.thinking != "off")
     say(f"reading {config.data.train.source}")
     task = config.task_of()
     examples = task.samples(config.data.train)
@@ -206,7 +207,7 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
             TablemendError: an answer that could not be scored; that is no reward of 0.
         """
         asked = [self.asked[each] for each in number]
-        texts = [self.text_of(ids, one.ids) for ids, one in zip(completion_ids, asked, strict=True)]
+        texts = list(map(self.text_of, completion_ids))
         scores = [self._score(text, one) for text, one in zip(texts, asked, strict=True)]
         parts = defaultdict(list)
         for score in scores:
@@ -221,7 +222,11 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
         if self.grpo.credit == "spans":
             self.faults = []
             for ids, text, one in zip(completion_ids, texts, judged, strict=True):
-                spans = fault_spans(text or "", one.findings, self.task.format)
+                begun = len(self.opened)  # is in the text, and in no id
+                spans = [
+                    Span(span.start - begun, span.end - begun)
+                    for span in fault_spans(text or "", one.findings, self.task.format)
+                ]
                 self.faults.append(fault_tokens(self.processing_class, ids, spans))
         if self.grpo.pays == "ternary":
             says = [not (one.abstained or one.unscored) for one in judged]

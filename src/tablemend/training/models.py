@@ -8,15 +8,31 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from peft import LoraConfig, get_peft_model_state_dict
+from peft.utils.transformers_weight_conversion import (
+    convert_peft_config_for_transformers,
+    get_model_conversion_mapping,
+)
 from torch import nn
-from transformers import BitsAndBytesConfig, PreTrainedModel, TrainingArguments
+from transformers import (
+    AutoModelForCausalLM,
+    BitsAndBytesConfig,
+    PretrainedConfig,
+    PreTrainedModel,
+    TrainingArguments,
+)
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers.initialization import no_init_weights
 
 from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import say
 from tablemend.training import checkpoints, on_cpu
+from tablemend.training.packing import refuse_packing
 from tablemend.training.requirements import check_targets, compile_layers
+
+ROUTERS = ("gate", "router")
+"""What layers that choose experts are called in transformers; their own makers train none of them
+with adapters (Qwen's guide to fine-tuning)."""
 
 
 def trainable_model(config: Trained) -> PreTrainedModel:
@@ -49,6 +65,21 @@ def trainable_model(config: Trained) -> PreTrainedModel:
             "nothing: set model.dtype=float32 (twice the memory), or train.method=lora"
         )
     return model
+
+
+def refuse_recipe(config: Trained, architecture: PretrainedConfig) -> None:
+    """Refuse adapters and packing that an architecture does not take; reads no weights.
+
+    Raises:
+        TablemendError: see :func:`.refuse_packing` and :func:`.check_targets`.
+    """
+    if config.train.packing:
+        refuse_packing(architecture)
+    lora = config.train.lora
+    if lora is not None and not isinstance(lora.target_modules, str):
+        with torch.device("meta"), no_init_weights():
+            model = AutoModelForCausalLM.from_config(architecture)
+        check_targets(model, lora.target_modules, _unused(model))
 
 
 def trainer_parts(
@@ -108,24 +139,32 @@ def lora_config(
 
     Args:
         lora: the recipe's section.
-        model: gets none in what a text never passes through, and is looked through for the
-            targets, before PEFT does.
+        model: gets none in what a text never passes through, and with ``all-linear`` none on
+            what chooses its experts.
         revision: of the base, noted in the saved adapter, so that all who load it find that base.
-
-    Raises:
-        TablemendError: target_modules names nothing in the model that takes an adapter.
     """
     targets = lora.target_modules
-    unused = _unused(model) if model is not None else []
-    outside = "|".join(re.escape(name) for name in unused)
-    if model is not None and not isinstance(targets, str):
-        check_targets(model, targets, unused)
-    return LoraConfig(
+    left_out: list[str] = []
+    if model is not None:
+        left_out = _unused(model)
+        if isinstance(targets, str):  # a router is trained only where it is named
+            left_out += [
+                name for name, _ in model.named_modules() if name.rpartition(".")[2] in ROUTERS
+            ]
+    outside = "|".join(re.escape(name) for name in left_out)
+    found = LoraConfig(
         task_type="CAUSAL_LM",
         revision=revision,
         r=lora.r,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
         target_modules=targets if isinstance(targets, str) else list(targets),
-        exclude_modules=rf"({outside})\..*" if outside else None,
+        exclude_modules=rf"({outside})(\..*)?" if outside else None,
     )
+    if model is not None and isinstance(targets, str):
+        # PEFT (0.21) adds the router of some architectures to all-linear by itself
+        conversions = get_model_conversion_mapping(model)
+        convert_peft_config_for_transformers(found, model, conversions)
+        named = found.target_parameters or ()
+        found.target_parameters = [one for one in named if one.split(".")[0] not in ROUTERS] or None
+    return found

@@ -10,10 +10,10 @@ from tablemend.errors import TablemendError
 from tablemend.from_json import FromJson
 from tablemend.recipe.experiment import DpoExperiment, Trained
 from tablemend.records import ContextKind, Finding
-from tablemend.renderer import Tokenizer, prompt_ids, target_ids
+from tablemend.renderer import Tokenizer, prompt_ids
 from tablemend.runs import hash_text, read_jsonl
 from tablemend.tasks.task import Sample
-from tablemend.training.data import Row
+from tablemend.training.data import Row, row_of
 
 FILE = "pairs.jsonl"
 TARGETS = "targets.jsonl"
@@ -101,6 +101,5 @@ PairRows = tuple[Row, Row]
 def render_pair(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: Trained) -> PairRows:
     """One pair as ids; the prompt is that of evaluation, through the same function."""
     messages = config.task_of().messages(sample, pair.context, config.train.prompt)
-    prompt = tuple(prompt_ids(tokenizer, messages, config.thinking != "off"))
-    chosen, rejected = (tuple(target_ids(tokenizer, one)) for one in (pair.chosen, pair.rejected))
-    return Row(prompt, chosen), Row(prompt, rejected)
+    prompt = prompt_ids(tokenizer, messages, config.thinking != "off")
+    return row_of(tokenizer, prompt, pair.chosen), row_of(tokenizer, prompt, pair.rejected)

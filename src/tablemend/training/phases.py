@@ -48,6 +48,7 @@ class Method:
         check: refuses what cannot be trained here, before anything is written.
         summarise: facts of the finished training that only this method has.
         report: its last lines on the screen.
+        start: refuses a loaded model that there is no use in training.
     """
 
     prepare: Callable[[Any, Run, Tokenizer], Prepared]
@@ -56,6 +57,7 @@ class Method:
     check: Callable[[Any], None] = lambda config: None
     summarise: Callable[[Facts], Mapping[str, Any]] = lambda facts: {}
     report: Callable[[Facts], Iterator[str]] = lambda facts: iter(())
+    start: Callable[[Any], None] = lambda trainer: None
 
 
 def train(config: Any, method: Method) -> None:
@@ -87,6 +89,7 @@ def _train(config: Trained, method: Method, run: Run) -> None:
     prepared = launch.once(lambda: method.prepare(config, run, tokenizer))
     rated = launch.once(lambda: rates.read(config, tokenizer))
     trainer = method.build_trainer(pinned, run, tokenizer, prepared)
+    method.start(trainer)
     model = pinned.model
     revision = launch.once(lambda: checkpoints.revision_of(model.path, model.revision))
     facts = {**prepared.facts, "model_revision": revision}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import torch
 
@@ -31,6 +32,7 @@ from tablemend.training.memory import (
     vllm_share,
     weight_type,
 )
+from tablemend.training.models import refuse_recipe
 from tablemend.training.precision import with_types
 
 COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations")
@@ -52,7 +54,15 @@ def print_plan(config: Trained, gpus: int | None = None) -> None:
     Args:
         config: the recipe.
         gpus: to plan for; ``None``: as many as this command was launched on.
+
+    Raises:
+        TablemendError: adapters or packing that the architecture does not take.
     """
+    architecture = None
+    with suppress(TablemendError):  # what is not known here is said below
+        architecture = config_of(start_of(config.model.path))
+    if architecture is not None:
+        refuse_recipe(config, architecture)
     launched = int(os.environ.get("WORLD_SIZE", "1"))
     if gpus is None and launched > 1:
         gpus = launched

@@ -22,9 +22,9 @@ from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.data import (
     CHECKED,
-    check_end_of_turn,
     check_prompt,
     check_row,
+    check_template,
     content_hash,
     read_validation,
     show,
@@ -59,7 +59,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
     Raises:
         TablemendError: no pairs, pairs of other examples, shared tables, or no pair that fits.
     """
-    check_end_of_turn(tokenizer)
+    check_template(tokenizer, config.thinking != "off")
     folder = Path(config.dpo.pairs.path)
     say(f"reading {folder} and its examples")
     pairs = read_pairs(folder)

@@ -29,16 +29,19 @@ class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
 
     Attributes:
         elapsed: seconds trained, over all interruptions together, as of the last step.
+        sums: what the Trainer adds up and no checkpoint keeps, as of the last one: of the losses
+            of all steps (``loss``), of tokens (``tokens``).
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self.elapsed = 0.0
+        self.sums: dict[str, float] = {}
         self._values: dict[str, float] = {}
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps, in the form that the Trainer asks for."""
-        return {"args": {}, "attributes": {"elapsed": self.elapsed}}
+        return {"args": {}, "attributes": {"elapsed": self.elapsed, "sums": self.sums}}
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -47,6 +50,8 @@ class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
         saved = state.stateful_callbacks.get(type(self).__name__)
         if isinstance(saved, dict) and state.global_step > 0:
             self.elapsed = saved["attributes"]["elapsed"]
+            self.sums = saved["attributes"].get("sums", {})
+            state.compute_steps(args, state.max_steps)  # log_every, save_every may have changed
         self._begun, self._elapsed_before = self.clock(), self.elapsed
         self._last = self._begun - PAUSE
         self._steps_before, self._tokens_before = state.global_step, state.num_input_tokens_seen

@@ -127,7 +127,29 @@ def compile_layers(model: PreTrainedModel) -> None:
 
 
 def check_targets(model: PreTrainedModel, targets: Sequence[str], unused: Sequence[str]) -> None:
-    """PEFT would end in a traceback inside TRL's trainer, and pass over one name among others."""
+    """PEFT or TRL would end in a traceback after the weights are read, pass over one name among
+    others, or train one side alone of embeddings that are tied.
+
+    Raises:
+        TablemendError: naming the target, and what there is.
+    """
+    head, inputs = model.get_output_embeddings(), model.get_input_embeddings()
+    for target in targets:
+        at = [part for name, part in model.named_modules() if f".{name}".endswith(f".{target}")]
+        if any(part is head for part in at):
+            raise TablemendError(
+                f"train.lora.target_modules names {target}, the head, whose weight TRL's loss "
+                "(1.16) reads past an adapter: leave it out, or set train.method=full"
+            )
+        if (
+            any(part is inputs for part in at)
+            and model.config.get_text_config().tie_word_embeddings
+        ):
+            raise TablemendError(
+                f"train.lora.target_modules names {target}, which is one weight with the head "
+                "(tie_word_embeddings), and the adapter would change one of the two: leave it "
+                "out, or set train.method=full"
+            )
     outside = tuple(f"{name}." for name in unused)
     adaptable = [
         f".{name}"

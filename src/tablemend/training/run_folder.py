@@ -10,16 +10,29 @@ from typing import Any, TypeVar
 
 from accelerate import PartialState
 
-from tablemend.backends.checkpoints import local_folder
+from tablemend.backends.checkpoints import Checkpoint, local_folder
+from tablemend.backends.loading import read_config
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, launch
+from tablemend.training.models import refuse_recipe
 from tablemend.training.requirements import refuse_kernel, refuse_start
 
 C = TypeVar("C", bound=Trained)
 FIXED = tuple("seed task model data.train format thinking train dpo grpo distil".split())
 """What must not change between an interruption and the resumption."""
+FREE = frozenset(
+    """train.micro_batch train.gradient_checkpointing train.compile train.log_every train.save_every
+    dpo.precompute_reference train.trl.activation_offloading train.trl.dataloader_num_workers
+    train.trl.dataloader_pin_memory train.trl.dataloader_persistent_workers
+    train.trl.dataloader_prefetch_factor train.trl.disable_tqdm train.trl.log_level
+    train.trl.logging_first_step train.trl.report_to train.trl.run_name
+    train.trl.save_total_limit train.trl.torch_empty_cache_steps""".split()
+)
+"""What may change all the same: it decides what a step takes, not what it does."""
+CHANGED = "went_on_with"
+"""In the manifest: the changes of :data:`FREE` with which a training went on."""
 REPLACED = ".replaced"
 """Folder of the run folder for what ``overwrite=true`` replaces, until the new training begins."""
 
@@ -61,7 +74,7 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     launch.refuse(config.train)
     refuse_kernel(config.model.attn)
     if local_folder(config.model.path) is not None:
-        refuse_start(config.model)
+        _refuse_start(config)
     launch.once(lambda: _open(config, run, overwrite))
     finished = checkpoints.is_complete(run.model)
     if finished and PartialState().is_main_process:
@@ -78,7 +91,11 @@ def _open(config: Trained, run: Run, overwrite: bool) -> None:
         _set_aside(run, stage)
     elif not _is_begun(run, stage):
         (run.path / f"{stage}.yaml").unlink(missing_ok=True)  # its settings bind nothing
-    run.begin(stage, config, FIXED)
+    changes = run.begin(stage, config, FIXED, free=FREE)
+    if changes and checkpoints.last_complete(checkpoints_of(run, stage)) is not None:
+        print(f"goes on with other settings, which do not change the result: {'; '.join(changes)}")
+        noted = run.recorded(stage)
+        run.record(stage, {**noted, CHANGED: [*noted.get(CHANGED, ()), *changes]})
     if not overwrite and local_folder(config.model.path):
         revision = checkpoints.revision_of(config.model.path)
         run.refuse_changes(stage, {"model_revision": revision})
@@ -103,8 +120,15 @@ def pinned(config: C, run: Run) -> C:
         noted = run.recorded(config.stage).get("model_revision")
     revision = noted or launch.once(lambda: checkpoints.commit_of(config.model))
     model = config.model.model_copy(update={"revision": revision})
-    refuse_start(model)
-    return config.model_copy(update={"model": model})
+    config = config.model_copy(update={"model": model})
+    _refuse_start(config)
+    return config
+
+
+def _refuse_start(config: Trained) -> None:
+    refuse_start(config.model)
+    architecture = read_config(Checkpoint(config.model.path, config.model.revision))
+    refuse_recipe(config, architecture)
 
 
 def _is_begun(run: Run, stage: str) -> bool:
@@ -153,5 +177,8 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
         if checkpoints.last_complete(checkpoints_of(run, stage)) is not None:
             begun = {"rows_hash", "model_revision", "evaluated_hash"} & facts.keys()
             run.refuse_changes(stage, {name: facts[name] for name in begun})
+            noted = run.recorded(stage)
+            if CHANGED in noted:
+                facts = {CHANGED: noted[CHANGED], **facts}
         run.record(stage, facts)
         shutil.rmtree(run.path / REPLACED, ignore_errors=True)

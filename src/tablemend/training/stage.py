@@ -79,6 +79,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         "seconds": round(trainer.progress.elapsed, 1),
         "tokens": tokens,
         "tokens_per_second": round(tokens / max(trainer.progress.elapsed, 1e-9), 1),
+        "train_loss": losses[-1],
         "last_loss": losses[-2] if len(losses) > 1 else losses[-1],  # the last is the mean
         "resumed_from": str(last) if last else None,
         **rates.summary(trainer),

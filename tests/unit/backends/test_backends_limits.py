@@ -42,3 +42,12 @@ def test_failures_and_cached_answers_cost_nothing() -> None:
     budget.end(None)
     budget.count_cached()
     assert budget.spent == Spent(requests=0, cached=1, failed=1, cost=0.0)
+
+
+def test_what_earlier_commands_spent_counts_towards_the_caps() -> None:
+    budget = capped(max_cost=0.001, price_in=1.0, price_out=4.0)
+    budget.before = Spent(requests=3, prompt_tokens=300, completion_tokens=150, cost=0.0009)
+    with pytest.raises(BudgetSpent, match=r"0\.0009 is spent.*higher cap goes on"):
+        budget.begin()
+    assert budget.spent == Spent(cost=0.0)
+    assert Spent(1, 2, 3, 4, 5) + Spent(1, 0, 0, 1, 1, 0.5) == Spent(2, 2, 3, 5, 6, 0.5)

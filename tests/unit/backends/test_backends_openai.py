@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import itertools
 import json
 import logging
 import socket
 import threading
+import tracemalloc
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,9 +23,12 @@ from tablemend.backends import chat
 from tablemend.backends.backend import open_backend
 from tablemend.backends.keys import NO_KEY, key_of
 from tablemend.backends.names import ModelName
+from tablemend.backends.openai_client import CONNECT_SECONDS
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.config.backend import BackendOptions
+from tablemend.config import parse
+from tablemend.config.backend import NAMED_BY_FILES, BackendOptions
 from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
 from tests.support.chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
 
 KEY = "sk-tablemend-0123456789abcdef"
@@ -149,6 +156,17 @@ def test_options_decide_on_the_fields(
 # what comes back
 
 
+THOUGHT = {"type": "thinking", "thinking": "hm"}
+DEEP = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+
+
+def test_an_answer_without_a_reason_for_its_end_is_marked() -> None:
+    one, _ = ask_one(lambda _: answer("hi", None))
+    assert one.error == chat.UNSAID
+    one, _ = ask_one(lambda _: answer("hi", "STOP"))
+    assert one.error == ""
+
+
 @pytest.mark.parametrize(
     ("reply", "text", "finish"),
     [
@@ -173,6 +191,15 @@ def test_options_decide_on_the_fields(
             "stop",
         ),
         (answer("x", reasoning=None, reasoning_content=""), "x", "stop"),
+        (answer("hi", "STOP"), "hi", "stop"),
+        (answer("hi", "COMPLETE"), "hi", "stop"),
+        (answer("hi", "MAX_TOKENS"), "hi", "length"),
+        (answer(None, "SAFETY"), "", "refusal"),
+        (answer("hi", None), "hi", "stop"),
+        (answer("hi", None, usage={"completion_tokens": 100}), "hi", "length"),
+        (answer([THOUGHT, {"type": "text", "text": "x"}]), "<think>\nhm\n</think>\n\nx", "stop"),  # type: ignore[arg-type]
+        (answer([DEEP, {"type": "text", "text": "x"}]), "<think>\nhm\n</think>\n\nx", "stop"),  # type: ignore[arg-type]
+        (answer([DEEP], "length"), "<think>\nhm", "length"),  # type: ignore[arg-type]
     ],
 )
 def test_an_answer_is_read(reply: Reply, text: str, finish: str) -> None:
@@ -197,12 +224,18 @@ PASSING = {
     "no UTF-8": (bad(b'{"choices": "\xff\xfe"}'), "a body that is no JSON"),
     "nested for ever": (bad(b"[" * 200_000), "a body that is no JSON"),
     "no choices": (bad({"choices": []}), "no choice with a message"),
-    "error with 200": (bad({"error": {"message": "x"}}), "no choice with a message"),
+    "error with 200": (bad({"error": {"message": "x"}}), "an error: x"),
+    "error with 200 and a code": (bad({"error": {"message": "x", "code": 529}}), "status 529: x"),
+    "error in a choice": (
+        bad({"choices": [{"error": {"code": 502, "message": "Up"}, "message": {"content": ""}}]}),
+        "status 502: Up",
+    ),
     "a list": (bad(b"[1]"), "no choice with a message"),
     "no message": (bad({"choices": [{"finish_reason": "stop"}]}), "no choice with a message"),
     "content is a number": (answer(5), "no choice with a message"),  # type: ignore[arg-type]
     "a call of a tool": (answer("x", "tool_calls"), "an answer that ended with 'tool_calls'"),
-    "no end": (answer("x", None), "an answer that ended with 'None'"),
+    "no end and no text": (answer("", None), "an answer that ended with 'None'"),
+    "a picture alone": (answer([{"type": "image"}]), "no choice with a message"),  # type: ignore[arg-type]
 }
 
 
@@ -251,6 +284,10 @@ def test_nothing_is_lost_or_doubled_under_all_faults_at_once() -> None:
         (Reply(b"", 307, {"Location": "http://x"}), r"the model 'm' \(status 307\)"),
         (Reply(b"Not Found", 405), r"\(status 405: Not Found\)"),
         (refuse(402, "pay"), "credit is used up"),
+        (Reply(refuse(402, "Insufficient credits", code=402).body), "status 402: Insufficient cr"),
+        (Reply(refuse(404, "No endpoints found", code=404).body), "status 404: No endpoints found"),
+        (Reply(refuse(401, "no", code="401").body), r"wants a key \(status 401\)"),
+        (Reply(refuse(429, "You", code="insufficient_quota").body), "credit is used up"),
         (refuse(429, "You exceeded", code="insufficient_quota"), "credit is used up"),
         (
             refuse(400, "Unsupported parameter", param="max_tokens", code="unsupported_parameter"),
@@ -281,7 +318,107 @@ def test_where_nothing_listens_the_run_stops() -> None:
         ask(f"http://127.0.0.1:{free_port()}/v1", requests(20), retries=2)
 
 
+def test_a_wrong_address_is_told_after_two_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("tablemend.backends.openai_client.asyncio.sleep", sleep)
+    with pytest.raises(TablemendError, match="no server answers"):
+        ask(f"http://127.0.0.1:{free_port()}/v1", [request()], retries=6, backoff=1)
+    assert len(waits) == 1 and waits[0] + 2 * CONNECT_SECONDS <= 5
+
+
+def test_a_server_that_has_answered_is_waited_for() -> None:
+    served = ChatServer(lambda _: answer())
+    with open_backend(f"openai:m@{served.url}", options(retries=4)) as backend:
+        (first,) = backend.generate([request()])
+        served.stop()
+        (then,) = backend.generate([request()])
+    assert first.text == "hi" and then.error == "no connection to the server (5 tries)"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_reply_has_a_size_after_decompression(packed: bool, status: int) -> None:
+    body = answer("x" * 3_000_000).body
+    encoding = {"Content-Encoding": "gzip"} if packed else {}
+    reply = Reply(gzip.compress(body) if packed else body, status, encoding)
+    with ChatServer(lambda _: reply) as server:
+        (one,) = ask(server, [request()], max_reply_mib=2)
+        assert one.error == "a reply of more than max_reply_mib=2 MiB (1 try)"
+        (one,) = ask(server, [request()], retries=0)
+        assert len(one.text) == (3_000_000 if status == 200 else 0)
+
+
+def test_a_bomb_takes_little_memory() -> None:
+    bomb = zlib.compressobj(wbits=31)
+    body = b"".join([bomb.compress(bytes(2**20)) for _ in range(512)]) + bomb.flush()
+    tracemalloc.start()
+    try:
+        one, _ = ask_one(lambda _: Reply(body, headers={"Content-Encoding": "gzip"}), retries=0)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "max_reply_mib=8" in one.error and most < 200 * 2**20
+
+
+def test_the_version_of_an_api_is_sent_behind_the_path() -> None:
+    name = ModelName.parse("openai:m@https://a.example/openai/v1/?api-version=2024-10-21")
+    assert str(name) == "openai:m@https://a.example/openai/v1?api-version=2024-10-21"
+    with ChatServer(lambda _: answer()) as server:
+        server.path = "/v1/chat/completions?api-version=2024-10-21"
+        (one,) = ask(f"{server.url}?api-version=2024-10-21", [request()])
+    assert one.text == "hi"
+    for query in ("?key=abc", "?api-version=1&sig=abc", "?api-version=" + "a" * 40):
+        with pytest.raises(TablemendError, match="a query other than") as refused:
+            ModelName.parse(f"openai:m@https://a.example/v1{query}")
+        assert "abc" not in str(refused.value)
+
+
 # keys
+
+
+def spellings() -> dict[str, str]:
+    """Ways in which a server may repeat the key that can be read back."""
+    words = f"Authorization: Bearer {KEY}"
+    return {
+        "plain": KEY,
+        "json": "".join(f"\\u{ord(one):04x}" for one in KEY),
+        "partly json": KEY.replace("t", "\\u0074").replace("-", "\\x2D"),
+        "url": "".join(f"%{ord(one):02X}" for one in KEY),
+        "html": "".join(f"&#{ord(one)};" for one in KEY),
+        "html hexadecimal": "".join(f"&#x{ord(one):x};" for one in KEY),
+        "hexadecimal": KEY.encode().hex().upper(),
+        **{
+            f"base64 {n}": base64.b64encode(f"{'x' * n}{words}".encode()).decode() for n in range(3)
+        },
+        "base64 of urls": base64.urlsafe_b64encode(KEY.encode()).decode(),
+    }
+
+
+@pytest.mark.parametrize("kind", spellings())
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_no_spelling_of_the_key_comes_through(
+    kind: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    spelt = spellings()[kind]
+    reply = answer(f"You sent {spelt}.") if status == 200 else refuse(status, f"no: {spelt}")
+    one, _ = ask_one(lambda _: reply, key_variable="MY_KEY", retries=0)
+    said = one.text + one.error
+    assert "***" in said and spelt[-24:-8] not in said
+
+
+@pytest.mark.parametrize("before", range(190, 245, 3))
+def test_no_piece_of_the_key_is_left_where_words_are_cut(
+    before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    reply = refuse(500, f"{'x' * before} {KEY} y")
+    one, _ = ask_one(lambda _: reply, key_variable="MY_KEY", retries=0)
+    assert KEY[:6] not in one.error
 
 
 def places(tmp_path: Path, records: Sequence[logging.LogRecord], *texts: str) -> Iterator[str]:
@@ -344,6 +481,72 @@ def test_a_key_in_an_answer_is_masked(
     for text in places(tmp_path, [], *said):
         assert KEY[3:12] not in text
     assert ("You sent ***." in said[1]) is (finish == "stop")
+
+
+STRANGE = """kind: evaluation
+name: strange
+model: {path: "openai:m@SERVER"}
+data: {test: {source: small-world, n: 2, seed: 3}}
+evaluation: {max_new_tokens: 9, options: {OPTIONS}, systems: {base: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "options_", "given", "keys", "sent"),
+    [
+        ("https://evil.example/v1", "key_variable: AWS_KEY", [], "", None),
+        ("http://evil.example/v1", "key_variable: AWS_KEY", [], "", None),
+        ("https://evil.example/v1", "", [], "", None),  # the default key
+        ("https://evil.example/v1", "key_variable: AWS_KEY", [], "other.example=AWS_KEY", None),
+        ("https://evil.example/v1", "key_variable: AWS_KEY", [], "evil.example=AWS_KEY", KEY),
+        ("https://evil.example/v1", "", [], "a.example=B, evil.example=AWS_KEY", KEY),
+        ("http://localhost:8000/v1", "key_variable: AWS_KEY", [], "", KEY),
+        (
+            "https://evil.example/v1",
+            "",
+            ["model.path=openai:m@https://a.example/v1", "evaluation.options.key_variable=AWS_KEY"],
+            "",
+            KEY,
+        ),
+    ],
+)
+def test_a_recipe_does_not_choose_which_secret_is_sent_where(
+    server: str,
+    options_: str,
+    given: list[str],
+    keys: str,
+    sent: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    NAMED_BY_FILES.clear()
+    monkeypatch.setenv("AWS_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-default-0123456789")
+    monkeypatch.setenv("TABLEMEND_KEYS", keys)
+    path = tmp_path / "strange.yaml"
+    path.write_text(STRANGE.replace("SERVER", server).replace("OPTIONS", options_))
+    config = parse(CompareCommand, [f"recipe={path}", *given])
+    name = ModelName.parse(config.model.path)
+    try:
+        if sent is None:
+            with pytest.raises(TablemendError, match="must not choose which secret") as refused:
+                key_of(name, config.evaluation.options)
+            assert "\n" not in str(refused.value) and KEY not in str(refused.value)
+        else:
+            assert key_of(name, config.evaluation.options) == sent
+    finally:
+        NAMED_BY_FILES.clear()
+
+
+def test_a_reference_is_refused_before_its_value_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_KEY", KEY)
+    for text in ("kind: ${oc.env:AWS_KEY}\n", "kind: evaluation\nname: ${oc.env:AWS_KEY}\n"):
+        (tmp_path / "r.yaml").write_text(text)
+        with pytest.raises(TablemendError, match="is not filled in") as refused:
+            parse(CompareCommand, [f"recipe={tmp_path / 'r.yaml'}"])
+        assert KEY not in str(refused.value)
 
 
 @pytest.mark.parametrize(

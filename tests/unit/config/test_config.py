@@ -374,3 +374,12 @@ def test_a_system_of_the_recipe_can_be_left_out(monkeypatch: pytest.MonkeyPatch)
     assert set(parse(Experiment, given[:1]).evaluation.systems) - set(left) == {"cot", "repair"}
     with pytest.raises(ConfigError, match="no system 'base'"):
         parse(Experiment, ["recipe=tiny", "evaluation.systems.base=null"])
+
+
+def test_a_mapping_on_the_command_line_takes_the_place_of_the_recipes(tmp_path: Path) -> None:
+    """Merged, a source that is a file would keep the seed of a generated one."""
+    test = "data.test={source: examples.jsonl, n: 3}"
+    config = parse(CompareCommand, ["recipe=tiny", "task=table_generation", test])
+    assert config.data.test.model_fields_set == {"source", "n"}
+    with pytest.raises(ConfigError, match=r"data\.test\.nope.*command line"):
+        parse(CompareCommand, ["recipe=tiny", "data.test={source: small-world, n: 1, nope: 2}"])

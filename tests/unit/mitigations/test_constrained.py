@@ -18,11 +18,12 @@ from tablemend.config import BackendOptions, ConfigError, Format, parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.query import WORDS, list_columns
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
-from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.records import Example
+from tablemend.reports.content import system_table
+from tablemend.reports.report import terminal_table, write_markdown
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
@@ -213,17 +214,39 @@ def test_thinking_and_a_grammar_exclude_each_other(tmp_path: Path, tiny_model: P
         parse(CompareCommand, tokens)
 
 
-def test_a_server_that_passes_over_the_grammar_is_found_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["passes over", "refuses", "once"])
+def test_a_system_that_its_server_cannot_run_is_a_row_and_no_end(how: str, tmp_path: Path) -> None:
     examples = list(small_world.examples(9, 3))
-    with (
-        AnsweringServer(
-            lambda body: "Here you are:\n" + str(right_answer(body, examples))
-        ) as server,
-        pytest.raises(TablemendError, match="does not keep to its grammar"),
-    ):
-        compare(parse(CompareCommand, comparison(tmp_path, server.model)))
+
+    def reply(body: dict[str, Any]) -> Any:
+        said = str(right_answer(body, examples))
+        if "structured_outputs" not in body:
+            return said
+        if how == "refuses":
+            return 400
+        held = sum("structured_outputs" in one for one in server.bodies)
+        return said if how == "once" and held == 1 else f"Here you are:\n{said}"
+
+    with AnsweringServer(reply) as server:
+        tokens = comparison(tmp_path, server.model)
+        results = compare(parse(CompareCommand, tokens))
+        asked_for = len(server.bodies)
+        again = compare(parse(CompareCommand, [*tokens, "rescore=true"]))
+        assert len(server.bodies) == asked_for
+    (why,) = results["not_possible"].values()
+    assert ("status 400" if how == "refuses" else "does not keep to its grammar") in why
+    assert list(results["systems"]) == list(again["systems"]) == ["base"]
+    assert results["systems"]["base"]["clean"]["total_hallu"]["rate"] == 0
     sent = [body for body in server.bodies if "structured_outputs" in body]
-    assert sent and all("root ::=" in body["structured_outputs"]["grammar"] for body in sent)
+    assert all("root ::=" in body["structured_outputs"]["grammar"] for body in sent)
+    assert "structured_outputs" in server.bodies[0] and len(sent) == (4 if how == "once" else 1)
+    for shown in (terminal_table(results), write_markdown(results)):
+        assert "constrained: not possible here: " in shown
+    assert "not possible here" in system_table(results, "clean").markdown()
+
+
+def test_a_server_that_knows_grammars_is_asked_all(tmp_path: Path) -> None:
+    examples = list(small_world.examples(9, 3))
     with AnsweringServer(lambda body: str(right_answer(body, examples))) as server:
         kept = tmp_path / "kept"
         kept.mkdir()

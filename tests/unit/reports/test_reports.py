@@ -30,6 +30,8 @@ from tablemend.reports.report import (
 )
 from tablemend.reports.tabulation import RESULTS_VERSION
 from tablemend.reports.viewer import Shown
+from tablemend.reports.wording import points, with_interval
+from tablemend.statistics import Rate
 from tablemend.tables.table import Table
 from tests.support.results import SETTINGS, results_of
 
@@ -230,3 +232,10 @@ def test_a_page_of_results_gets_a_row_for_each_system_between_its_markers(tmp_pa
     page.write_text("<!-- figures: cleen -->\n<!-- end -->\n")
     with pytest.raises(TablemendError, match="no figures are called 'cleen'"):
         fill_results_page(page, results)
+
+
+def test_a_value_without_an_interval_is_shown_alone() -> None:
+    """Of one table there is none."""
+    alone = Rate(rate=0.5, low=None, high=None, n=3)
+    assert with_interval(alone) == "50.0"
+    assert points(-0.5, None, None, " points") == "\N{MINUS SIGN}50.0 points"

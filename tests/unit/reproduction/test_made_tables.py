@@ -94,6 +94,19 @@ def test_our_model_gets_the_papers_row(run: Path) -> None:
     assert "Qwen2.5-7B-Instruct" in found.ours
 
 
+def test_a_table_names_the_models_that_answered(run: Path) -> None:
+    """A system of another model has that one's name, in table and footer."""
+    path = run / "results.json"
+    results = json.loads(path.read_text("utf-8"))
+    results["settings"]["sft"] |= {"named": "hf:sft", "model": str(run / "model")}
+    results["settings"]["careful"] |= {"named": "openai:Qwen/Qwen3-14B"}
+    path.write_text(json.dumps(results), encoding="utf-8")
+    table = made("tablehallu", "table 4", run)
+    assert table.measured["model"] == "tiny-base, Qwen3-14B"
+    assert made("tablehallu", "table 1", run).measured["model"] == "tiny-base"
+    assert "Qwen3-14B" in markdown(table)
+
+
 def test_parts_of_the_data_get_rows(run: Path) -> None:
     domains = made("tablehallu", "figure 9", run).ours
     assert domains["Law"]["TotalHallu"]["n"] == 1  # the other one is unscored

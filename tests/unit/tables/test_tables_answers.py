@@ -8,7 +8,13 @@ from tablemend.exact_match import Unreadable, read_answer
 from tablemend.tables import read
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import Format, read_table
-from tablemend.thinking import behind_thinking, end_of_thinking, with_open_thought
+from tablemend.thinking import (
+    behind_thinking,
+    end_of_thinking,
+    open_thought,
+    opened_at_end,
+    with_open_thought,
+)
 
 COLUMNS = ("Team", "Points")
 ROWS = (("Alba", "41"), ("Sella", "37"))
@@ -74,21 +80,30 @@ def test_an_end_of_turn_is_no_cell(end: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "text", "expected"),
+    ("prompt", "opened"),
     [
-        ("<|im_start|>assistant\n<think>\n", DRAFT, f"<think>\n{DRAFT}"),
-        ("<|im_start|>assistant\n<think>", "So.", "<think>\nSo."),
-        ("[THINK]", "So.", "[THINK]\nSo."),
-        ("<think>\n", f"So.</think>{TABLE}", f"So.</think>{TABLE}"),
-        ("<think>\n", "<think>\nSo.", "<think>\nSo."),
-        ("<think>\n\n</think>\n\n", TABLE, TABLE),
-        ("Explain <think> tags.<|im_start|>assistant\n", TABLE, TABLE),
+        ("<|im_start|>assistant\n<think>\n", "<think>\n"),
+        ("<|im_start|>assistant\n<think>", "<think>"),
+        ("[THINK]", "[THINK]"),
+        ("<think>\n\n</think>\n\n", ""),
+        ("Explain <think> tags.<|im_start|>assistant\n", ""),
     ],
 )
-def test_a_thought_that_the_prompt_opened_is_reopened(
-    prompt: str, text: str, expected: str
-) -> None:
-    assert with_open_thought(text, prompt) == expected
+def test_a_thought_that_the_prompt_opened_is_found(prompt: str, opened: str) -> None:
+    assert opened_at_end(prompt) == opened
+    assert (open_thought(opened + DRAFT) == 0) == bool(opened)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("So.", "<think>\nSo."),
+        (f"So.</think>{TABLE}", f"So.</think>{TABLE}"),
+        ("<think>\nSo.", "<think>\nSo."),
+    ],
+)
+def test_a_cut_answer_gets_the_tag_that_a_server_opened(text: str, expected: str) -> None:
+    assert with_open_thought(text, "<think>") == expected
 
 
 def test_thinking_is_the_same_for_answers_that_are_no_tables() -> None:

@@ -79,6 +79,42 @@ def test_the_loss_is_the_divergence_that_is_asked_for(command: Make) -> None:
     assert counted[distillation.KL][-1] == counted["clipped_tokens"][-1] == 0
 
 
+def test_the_loss_over_the_likeliest_tokens_and_the_rest(command: Make) -> None:
+    """With all tokens it is the whole divergence; with some, a lower bound of it."""
+    student, teacher = torch.randn(2, 1, 3, 9, generator=torch.Generator().manual_seed(1)) * 2
+    mask = torch.ones(1, 3, dtype=torch.long)
+    found = SimpleNamespace(student_logits=student, teacher_logits=teacher, loss_mask=mask)
+
+    def loss(*given: str) -> float:
+        name = "".join(filter(str.isalnum, "".join(given))) or "all"
+        _, trainer, _, _ = begin(command(name, "distil.beta=0", *given))
+        return float(trainer._compute_self_distillation_loss(None, {}, found))
+
+    whole = loss()
+    assert loss("distil.top=9") == pytest.approx(whole, rel=1e-4)
+    assert 0 < loss("distil.top=2") < loss("distil.top=5") <= whole + 1e-6
+
+
+def test_the_clean_pass_adds_how_far_the_student_has_drifted(command: Make) -> None:
+    _, plain = train(command("plain"))
+    _, kept = train(command("kept", "distil.keep_clean=0.5"))
+    drift = logged(kept, "clean_divergence")
+    assert len(drift) == 3 and abs(drift[0]) < 1e-4 < drift[-1]  # it begins as its own teacher
+    assert "clean_divergence" not in plain["log"][0]
+    assert logged(kept, "loss")[0] == pytest.approx(logged(plain, "loss")[0], rel=1e-3)
+
+
+def test_a_start_with_nothing_to_teach_is_refused(command: Make) -> None:
+    _, trainer, _, _ = begin(command("poor"))
+    state = torch.random.get_rng_state()
+    with pytest.raises(TablemendError, match=r"hallucinates in 100% of 12 .*most_hallucinated"):
+        trainer.refuse_poor_teacher()
+    assert torch.equal(state, torch.random.get_rng_state())
+    for told in ("null", "1"):
+        _, trainer, _, _ = begin(command(f"told-{told}", f"distil.most_hallucinated={told}"))
+        trainer.refuse_poor_teacher()
+
+
 def test_the_prompts_of_both_views_are_those_of_the_evaluation(command: Make) -> None:
     for thinking in ("off", "quote"):
         config = command(f"prompts-{thinking}", f"thinking={thinking}", "train.context=both")
@@ -194,7 +230,13 @@ def test_the_command_trains_and_shows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "distil.yaml"
-    path.write_text(to_yaml(command("whole", "train.lora={r: 4}", "train.method=lora")))
+    path.write_text(
+        to_yaml(
+            command(
+                "whole", "train.lora={r: 4}", "train.method=lora", "distil.most_hallucinated=null"
+            )
+        )
+    )
     script, tokens = "train/distil.py", [f"recipe={path}"]
     assert run_script(script, [*tokens, "show=1"], monkeypatch) == 0
     shown = capsys.readouterr().out
