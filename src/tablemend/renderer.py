@@ -8,7 +8,6 @@ Qwen3's empty thinking block is part of the prompt and never of the loss. A temp
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -16,7 +15,6 @@ from jinja2 import TemplateError
 
 from tablemend.errors import TablemendError
 
-OPEN_THOUGHT = re.compile(r"<think>\s*\Z")
 PROBE = ({"role": "user", "content": "Question?"},)
 ANSWER = "ANSWER"
 
@@ -96,25 +94,6 @@ def prompt_ids(
 ) -> list[int]:
     """The prompt as ids; special tokens come from the chat template alone."""
     return tokenizer.encode(prompt_text(tokenizer, messages, thinking), add_special_tokens=False)
-
-
-def opened_thought(tokenizer: Tokenizer, prompt: Sequence[int]) -> str:
-    """The ``<think>`` that a prompt ends with, and the space behind it; empty without one."""
-    found = OPEN_THOUGHT.search(tokenizer.decode(prompt[-8:]))
-    return found[0] if found else ""
-
-
-def continued(opened: str, answer: str) -> str:
-    """What of an answer is still to be written after a prompt.
-
-    Args:
-        opened: what :func:`opened_thought` says of the prompt.
-        answer: whole, with its own ``<think>``.
-    """
-    if not opened or answer.startswith(opened):
-        return answer.removeprefix(opened)
-    thought = answer.removeprefix("<think>")
-    return answer if thought == answer else thought.lstrip()
 
 
 def target_ids(tokenizer: Tokenizer, text: str) -> list[int]:

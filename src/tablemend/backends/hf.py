@@ -29,10 +29,9 @@ from tablemend.backends.loading import (
     read_window,
     stop_ids,
 )
-from tablemend.backends.requests import Completion, Prompt, Sampling, repeats
+from tablemend.backends.requests import Completion, Prompt, Sampling, opened_thought, repeats
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
-from tablemend.renderer import opened_thought
 from tablemend.runs import say
 
 # Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,32 @@ Message = Mapping[str, str]
 """One turn of a chat: ``role`` and ``content``."""
 
 END_OF_THINKING = "</think>"
+OPEN_THOUGHT = re.compile(r"<think>\s*\Z")
 
 
 def behind_thinking(text: str) -> str:
     """What of an answer is not thinking; empty where the thinking never ends."""
     after = text.rpartition(END_OF_THINKING)[2]
     return "" if "<think>" in after else after
+
+
+def opened_thought(tokenizer: Any, prompt: Sequence[int]) -> str:
+    """The ``<think>`` that a prompt ends with, and the space behind it; empty without one."""
+    found = OPEN_THOUGHT.search(tokenizer.decode(prompt[-8:]))
+    return found[0] if found else ""
+
+
+def continued(opened: str, answer: str) -> str:
+    """What of an answer is still to be written after a prompt.
+
+    Args:
+        opened: what :func:`opened_thought` says of the prompt.
+        answer: whole, with its own ``<think>``.
+    """
+    if not opened or answer.startswith(opened):
+        return answer.removeprefix(opened)
+    thought = answer.removeprefix("<think>")
+    return answer if thought == answer else thought.lstrip()
 
 
 REPEATED = (8, 64)

@@ -29,11 +29,10 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import read_config, stop_ids
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
+from tablemend.backends.requests import REPEATED, Completion, Prompt, Request, opened_thought
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
-from tablemend.renderer import opened_thought
 from tablemend.runs import disk_errors
 
 GIB = 1 << 30

@@ -21,11 +21,11 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl.models.utils import unwrap_model_for_generation
 
 from tablemend.backends.hf import HFModel
-from tablemend.backends.requests import Prompt, Sampling
+from tablemend.backends.requests import Prompt, Sampling, opened_thought
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DrawingExperiment
 from tablemend.records import Finding, Judgement
-from tablemend.renderer import opened_thought, prompt_text
+from tablemend.renderer import prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
