@@ -14,7 +14,6 @@ from typing import Protocol
 from jinja2 import TemplateError
 
 from tablemend.errors import TablemendError
-from tablemend.thinking import PROMPT_END, opened_at_end
 
 PROBE = ({"role": "user", "content": "Question?"},)
 ANSWER = "ANSWER"
@@ -95,24 +94,6 @@ def prompt_ids(
 ) -> list[int]:
     """The prompt as ids; special tokens come from the chat template alone."""
     return tokenizer.encode(prompt_text(tokenizer, messages, thinking), add_special_tokens=False)
-
-
-def opened_thought(tokenizer: Tokenizer, prompt: Sequence[int]) -> str:
-    """The ``<think>`` that a prompt ends with, and the space behind it; empty without one."""
-    return opened_at_end(tokenizer.decode(prompt[-PROMPT_END:]))
-
-
-def continued(opened: str, answer: str) -> str:
-    """What of an answer is still to be written after a prompt.
-
-    Args:
-        opened: what :func:`opened_thought` says of the prompt.
-        answer: whole, with its own ``<think>``.
-    """
-    if not opened or answer.startswith(opened):
-        return answer.removeprefix(opened)
-    thought = answer.removeprefix("<think>")
-    return answer if thought == answer else thought.lstrip()
 
 
 def target_ids(tokenizer: Tokenizer, text: str) -> list[int]:

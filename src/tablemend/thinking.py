@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 PROMPT_END = 16
 """Tokens at the end of a prompt among which a template opens a thought."""
@@ -48,6 +50,24 @@ def opened_at_end(prompt: str) -> str:
     opened = list(_OPENED.finditer(prompt))
     is_last = opened and not prompt[opened[-1].end() :].strip()
     return prompt[opened[-1].start() :] if is_last else ""
+
+
+def opened_thought(tokenizer: Any, prompt: Sequence[int]) -> str:
+    """:func:`opened_at_end` of token ids."""
+    return opened_at_end(tokenizer.decode(list(prompt[-PROMPT_END:])))
+
+
+def continued(opened: str, answer: str) -> str:
+    """What of an answer is still to be written after a prompt.
+
+    Args:
+        opened: what :func:`opened_thought` says of the prompt.
+        answer: whole, with its own ``<think>``.
+    """
+    if not opened or answer.startswith(opened):
+        return answer.removeprefix(opened)
+    thought = answer.removeprefix("<think>")
+    return answer if thought == answer else thought.lstrip()
 
 
 def with_open_thought(text: str, tag: str) -> str:

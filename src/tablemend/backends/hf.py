@@ -32,8 +32,8 @@ from tablemend.backends.loading import (
 from tablemend.backends.requests import Completion, Prompt, Sampling, repeats
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
-from tablemend.renderer import opened_thought
 from tablemend.runs import say
+from tablemend.thinking import opened_thought
 
 # Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones
 # leave it idle.

@@ -33,8 +33,8 @@ from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
-from tablemend.renderer import opened_thought
 from tablemend.runs import disk_errors
+from tablemend.thinking import opened_thought
 
 GIB = 1 << 30
 CPU_KV_GIB = 4.0

@@ -15,11 +15,11 @@ from tqdm import tqdm
 
 from tablemend.backends.backend import Backend, Spent, open_backend
 from tablemend.backends.names import EngineKind
-from tablemend.backends.requests import Completion, Request, stream_seed
+from tablemend.backends.requests import Completion, Request
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
-from tablemend.evaluation.systems import IN_PROCESS, STAGE, System, sampling_of, seed_of
+from tablemend.evaluation.asking import HELD, impossible_systems, is_held, name_of, request_of
+from tablemend.evaluation.systems import IN_PROCESS, STAGE, System
 from tablemend.generations import Generations, Stored, write_out
-from tablemend.mitigations.mitigation import Constraint
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import Answer, ContextKind
 from tablemend.runs import Run
@@ -31,10 +31,6 @@ TRIED_TOGETHER = 128
 """Requests of a task that asks again, which are in flight together."""
 IMPOSSIBLE = "not_possible"
 """In the manifest: what :func:`generate` returns."""
-HELD = (
-    "this mitigation needs transformers, vLLM, or a server that knows vLLM's structured_outputs (a "
-    "vLLM server without a reasoning parser)"
-)
 Part = tuple[System, ContextKind, list[Sample]]
 """What one system has not answered on one context."""
 
@@ -54,7 +50,7 @@ def generate(
             loaded; a cap that is reached, or a model that cannot be loaded: likewise.
     """
     generations = Generations(run.path / "generations")
-    impossible = _impossible(systems, examples, config)
+    impossible = impossible_systems(systems, examples, config)
     with ExitStack() as stack:
         models = []
         possible = [one for one in systems if one.after is None and one.name not in impossible]
@@ -80,40 +76,6 @@ def generate(
             impossible[system.name] = f"it edits the answers of {system.after}"
     run.record(STAGE, {**run.recorded(STAGE), IMPOSSIBLE: impossible})
     return impossible
-
-
-def _impossible(
-    systems: Sequence[System], examples: Sequence[Sample], config: Comparison
-) -> dict[str, str]:
-    """Why systems cannot be run: a server that knows no grammar is asked one sample of each."""
-    found = {}
-    for system in systems:
-        if not isinstance(system.mitigation, Constraint) or system.model.engine != "openai":
-            continue
-        context = config.contexts[0]
-        request = request_of(system, context, examples[0], config)
-        try:
-            with open_backend(system.model, system.options) as backend:
-                (completion,) = backend.generate([request])
-        except Stopped:
-            raise
-        except TablemendError as error:
-            found[system.name] = str(error)
-            continue
-        if completion.finish_reason == "error" and completion.error.endswith("(1 try)"):
-            found[system.name] = f"the server refuses the request, {completion.error}"
-        elif not _is_held(_stored(completion), system, examples[0]):
-            found[system.name] = f"an answer of {system.model} does not keep to its grammar; {HELD}"
-    return found
-
-
-def _is_held(one: Stored, system: System, sample: Sample) -> bool:
-    """Whether a whole answer keeps to the grammar that it was asked for with, if any."""
-    held, format = system.mitigation, system.task.format
-    if not isinstance(held, Constraint) or one.answer.finish_reason != "stop":
-        return True
-    assert format is not None
-    return held.is_kept(one.answer.text, system.task.evidence(sample, one.answer.context), format)
 
 
 def _by_model(systems: Sequence[System]) -> list[list[System]]:
@@ -171,7 +133,7 @@ class _Asked:
                     print(note, file=sys.stderr)
                 stored = generations.read(system.name, context)
                 missing = [e for e in examples if e.id not in stored or stored[e.id].failed]
-                failed += [_name(system.name, context, e.id) for e in missing if e.id in stored]
+                failed += [name_of(system.name, context, e.id) for e in missing if e.id in stored]
                 if missing:
                     parts.append((system, context, missing))
         return cls(backend, noted, parts, frozenset(failed), config, impossible)
@@ -222,7 +184,9 @@ class _Asked:
                         in_a_row = 0
                         answer = one.answer
                         system = self._systems[answer.system]
-                        if not _is_held(one, system, self._examples[answer.example_id]):
+                        sample = self._examples[answer.example_id]
+                        is_whole = answer.finish_reason == "stop"
+                        if is_whole and not is_held(answer.text, system, answer.context, sample):
                             self.impossible[system.name] = (
                                 f"an answer of {self.backend.name} does not keep to its grammar; "
                                 f"{HELD}"
@@ -230,7 +194,7 @@ class _Asked:
                         continue
                     answer = one.answer
                     failures[answer.error] += 1
-                    name = _name(answer.system, answer.context, answer.example_id)
+                    name = name_of(answer.system, answer.context, answer.example_id)
                     in_a_row += name not in self.failed
                     if in_a_row == MOST_FAILURES:
                         raise Stopped(
@@ -336,21 +300,6 @@ class _Asked:
                 yield request_of(*asked, self.config)
 
 
-def request_of(
-    system: System, context: ContextKind, example: Sample, config: Comparison
-) -> Request:
-    """What a system is asked of one sample."""
-    name = _name(system.name, context, example.id)
-    return Request(
-        id=name,
-        messages=system.task.messages(example, context, system.prompt),
-        sampling=sampling_of(config),
-        thinking=system.thinking != "off",
-        grammar=grammar_of(system, context, example),
-        seed=stream_seed(seed_of(config), name) if config.evaluation.temperature else 0,
-    )
-
-
 def settings_of(system: System, identity: dict[str, Any]) -> dict[str, Any]:
     """Everything that a system's answers depend on, beside the example.
 
@@ -359,20 +308,6 @@ def settings_of(system: System, identity: dict[str, Any]) -> dict[str, Any]:
     assert not identity.keys() & system.asked.keys(), (identity, system.asked)
     known = {name: value for name, value in identity.items() if name != "server"}
     return {**known, "prompts": system.task.versions()["prompt_hash"], **system.asked}
-
-
-def grammar_of(system: System, context: ContextKind, sample: Sample) -> str | None:
-    """What an answer is held to; nothing of the gold is used."""
-    held, format = system.mitigation, system.task.format
-    if not isinstance(held, Constraint):
-        return None
-    assert format is not None
-    return held.grammar(system.task.evidence(sample, context), format)
-
-
-def _name(system: str, context: ContextKind, example_id: str) -> str:
-    """Id of a request; :func:`_stored` takes it apart."""
-    return f"{system}.{context}.{example_id}"
 
 
 def _stored(completion: Completion, before: Stored | None = None) -> Stored:

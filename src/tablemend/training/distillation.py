@@ -34,10 +34,11 @@ from tablemend.runs import Run, say
 from tablemend.training import engine, launch
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config
-from tablemend.training.data import check_drawing_template, read_validation
+from tablemend.training.data import read_validation
 from tablemend.training.drawing import Asked, Draws, ask, draw, drawing_model, drawing_options
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
+from tablemend.training.row_checks import check_drawing_template
 from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Paced
 

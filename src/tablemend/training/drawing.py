@@ -25,11 +25,11 @@ from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DrawingExperiment
 from tablemend.records import Finding, Judgement
-from tablemend.renderer import opened_thought, prompt_text
+from tablemend.renderer import prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
-from tablemend.thinking import open_thought
+from tablemend.thinking import open_thought, opened_thought
 from tablemend.training.arguments import options_of
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder

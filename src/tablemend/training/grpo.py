@@ -24,10 +24,11 @@ from tablemend.training import engine
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config
 from tablemend.training.credit import fault_spans, fault_tokens, spread
-from tablemend.training.data import check_drawing_template, read_validation
+from tablemend.training.data import read_validation
 from tablemend.training.drawing import Asked, Draws, ask, drawing_options, share_hallucinated
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
+from tablemend.training.row_checks import check_drawing_template
 from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Paced
 from tablemend.values.sentences import Span

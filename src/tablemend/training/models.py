@@ -8,31 +8,23 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from peft import LoraConfig, get_peft_model_state_dict
-from peft.utils.transformers_weight_conversion import (
-    convert_peft_config_for_transformers,
-    get_model_conversion_mapping,
-)
-from torch import nn
 from transformers import (
-    AutoModelForCausalLM,
     BitsAndBytesConfig,
-    PretrainedConfig,
     PreTrainedModel,
     TrainingArguments,
 )
 from transformers import PreTrainedTokenizerBase as Tokenizer
-from transformers.initialization import no_init_weights
 
 from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import say
 from tablemend.training import checkpoints, on_cpu
-from tablemend.training.packing import refuse_packing
-from tablemend.training.requirements import check_targets, compile_layers
-
-ROUTERS = ("gate", "router")
-"""What layers that choose experts are called in transformers; their own makers train none of them
-with adapters (Qwen's guide to fine-tuning)."""
+from tablemend.training.requirements import (
+    ROUTERS,
+    compile_layers,
+    leave_routers_alone,
+    unused_modules,
+)
 
 
 def trainable_model(config: Trained) -> PreTrainedModel:
@@ -67,21 +59,6 @@ def trainable_model(config: Trained) -> PreTrainedModel:
     return model
 
 
-def refuse_recipe(config: Trained, architecture: PretrainedConfig) -> None:
-    """Refuse adapters and packing that an architecture does not take; reads no weights.
-
-    Raises:
-        TablemendError: see :func:`.refuse_packing` and :func:`.check_targets`.
-    """
-    if config.train.packing:
-        refuse_packing(architecture)
-    lora = config.train.lora
-    if lora is not None and not isinstance(lora.target_modules, str):
-        with torch.device("meta"), no_init_weights():
-            model = AutoModelForCausalLM.from_config(architecture)
-        check_targets(model, lora.target_modules, _unused(model))
-
-
 def trainer_parts(
     config: Trained, tokenizer: Tokenizer, arguments: TrainingArguments
 ) -> dict[str, Any]:
@@ -110,26 +87,8 @@ def trained_shapes(model: PreTrainedModel, config: Trained) -> checkpoints.Shape
 
 def freeze_unused(model: PreTrainedModel) -> None:
     """Train nothing that a text never passes through: DDP would wait for its gradients."""
-    for name in _unused(model):
+    for name in unused_modules(model):
         model.get_submodule(name).requires_grad_(False)
-
-
-def _unused(model: PreTrainedModel) -> list[str]:
-    """The outermost modules with weights that lie outside decoder, embedding and head."""
-    ends = (model.get_input_embeddings(), model.get_output_embeddings(), model.get_decoder())
-    used = {id(weight) for end in ends if end is not None for weight in end.parameters()}
-
-    def below(module: nn.Module, prefix: str) -> list[str]:
-        found = []
-        for name, child in module.named_children():
-            weights = [id(weight) for weight in child.parameters()]
-            if weights and not used.intersection(weights):
-                found.append(prefix + name)
-            elif not used.issuperset(weights):
-                found += below(child, f"{prefix}{name}.")
-        return found
-
-    return below(model, "")
 
 
 def lora_config(
@@ -146,7 +105,7 @@ def lora_config(
     targets = lora.target_modules
     left_out: list[str] = []
     if model is not None:
-        left_out = _unused(model)
+        left_out = unused_modules(model)
         if isinstance(targets, str):  # a router is trained only where it is named
             left_out += [
                 name for name, _ in model.named_modules() if name.rpartition(".")[2] in ROUTERS
@@ -162,9 +121,5 @@ def lora_config(
         exclude_modules=rf"({outside})(\..*)?" if outside else None,
     )
     if model is not None and isinstance(targets, str):
-        # PEFT (0.21) adds the router of some architectures to all-linear by itself
-        conversions = get_model_conversion_mapping(model)
-        convert_peft_config_for_transformers(found, model, conversions)
-        named = found.target_parameters or ()
-        found.target_parameters = [one for one in named if one.split(".")[0] not in ROUTERS] or None
+        leave_routers_alone(found, model)
     return found

@@ -32,8 +32,8 @@ from tablemend.training.memory import (
     vllm_share,
     weight_type,
 )
-from tablemend.training.models import refuse_recipe
 from tablemend.training.precision import with_types
+from tablemend.training.requirements import refuse_recipe
 
 COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations")
 """Of the table, in order."""

@@ -22,9 +22,6 @@ from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.data import (
     CHECKED,
-    check_prompt,
-    check_row,
-    check_template,
     content_hash,
     read_validation,
     show,
@@ -36,6 +33,7 @@ from tablemend.training.pair_generation import STAGE as PAIRS_STAGE
 from tablemend.training.pair_generation import start_of
 from tablemend.training.pairs import FILE, PairRows, Split, read_pairs, render_pair
 from tablemend.training.phases import Method, Prepared
+from tablemend.training.row_checks import check_prompt, check_row, check_template
 from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.stage import refusals
 from tablemend.training.trainer import Paced

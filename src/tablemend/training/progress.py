@@ -37,11 +37,28 @@ class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
         self.clock = clock
         self.elapsed = 0.0
         self.sums: dict[str, float] = {}
+        self._resumed = False
         self._values: dict[str, float] = {}
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps, in the form that the Trainer asks for."""
         return {"args": {}, "attributes": {"elapsed": self.elapsed, "sums": self.sums}}
+
+    def keep(self, trainer: Any) -> None:
+        """Note the sums for the checkpoint that is about to be saved; all processes call it."""
+        pending = trainer.accelerator.gather(trainer._tr_loss.detach().reshape(1)).mean().item()
+        tokens = getattr(trainer, "_total_train_tokens", 0)
+        self.sums = {"loss": trainer._total_loss_scalar + pending, "tokens": tokens}
+
+    def give_back(self, trainer: Any) -> None:
+        """Add what the checkpoint had to the Trainer's sums, which begin at its resumption."""
+        if self._resumed:
+            trainer._total_loss_scalar += self.sums.get("loss", 0.0)
+            tokens = getattr(trainer, "_total_train_tokens", 0) + self.sums.get("tokens", 0)
+            trainer._total_train_tokens = tokens
+            state = trainer.state  # whose log_every and save_every are the checkpoint's
+            state.compute_steps(trainer.args, state.max_steps)
+            self._resumed = False
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -50,8 +67,7 @@ class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
         saved = state.stateful_callbacks.get(type(self).__name__)
         if isinstance(saved, dict) and state.global_step > 0:
             self.elapsed = saved["attributes"]["elapsed"]
-            self.sums = saved["attributes"].get("sums", {})
-            state.compute_steps(args, state.max_steps)  # log_every, save_every may have changed
+            self.sums, self._resumed = saved["attributes"].get("sums", {}), True
         self._begun, self._elapsed_before = self.clock(), self.elapsed
         self._last = self._begun - PAUSE
         self._steps_before, self._tokens_before = state.global_step, state.num_input_tokens_seen

@@ -10,8 +10,14 @@ from importlib.util import find_spec
 import torch
 from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
+from peft import LoraConfig
+from peft.utils.transformers_weight_conversion import (
+    convert_peft_config_for_transformers,
+    get_model_conversion_mapping,
+)
 from torch import nn
-from transformers import PreTrainedModel
+from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+from transformers.initialization import no_init_weights
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import (
     is_flash_attn_2_available,
@@ -23,6 +29,7 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import read_config
 from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import Model, Trained
+from tablemend.training.packing import refuse_packing
 
 LINEAR = nn.Linear | Conv1D
 ADAPTABLE = LINEAR | nn.Embedding | nn.MultiheadAttention
@@ -165,3 +172,48 @@ def check_targets(model: PreTrainedModel, targets: Sequence[str], unused: Sequen
                 f"layer that takes an adapter: the linear layers are "
                 f"{', '.join(dict.fromkeys(linear))}, and all-linear means all of them"
             )
+
+
+def refuse_recipe(config: Trained, architecture: PretrainedConfig) -> None:
+    """Refuse adapters and packing that an architecture does not take; reads no weights.
+
+    Raises:
+        TablemendError: see :func:`.refuse_packing` and :func:`.check_targets`.
+    """
+    if config.train.packing:
+        refuse_packing(architecture)
+    lora = config.train.lora
+    if lora is not None and not isinstance(lora.target_modules, str):
+        with torch.device("meta"), no_init_weights():
+            model = AutoModelForCausalLM.from_config(architecture)
+        check_targets(model, lora.target_modules, unused_modules(model))
+
+
+def unused_modules(model: PreTrainedModel) -> list[str]:
+    """The outermost modules with weights that lie outside decoder, embedding and head."""
+    ends = (model.get_input_embeddings(), model.get_output_embeddings(), model.get_decoder())
+    used = {id(weight) for end in ends if end is not None for weight in end.parameters()}
+
+    def below(module: nn.Module, prefix: str) -> list[str]:
+        found = []
+        for name, child in module.named_children():
+            weights = [id(weight) for weight in child.parameters()]
+            if weights and not used.intersection(weights):
+                found.append(prefix + name)
+            elif not used.issuperset(weights):
+                found += below(child, f"{prefix}{name}.")
+        return found
+
+    return below(model, "")
+
+
+ROUTERS = ("gate", "router")
+"""What layers that choose experts are called in transformers; their own makers train none of them
+with adapters (Qwen's guide to fine-tuning)."""
+
+
+def leave_routers_alone(found: LoraConfig, model: PreTrainedModel) -> None:
+    """Take out the router that PEFT (0.21) adds to all-linear in some architectures by itself."""
+    convert_peft_config_for_transformers(found, model, get_model_conversion_mapping(model))
+    named = found.target_parameters or ()
+    found.target_parameters = [one for one in named if one.split(".")[0] not in ROUTERS] or None

@@ -16,8 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, launch
-from tablemend.training.models import refuse_recipe
-from tablemend.training.requirements import refuse_kernel, refuse_start
+from tablemend.training.requirements import refuse_kernel, refuse_recipe, refuse_start
 
 C = TypeVar("C", bound=Trained)
 FIXED = tuple("seed task model data.train format thinking train dpo grpo distil".split())

@@ -41,8 +41,6 @@ class Paced(Rated):
     train_dataset: Any
     state: Any
     control: Any
-    _tr_loss: Tensor
-    _total_loss_scalar: float
 
     def __init__(self, *, recipe: Train, **options: Any) -> None:
         self.recipe = recipe
@@ -59,23 +57,15 @@ class Paced(Rated):
         It (transformers 5.17; no issue found) takes a step before it asks whether to stop, and a
         training that was killed after its last checkpoint is resumed there.
         """
-        if before := self.progress.sums:  # the parent counts from the resumption
-            self._total_loss_scalar += before["loss"]
-            self._total_train_tokens = getattr(self, "_total_train_tokens", 0) + before["tokens"]
-            self.progress.sums = {}
+        self.progress.give_back(self)
         if self.state.global_step >= self.state.max_steps or self.is_stale:
             self.control.should_training_stop = True
             return
         super()._run_epoch(**options)  # type: ignore[misc]
 
     def _save_checkpoint(self, *given: Any) -> None:
-        pending = self.accelerator.gather(self._tr_loss.detach().reshape(1)).mean().item()
-        self.progress.sums = {
-            "loss": self._total_loss_scalar + pending,
-            "tokens": getattr(self, "_total_train_tokens", 0),
-        }
+        self.progress.keep(self)
         super()._save_checkpoint(*given)  # type: ignore[misc]
-        self.progress.sums = {}
 
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None

@@ -16,9 +16,10 @@ from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Lora
-from tablemend.training.models import lora_config, refuse_recipe
+from tablemend.training.models import lora_config
 from tablemend.training.packing import APART, PackedRows, refuse_packing
 from tablemend.training.ready import plan
+from tablemend.training.requirements import refuse_recipe
 
 ROOT = Path(__file__).parents[3]
 SIZES = {

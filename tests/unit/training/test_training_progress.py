@@ -23,6 +23,7 @@ class Training:
             num_input_tokens_seen=100 * step,
             stateful_callbacks={"Progress": saved} if saved else {},
             is_world_process_zero=True,
+            compute_steps=lambda args, most: None,
         )
         self.progress.on_train_begin(self.args, self.state, Any)
 

@@ -14,27 +14,16 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
-from tablemend.backends.requests import behind_thinking
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment, Model
-from tablemend.renderer import (
-    ANSWER,
-    PROBE,
-    continued,
-    opened_thought,
-    prompt_ids,
-    whole_chat,
-)
+from tablemend.renderer import ANSWER, PROBE, prompt_ids, whole_chat
 from tablemend.tasks import tablehallu
+from tablemend.thinking import behind_thinking, continued, opened_thought
 from tablemend.training import checkpoints
-from tablemend.training.data import (
-    build_rows,
-    check_drawing_template,
-    check_end_of_turn,
-    check_row,
-)
+from tablemend.training.data import build_rows, check_end_of_turn, check_row
+from tablemend.training.row_checks import check_drawing_template
 
 TEMPLATES = {
     path.name.removesuffix(".jinja"): path.read_text("utf-8")
