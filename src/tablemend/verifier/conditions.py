@@ -14,6 +14,9 @@ from tablemend.verifier.vocabulary import RESULTS, THINGS
 from tablemend.verifier.worded_bounds import worded_bounds
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
+_LACKING = frozenset("lack lacks lacked lacking without no".split())
+_HAVING = frozenset("support supports supported has have had with offer offers include includes "
+    "feature features provide provides is are was were come comes".split())
 _AT = frozenset("and on in at of the".split())
 _LISTING = frozenset({"and", "or", "both", "the", "nor"})
 _ORIGIN = ("an", "ish", "ese", "ch", "ss", "sh", "ek", "qi", "li", "ni")
@@ -57,7 +60,7 @@ def conditions(frame: Frame) -> list[RowFilter]:
     timed = frozenset[int]().union(*(condition.used for condition in found))
     worded = list(worded_bounds(frame))
     timed |= frozenset[int]().union(*(condition.used for condition in worded))
-    found += [*worded, *bounds(frame, timed), *zeros(frame), *_results(frame)]
+    found += [*worded, *bounds(frame, timed), *zeros(frame), *_results(frame), *_flagged(frame)]
     taken = {place for condition in found for place in condition.used}
     for phrase in frame.phrases:
         tokens = range(phrase.first, phrase.last)
@@ -208,6 +211,21 @@ def _results(frame: Frame) -> Iterator[RowFilter]:
                 if measure.result == result and row in frame.rows
             )
             yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, column.index)
+
+
+def _flagged(frame: Frame) -> Iterator[RowFilter]:
+    """As in "supports 5G", "lacks 5G", of a column of yes and no."""
+    for heading in frame.headings:
+        flags = frame.view.columns[heading.column].flags
+        first = heading.first
+        while first and frame.words[first - 1] in ("a", "an", "the", "any"):
+            first -= 1
+        word = frame.words[first - 1] if first else ""
+        if flags and heading.share >= 0.5 and word in _LACKING | _HAVING:
+            wanted = word not in _LACKING
+            rows = frozenset(r for r in frame.rows if flags.get(r) is wanted)
+            used = range_set(first - 1, heading.last)
+            yield RowFilter(first - 1, heading.last, rows, used, 0.9, heading.column, True)
 
 
 def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[RowFilter]:

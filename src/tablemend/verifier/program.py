@@ -114,11 +114,10 @@ class TextVerifier:
         if not own:
             own[focus] = []
         for (start, end), candidates in own.items():
-            if any("size" in candidate.features for candidate in candidates):
-                continue  # a number of rows is no condition of anything else
+            size = any("size" in candidate.features for candidate in candidates)
             for candidate, used in found:
-                if used is None:
-                    continue
+                if used is None or (size and "logic is quantifier" not in candidate.features):
+                    continue  # a number of rows is no condition; "all four" is one
                 inside = any(start <= place < end for place in used)
                 if candidate.truth:
                     if inside:

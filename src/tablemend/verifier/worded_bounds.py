@@ -26,6 +26,7 @@ _NONE_OF = {
 }
 """Adjectives of rows, and the column that is 0 there."""
 _SIGNED = {"negative": (float("-inf"), -1e-9), "positive": (1e-9, float("inf"))}
+_BEING = frozenset("be is are was were been has have had remained stayed turned".split())
 _NORMS = frozenset("range ranges limit limits values interval".split())
 _UNFLAGGED = frozenset({"normal", "n", "ok", "within range", "in range"})
 _REACH = 3  # words from "scored" to "double figures"
@@ -114,6 +115,13 @@ def _signed(frame: Frame) -> Iterator[RowFilter]:
         if sign in _SIGNED and column.adds_up and heading.share > 0.5:
             used = range_set(heading.first - 1, heading.last)
             yield _between(frame, column, *_SIGNED[sign], used, heading.first - 1, heading.last)
+        place = heading.last  # "the margin was positive"
+        while frame.words[place : place + 1] and frame.words[place] in _BEING:
+            place += 1
+        sign = frame.words[place] if heading.last < place < len(frame.words) else ""
+        if sign in _SIGNED and column.adds_up and heading.share > 0.5:
+            used = range_set(heading.first, place + 1)
+            yield _between(frame, column, *_SIGNED[sign], used, place, place + 1)
 
 
 def _flagged(frame: Frame) -> Iterator[RowFilter]:

@@ -171,7 +171,7 @@ def _compared(
         *slots.cells(sides[0].rows, column.index)[:3],
         *slots.cells(sides[1].rows, column.index)[:3],
     )
-    turned = opposite(frame.text(*words))
+    turned = opposite(frame.text(*words)) if gap else ""
     counted = column.kind not in ("date", "time", "span")  # "3 years before" is no number of days
     if amount is not None and truth and counted:
         right = fits(column, abs(gap), amount, hedge_of(frame, amount))
