@@ -42,7 +42,10 @@ _APART = re.compile(
 )
 _PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
 _REACH = 6
-_CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
+_CAME = frozenset(
+    "came stood amounted reached equal equals equalled recorded totaled never fell dropped dipped "
+    "went slipped rose climbed".split()
+)
 _NEAR = 0.05
 _LATER = frozenset("later earlier apart afterwards".split())
 _LOSING = frozenset("lose loses losing lost shed sheds shedding cut cuts cutting".split())

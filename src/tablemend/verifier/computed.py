@@ -126,9 +126,7 @@ def features(slots: Slots, readings: Sequence[Computed], reading: Computed) -> d
     kinds = [
         kind
         for kind, span in spans
-        if kind in _OPERATIONS
-        and first <= span[0] < last
-        and not reading.used & range_set(*span)
+        if kind in _OPERATIONS and first <= span[0] < last and not reading.used & range_set(*span)
     ]
     own = reading.operator
     alike = sum(

@@ -15,8 +15,10 @@ from tablemend.verifier.worded_bounds import worded_bounds
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
 _LACKING = frozenset("lack lacks lacked lacking without no".split())
-_HAVING = frozenset("support supports supported has have had with offer offers include includes "
-    "feature features provide provides is are was were come comes".split())
+_HAVING = frozenset(
+    "support supports supported has have had with offer offers include includes "
+    "feature features provide provides is are was were come comes".split()
+)
 _AT = frozenset("and on in at of the".split())
 _LISTING = frozenset({"and", "or", "both", "the", "nor"})
 _ORIGIN = ("an", "ish", "ese", "ch", "ss", "sh", "ek", "qi", "li", "ni")

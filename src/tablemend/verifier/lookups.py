@@ -28,7 +28,7 @@ from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.indexing import sort_of_period
-from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
+from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS, terms
 from tablemend.verifier.limits import PLURAL
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
@@ -154,7 +154,14 @@ class Lookups:
         if unit.currency:
             money = [c for c in self._value_columns if columns[c].money]
             return tuple(money) or self._value_columns
-        found = [c for c in self._value_columns if not wanted.isdisjoint(columns[c].terms)]
+        found = [
+            c
+            for c in self._value_columns
+            if not wanted.isdisjoint(columns[c].terms) or unit.symbol in columns[c].units
+        ]
+        dated = {c for link in self.frame.links.moments for c in link.columns}
+        if not self.view.turned and len(found) > 1:  # "62.1 TWh in 2023"
+            found = [c for c in found if c in dated] or found
         return tuple(found) or self._value_columns
 
     def _extremes(
@@ -659,8 +666,10 @@ class Lookups:
             features = self._heading_features(own, place)
             return [(own, [*features, "col only" if len(among) == 1 else "col nearest"])]
         if len(among) == 1:
-            column = among[0]
-            return [(column, ["col only", *self._heading_features(column, place)])]
+            column, features = among[0], self._heading_features(among[0], place)
+            if "col unnamed" in features and len(self._value_columns) > 1:
+                features = ["col of its unit"]
+            return [(column, ["col only", *features])]
         ranked = sorted(named, key=lambda c: self._nearest(c, place)[0])
         found: list[tuple[int | None, list[str]]] = []
         for number, column in enumerate(ranked[:_COLUMNS]):
@@ -698,7 +707,8 @@ class Lookups:
         """How the name of a column stands to something stated."""
         _, heading = self._nearest(column, place)
         if heading is None:
-            return ["col unnamed"]
+            general = _GENERAL.issuperset(self.view.columns[column].terms)
+            return ["col general" if general and len(self._value_columns) == 1 else "col unnamed"]
         span = (heading.first, heading.last)
         found = [
             "col whole"
@@ -927,6 +937,8 @@ _OF_THEM = {("of", "them"), ("of", "these"), ("of", "those"), ("of", "which")}
 _REFERRING = frozenset({"former", "latter"})
 _AROUND = {(word,) for word in ("before", "after", "until", "by", "around", "about", "past")}
 _WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
+_GENERAL = frozenset(t for w in "value result amount reading figure".split() for t in terms(w))
+"""Headers of the one column of amounts of a long table: what is measured stands in the row."""
 _SMALL = frozenset(
     "start end of was is were are had has have with for by in at on to from than the a an and as "
     "or be s over under about between during since until per each only all not no came finished "

@@ -208,8 +208,12 @@ class ColumnIndex:
     @cached_property
     def flags(self) -> dict[int, bool]:
         """Yes or no of each row; empty for a column with anything else."""
-        found = {row: _FLAGS.get(fold(self.cell(row)) or self.cell(row).strip()) for row in self.filled}
-        return {r: v for r, v in found.items() if v is not None} if None not in found.values() else {}
+        found = {
+            row: _FLAGS.get(fold(self.cell(row)) or self.cell(row).strip()) for row in self.filled
+        }
+        return (
+            {r: v for r, v in found.items() if v is not None} if None not in found.values() else {}
+        )
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:

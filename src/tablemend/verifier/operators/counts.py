@@ -190,6 +190,8 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
         sizes = (s.last for s in frame.amounts if s.first == last and size_of(frame, s))
         size_end = next(sizes, last) if sense == "all" else last  # "all four regions"
         free = [f for f in slots.conditions if not f.used & range_set(*words)][:SLOTS]
+        if cue.sense == "never":  # "never fell below 30"
+            size_end = next((f.last for f in free if f.bound and f.first >= last), last)
         listed = cue.sense in ("both", "neither")
         verb = next((v for v in frame.verbs if v >= last), last)
         cuts = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
@@ -89,9 +88,11 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         found = [one for one in found if "by its adjective" in one[2][0]]
     if sense in ("old", "young") and any("age" in column.terms for column, _, _ in found):
         found = [one for one in found if not one[0].temporal]  # no one is old by a date of entry
-    own = [one for one in found if "in the phrase" in one[2][0] and one[0].measured]
-    if any("column part" not in one[2] for one in own):
-        return _usable(own, cue, sense, quality)  # "the largest screen and the biggest battery"
+    if any(
+        "in the phrase" in f[0] and "column part" not in f and column.adds_up
+        for column, _, f in found
+    ):  # "the largest screen and the biggest battery": of each its own
+        found = [one for one in found if not _is_apart(frame, one[1])]
     plain = [column for column in frame.view.columns if column.adds_up]
     key = frame.view.columns[frame.view.key].terms
     nouns = {word for word in frame.words[last:end] if not set(terms(word)) & set(key)}
@@ -115,16 +116,6 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         "the only one",
     )
     found.sort(key=lambda one: next(i for i, how in enumerate(order) if how in one[2][0]))
-    return _usable(found, cue, sense, quality)
-
-
-def _usable(
-    found: Sequence[tuple[ColumnIndex, frozenset[int], tuple[str, ...]]],
-    cue: Cue,
-    sense: str,
-    quality: Quality,
-) -> list[Ordering]:
-    """The columns that can be ordered so, each in the direction that the word asks for."""
     kept: dict[int, Ordering] = {}
     for column, tokens, features in found:
         direction = _direction(column, cue, sense, quality)
@@ -136,6 +127,16 @@ def _usable(
     return list(kept.values())[:_MOST]
 
 
+def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
+    """Whether a comma or an "and" stands between some tokens."""
+    inside = range(min(tokens, default=0), max(tokens, default=0) + 1)
+    return any(
+        frame.words[place] == "and"
+        or (place > inside[0] and "," in frame.between(place - 1, place))
+        for place in inside
+    )
+
+
 def _by_another(frame: Frame, place: int) -> bool:
     """Whether "by" names what is ordered by, and no column is: "by revenue"."""
     named = {p for h in frame.headings for p in range(h.first, h.last)}
@@ -143,9 +144,7 @@ def _by_another(frame: Frame, place: int) -> bool:
     named |= {p for stated in frame.amounts for p in range(stated.first, stated.last)}
     by = frame.words[place : place + 1] == ("by",)
     noun = {p for p in range(place + 1, phrase_end(frame, place + 1))} if by else set()
-    return any(frame.words[p] not in LITTLE_WORDS for p in noun) and named.isdisjoint(
-        noun
-    )
+    return any(frame.words[p] not in LITTLE_WORDS for p in noun) and named.isdisjoint(noun)
 
 
 def phrase_end(frame: Frame, first: int) -> int:

@@ -39,6 +39,7 @@ _STEADY = frozenset(
 )
 _TOTALS: dict[str, Callable[[list[float]], float]] = {"sum": sum, "mean": fmean, "median": median}
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
+_LIMITS = frozenset("below under above over".split())
 _ENDS = ("from", "to", "reaching", "at")
 _EARLIER = frozenset("previous prior before old initial baseline".split())
 """Terms of headers of what something was, beside what it is."""
@@ -164,6 +165,8 @@ def changes(slots: Slots) -> Iterator[Computed]:
         if cue.sense not in ("rise", "fall", "stable", *_RATIOS):
             continue
         words = (first, last)
+        if frame.words[last : last + 1] and frame.words[last] in _LIMITS:
+            continue  # "never fell below 27"
         named = [
             h
             for h in frame.headings
@@ -324,7 +327,8 @@ def _change_amounts(
         if percent and not points and not column.percent and word in _ENDS and large:
             continue  # "the margin rose to 35.2%" beside an amount
         ends = dict(zip(_ENDS, ([first], [last], [last], [first, last]), strict=True))
-        possible = ends.get(word, [gap, first, last])
+        before = change.fault is not None and stated.last <= change.fault[0]
+        possible = ends.get(word, [last, first, gap] if before else [gap, first, last])
         if word in GAINING:  # "added 14 in Q3" can be what it had there
             possible = [gap, last] if "to a period" in change.features else [gap]
         truth = any(fits(column, value, stated) for value in possible)
