@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tablemend.verifier.amounts import bounds, zeros
 from tablemend.verifier.frame import Frame
+from tablemend.verifier.lexicon import comes_from
 from tablemend.verifier.mentions import ColumnMention, Phrase
 from tablemend.verifier.row_filter import RowFilter, range_set
 from tablemend.verifier.times import days, months, years
@@ -21,34 +22,6 @@ _HAVING = frozenset(
 )
 _AT = frozenset("and on in at of the".split())
 _LISTING = frozenset({"and", "or", "both", "the", "nor"})
-_ORIGIN = ("an", "ish", "ese", "ch", "ss", "sh", "ek", "qi", "li", "ni")
-_COUNTRIES = {
-    adjective: tuple(names.split("|"))
-    for adjective, names in {
-        "american": "united states|usa|u.s.",
-        "british": "great britain|united kingdom|england|scotland|wales",
-        "english": "england",
-        "scottish": "scotland",
-        "welsh": "wales",
-        "irish": "ireland",
-        "french": "france",
-        "spanish": "spain",
-        "dutch": "netherlands|holland",
-        "danish": "denmark",
-        "swiss": "switzerland",
-        "greek": "greece",
-        "turkish": "turkey",
-        "polish": "poland",
-        "finnish": "finland",
-        "czech": "czech",
-        "norwegian": "norway",
-        "filipino": "philippines",
-        "chinese": "china",
-        "portuguese": "portugal",
-        "korean": "korea",
-        "german": "germany",
-    }.items()
-}
 _PRONOUNS = frozenset("also same it its he his she her they their".split())
 _BEING = frozenset("be is was are were as".split())
 _PREDICATING = _BEING | frozenset("the a an play plays played list listed serve served".split())
@@ -233,18 +206,13 @@ def _flagged(frame: Frame) -> Iterator[RowFilter]:
 def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[RowFilter]:
     """As in "Australian" of rows that say "Australia"."""
     for place, word in enumerate(frame.words):
-        if place in taken or len(word) < 5 or not word.endswith(_ORIGIN):
-            continue
-        names = _COUNTRIES.get(word, ())
-        length = max(4, len(word) - 3)
-        for column in frame.view.columns:
+        for column in frame.view.columns if place not in taken else ():
             if column.kind != "text":
                 continue
             rows = frozenset(
                 row
                 for name, group in column.groups.items()
-                if any(country in name for country in names)
-                or (not names and any(part[:length] == word[:length] for part in name.split()))
+                if comes_from(word, name)
                 for row in group
             )
             if rows:

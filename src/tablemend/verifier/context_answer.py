@@ -22,7 +22,7 @@ from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.context_values import Label, StatedValue
 from tablemend.verifier.learned_wordings import Learned, overlap
 from tablemend.verifier.scope import QueryScope, read_scope
-from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
+from tablemend.verifier.scope_conditions import ScopeCondition, is_generic_time, moments_of
 
 _EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
 _FEWEST = 2  # supported cells from which that can be told
@@ -167,7 +167,14 @@ class AnswerReader:
         )
 
     def _of_column(self, condition: ScopeCondition) -> ScopeCondition:
-        """A condition under the name that the answer has for its column: "res" for "result"."""
+        """A condition under the name that the answer has for its column: "res" for "result".
+
+        A time is asked of no column of amounts.
+        """
+        if condition.is_time and not is_generic_time(condition.label):
+            columns_of = dict(zip(self.table.columns, self.kinds, strict=False))
+            if columns_of.get(condition.label) == "number":
+                return replace(condition, label="")
         label, columns = condition.label.lower(), self.table.columns
         short = [name for name in columns if len(name) > 2 and label.startswith(name.lower())]
         is_short = condition.label not in columns and len(short) == 1
