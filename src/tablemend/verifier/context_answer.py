@@ -16,6 +16,7 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
+from tablemend.values.units import PLAIN, header_unit
 from tablemend.values.words import akin, content_words
 from tablemend.verifier.context_records import Record, Records, Said, same_value
 from tablemend.verifier.context_text import ContextReader
@@ -368,13 +369,14 @@ class AnswerReader:
     def kinds(self) -> list[str]:
         """For each column what it holds, as :func:`kind_of`; empty where it is mixed.
 
-        Years among other numbers are numbers: 2,988 votes.
+        Years among other numbers, or under a unit, are numbers: 2,988 votes.
         """
         kinds: list[str] = []
         for column in range(len(self.table.columns)):
             values = [read_value(self.table.rows[row][column]) for row in self.rows]
             counts = Counter(kind_of(value) for value in values if not value.blank)
-            if counts["number"] and not any(value.dates for value in values):
+            counts_in = counts["number"] or header_unit(self.table.columns[column]) != PLAIN
+            if counts_in and not any(value.dates for value in values):
                 counts["number"] += counts.pop("time", 0)
             kind, most = max(counts.items(), key=lambda one: one[1], default=("", 0))
             kinds.append(kind if most > _UNMIXED * sum(counts.values()) else "")

@@ -143,7 +143,7 @@ def _by_another(frame: Frame, place: int) -> bool:
     named |= {p for phrase in frame.phrases for p in range(phrase.first, phrase.last)}
     named |= {p for stated in frame.amounts for p in range(stated.first, stated.last)}
     by = frame.words[place : place + 1] == ("by",)
-    noun = {p for p in range(place + 1, phrase_end(frame, place + 1))} if by else set()
+    noun = set(range(place + 1, phrase_end(frame, place + 1))) if by else set()
     return any(frame.words[p] not in LITTLE_WORDS for p in noun) and named.isdisjoint(noun)
 
 
