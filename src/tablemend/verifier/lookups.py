@@ -337,8 +337,7 @@ class Lookups:
             features.append("said elsewhere" if self._is_anywhere(amount) else "said nowhere")
             error = self._error(amount, cells)
             if error != "NUM":
-                running = "running text" in self._context
-                features.append(f"of another row{', in running text' if running else ''}")
+                features.append("of another row")
         expected: tuple[str, ...] = ()
         if truth is False and cells:
             expected = tuple(dict.fromkeys(self.view.cell(*cell) for cell in cells))
@@ -668,7 +667,7 @@ class Lookups:
         if len(among) == 1:
             column, features = among[0], self._heading_features(among[0], place)
             if "col unnamed" in features and len(self._value_columns) > 1:
-                features = ["col of its unit"]
+                features.append("col of its unit")
             return [(column, ["col only", *features])]
         ranked = sorted(named, key=lambda c: self._nearest(c, place)[0])
         found: list[tuple[int | None, list[str]]] = []
@@ -707,8 +706,9 @@ class Lookups:
         """How the name of a column stands to something stated."""
         _, heading = self._nearest(column, place)
         if heading is None:
-            general = _GENERAL.issuperset(self.view.columns[column].terms)
-            return ["col general" if general and len(self._value_columns) == 1 else "col unnamed"]
+            single = len(self._value_columns) == 1 and not self.grid.key_value
+            general = single and _GENERAL.issuperset(self.view.columns[column].terms)
+            return ["col general" if general else "col unnamed"]
         span = (heading.first, heading.last)
         found = [
             "col whole"
@@ -1043,8 +1043,6 @@ def scope_features(frame: Frame) -> list[str]:
     start, end = frame.links.span
     if _SCOPE.search(frame.reading.plain, start, end):
         found.append("other scope")
-    if len(frame.reading.sentences) > 1:
-        found.append("running text")
     if frame.links.unknown_names:
         found.append("unknown name")
     if len(frame.linking.source.grids) > 1:

@@ -25,6 +25,7 @@ SUPPORTED = 0.7
 """From this belief on a claim is supported."""
 CONTRADICTED = 0.35
 """Up to this belief it is contradicted; between the two it is unscored."""
+_INFO_BOX = "the table has one row: only a cell that is plainly otherwise is called wrong"
 _LONGEST = 1500
 _RIVAL = 0.4
 """A reading with this much of the likeliest one's share has a say in what would be right."""
@@ -44,6 +45,8 @@ class TextVerifier:
         self.document = document
         self.linking = Linking(Reading(document.text), source)
         self._scripts = Scripts(document.text, source)
+        lines = [line for grid in source.grids for line in grid.lines]
+        self._is_info_box = len(source.grids) == 1 == len(lines)
         self._found: dict[int, list[tuple[Candidate, frozenset[int] | None]]] = {}
 
     def verdicts(self) -> list[Verdict]:
@@ -84,6 +87,10 @@ class TextVerifier:
         least = min(belief.likely for belief in beliefs)
         if worst.at_most <= CONTRADICTED:
             false = [(s, one) for s, one in worst.shares if one.truth is False and not one.doubtful]
+            if self._is_info_box:
+                false = [(s, one) for s, one in false if one.kind != "computed"]
+            if not false:
+                return Verdict(claim, "unscored", reason=_INFO_BOX)
             most, fault = false[0]
             rivals = [one for share, one in false if share >= _RIVAL * most]
             span = Span(fault.start, fault.end)
@@ -98,6 +105,8 @@ class TextVerifier:
             )
         if best.likely < SUPPORTED or least < 0.5:
             return Verdict(claim, "unscored", reason="no reading is clear enough")
+        if self._is_info_box:
+            return Verdict(claim, "unscored", reason=_INFO_BOX)
         chosen = next(one for _, one in best.shares if one.truth)
         return Verdict(claim, "supported", evidence=chosen.evidence, reason=chosen.reason)
 
