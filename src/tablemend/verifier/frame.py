@@ -312,7 +312,17 @@ class Frame:
                     h.column == column and h.first <= place < h.last for h in found
                 ):
                     found.append(ColumnMention(place, place + 1, column, 1.0))
-        return tuple(found)
+        return tuple(map(self._of_period, found))
+
+    def _of_period(self, named: ColumnMention) -> ColumnMention:
+        """ "Q1 points" for the "points" of a sentence with one number and "the first quarter"."""
+        wanted = set(self.view.columns[named.column].terms)
+        columns = {c for link in self.links.moments for c in link.columns}
+        values = sum(amount.role == "value" for amount in self.links.amounts)
+        if self.view.turned or values != 1 or not wanted or named.column in columns:
+            return named
+        found = [c for c in columns if wanted < set(self.view.columns[c].terms)]
+        return replace(named, column=found[0]) if len(found) == 1 else named
 
     @cached_property
     def terms(self) -> frozenset[str]:

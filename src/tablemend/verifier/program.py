@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,6 +27,13 @@ SUPPORTED = 0.7
 CONTRADICTED = 0.35
 """Up to this belief it is contradicted; between the two it is unscored."""
 _INFO_BOX = "the table has one row: only a cell that is plainly otherwise is called wrong"
+_COMING = re.compile(
+    r"\b(?:will|next|upcoming|(?:host|visit|face|travel|head|return)s?)\b"
+    r".*\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+)
+_PART = re.compile(
+    r"\b(?:first|second|third|fourth|final|opening|1st|2nd|3rd|4th) (quarter|half|period|inning|set)\b"
+)
 _LONGEST = 1500
 _RIVAL = 0.4
 """A reading with this much of the likeliest one's share has a say in what would be right."""
@@ -161,7 +169,22 @@ class TextVerifier:
                 found += [(one, None) for one in lookups.candidates()]
                 if not grid.key_value:
                     found += _computed(frame, lookups, context)
+        if self._is_of_another_time(sentence):
+            found = [
+                (replace(one, doubtful=True) if one.truth is False else one, used)
+                for one, used in found
+            ]
         return found
+
+    def _is_of_another_time(self, sentence: Span) -> bool:
+        """Whether a sentence is about a game to come, or a part of one that no table has."""
+        plain, index = self.linking.reading.plain, self.linking.index
+        if _COMING.search(plain, *sentence):
+            return True
+        part = _PART.search(plain, *sentence)
+        known = {*index.header_terms, *index.words}
+        sorts = any("q" in sort for sort in index.period_sorts)
+        return part is not None and part[1] not in known and not sorts
 
 
 def _corrections(fault: Candidate, rivals: Sequence[Candidate]) -> tuple[str, ...]:
