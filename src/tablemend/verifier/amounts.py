@@ -327,9 +327,8 @@ def gained_between(frame: Frame, stated: StatedNumber) -> bool:
         return False
     behind = frame.words[stated.last : stated.last + 8]
     joined = ("from", "to") if "from" in behind else ("between", "and")
-    return set(joined) <= set(behind) and any(
-        stated.last < p.first for p in (*frame.phrases, *frame.headings)
-    )
+    named = [*(p.first for p in frame.phrases), *(h.first for h in frame.headings)]
+    return set(joined) <= set(behind) and any(stated.last < first for first in named)
 
 
 def is_margin(plain: str, amount: Amount) -> bool:

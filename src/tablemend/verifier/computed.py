@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import log
 
 from tablemend.verifier.limits import is_part, is_part_of_group, unread
-from tablemend.verifier.operators.comparisons import comparisons, equalities, references
+from tablemend.verifier.operators.comparisons import comparisons, references
 from tablemend.verifier.operators.counts import counts, only, quantifiers
 from tablemend.verifier.operators.extremes import extremes, ranks
 from tablemend.verifier.operators.series import changes, totals
@@ -29,7 +29,6 @@ _OPERATORS: tuple[Callable[[Slots], Iterator[Computed]], ...] = (
     ranks,
     counts,
     comparisons,
-    equalities,
     quantifiers,
     only,
     totals,

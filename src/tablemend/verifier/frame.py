@@ -315,7 +315,7 @@ class Frame:
         return tuple(map(self._of_period, found))
 
     def _of_period(self, named: ColumnMention) -> ColumnMention:
-        """ "Q1 points" for the "points" of a sentence with one number and "the first quarter"."""
+        """The "Q1 points" of "points in the first quarter", in a sentence with one number."""
         wanted = set(self.view.columns[named.column].terms)
         columns = {c for link in self.links.moments for c in link.columns}
         values = sum(amount.role == "value" for amount in self.links.amounts)

@@ -32,7 +32,8 @@ _COMING = re.compile(
     r".*\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
 )
 _PART = re.compile(
-    r"\b(?:first|second|third|fourth|final|opening|1st|2nd|3rd|4th) (quarter|half|period|inning|set)\b"
+    r"\b(?:first|second|third|fourth|final|opening|1st|2nd|3rd|4th) "
+    r"(quarter|half|period|inning|set)\b"
 )
 _LONGEST = 1500
 _RIVAL = 0.4

@@ -17,7 +17,6 @@ Operator = Literal[
     "rank",
     "count",
     "compare",
-    "equal",
     "quantifier",
     "only",
     "total",
