@@ -31,7 +31,7 @@ from tablemend.verifier.reading import Amount, Reading
 
 Link = ColumnLink | RowLink | CellLink | MomentLink
 
-VERSION = "repair/3"
+VERSION = "repair/4"
 FARTHEST = 10
 """A number is not mended to one that is more than this many times as large, or as small."""
 TELLING = 3

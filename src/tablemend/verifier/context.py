@@ -35,7 +35,7 @@ from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.lexicon import comes_from
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = "context/8"
+VERSION = "context/9"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})

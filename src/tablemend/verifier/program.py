@@ -21,7 +21,7 @@ from tablemend.verifier.reading import Reading
 from tablemend.verifier.scripts import Scripts
 from tablemend.verifier.views import views_of
 
-VERSION = "program/6"
+VERSION = "program/7"
 SUPPORTED = 0.7
 """From this belief on a claim is supported."""
 CONTRADICTED = 0.35
