@@ -74,7 +74,7 @@ def test_results_hold_every_system_context_and_metric(recipe, tmp_path):
         assert set(kinds) == {"clean", "adversarial"}
         for rates in kinds.values():
             # of some of these queries one row of the context is right, or none
-            own = {"distractor_temporal", "invents_rows"}
+            own = {"distractor_temporal", "invents_rows", "omitted_cell"}
             assert set(rates) == {metric.name for metric in METRICS} | own
             assert all(set(rate) == {"rate", "low", "high", "n"} for rate in rates.values())
     keys = "context metric system_a system_b n a_only b_only difference low high p p_holm"

@@ -25,10 +25,11 @@ from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
+from tablemend.values.cells import writes_dots
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.4.0"
+DETECTOR_VERSION = "1.5.0"
 _NO_TABLE = "no readable table: "
 _LEXICAL = LexicalSimilarity()
 _PLAIN = re.compile(r"[-+]?[0-9][0-9,]{0,30}(\.[0-9]{1,30})?").fullmatch
@@ -238,7 +239,10 @@ def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Align
     cells = Cells(
         [tuple(row[index] for index in place) for row in gold.rows],
         said,
-        [gold.units[index] for index in place],
+        [
+            gold.units[index]._replace(dots=gold.units[index].dots or writes_dots(column))
+            for index, column in zip(place, zip(*said, strict=True), strict=True)
+        ],
         key,
         similarity,
         gold.is_info_box,

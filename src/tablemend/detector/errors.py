@@ -77,6 +77,14 @@ INVENTS_ROWS = Metric(
     "event",
     ("out_of_range", "entity_fabrication"),
 )
+OMITTED_CELL = Metric(
+    "omitted_cell",
+    "Omitted cell",
+    "omitted",
+    "an attribute distortion that is an empty cell where the context has a value",
+    "event",
+    ("attribute",),
+)
 METRICS = (
     *ERRORS,
     Metric(
@@ -115,6 +123,11 @@ METRICS = (
 )
 
 
+def omits_cell(finding: Finding) -> bool:
+    """Whether an error is a value that is left out, and no other value in its place."""
+    return finding.type == "attribute" and is_blank(finding.got)
+
+
 def relation_to_gold(judgement: Judgement) -> Relation | None:
     """How an answer's cells relate to those of the gold table, both taken as conjunctions of facts.
 
@@ -128,7 +141,7 @@ def relation_to_gold(judgement: Judgement) -> Relation | None:
         return "not_well_formed"
     if judgement.abstained:
         return "tautologous"
-    differs = any(one.type == "attribute" and not is_blank(one.got) for one in judgement.findings)
+    differs = any(one.type == "attribute" and not omits_cell(one) for one in judgement.findings)
     added = sum(
         judgement.counts[one] for one in ("out_of_range", "blank_filling", "entity_fabrication")
     )

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from tablemend.tables.table import Cell, Row, Table
 from tablemend.values.blanks import is_blank
-from tablemend.values.cells import read_value
+from tablemend.values.cells import read_value, writes_dots
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit, header_unit
 from tablemend.values.words import names_attributes, names_values
@@ -79,14 +79,16 @@ def primary_key(table: Table) -> int:
 
 def column_kind(cells: Sequence[Cell]) -> str:
     """``name``, ``date`` or ``number``: what most filled cells of a column are."""
-    values = [value for cell in cells if not (value := read_value(cell)).blank]
+    values = [(cell, value) for cell in cells if cell and not (value := read_value(cell)).blank]
     names = sum(
-        value.number is None and not value.dates and _LETTER.search(value.text) is not None
-        for value in values
+        (value.number is None or value.number.bound not in ("", "about"))  # "12 and above"
+        and not value.dates
+        and _LETTER.search(cell if value.number else value.text) is not None
+        for cell, value in values
     )
     if 2 * names >= len(values) > 0:
         return "name"
-    dates = sum(bool(value.dates) for value in values)
+    dates = sum(bool(value.dates) for _, value in values)
     return "date" if 2 * dates >= len(values) > 0 else "number"
 
 
@@ -122,4 +124,4 @@ def _unit_of(name: str, cells: Sequence[Cell]) -> Unit:
     unit = header_unit(name)
     stated = any((number := read_value(cell).number) and number.percent for cell in cells)
     rate = stated or unit.symbol == "%" or _RATE.search(name) is not None
-    return unit._replace(never_percent=not rate)
+    return unit._replace(never_percent=not rate, dots=writes_dots(cells))

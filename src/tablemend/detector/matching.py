@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tablemend.detector.similarity import THRESHOLD, Pair, Similarity, regions_in_full
+from tablemend.detector.similarity import (
+    THRESHOLD,
+    Pair,
+    Similarity,
+    initialisms,
+    regions_in_full,
+    standard_tokens,
+)
 from tablemend.tables.table import Cell, Row
-from tablemend.values.cells import equal_values, read_value
+from tablemend.values.cells import equal_values, read_under, read_value
 from tablemend.values.inclusion import (
     digit_words,
     includes,
     modifiers,
     negations,
+    stated_bounds,
     without_additions,
 )
 from tablemend.values.text import tokens_of
 from tablemend.values.units import Unit
 
+_CROSS = "\u274c"
+"""As a cell it says no, or nothing."""
+ALL_PAIRS = 4_000
+"""Pairs of keys that no row was found by yet, up to which each is compared with each."""
+NEAREST, MOST_SHARING = 20, 200
+_CODE = re.compile(r"[\w.]*\d[\w.]*")
 Edges = dict[int, list[int]]
 
 
@@ -32,12 +47,17 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit) -> bool | Pair:
     """
     if gold == answer:
         return True
-    one, other = read_value(gold), read_value(answer)
+    one, other = read_under(gold, unit), read_under(answer, unit)
     if one.blank or other.blank:
-        return one.blank and other.blank
+        crossed = {str(gold).strip(), str(answer).strip()}
+        return (one.blank and other.blank) or (_CROSS in crossed and "no" in (one.text, other.text))
+    if unit.codes and _CODE.fullmatch(one.text) and _CODE.fullmatch(other.text):
+        return equal_values(one, other, unit)
     if equal_values(one, other, unit) or includes(one, other, unit):
         return True
     if one.number or other.number or one.dates or other.dates:
+        return False
+    if stated_bounds(one.text) != stated_bounds(other.text):
         return False
     texts = regions_in_full(one.text, other.text), regions_in_full(other.text, one.text)
     if texts != (one.text, other.text):
@@ -137,18 +157,16 @@ def match_rows(cells: Cells) -> dict[int, int]:
 
 def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     index: dict[object, list[int]] = defaultdict(list)
-    for row in gold:
-        for form in read_value(cells.gold[row][cells.key]).forms():
+    unit = cells.units[cells.key]
+    keys = {row: read_under(cells.gold[row][cells.key], unit) for row in gold}
+    for row, value in keys.items():
+        for form in value.forms():
             index[form].append(row)
     edges: Edges = {}
     for row in answer:
-        value = read_value(cells.answer[row][cells.key])
+        value = read_under(cells.answer[row][cells.key], unit)
         near = {found for form in value.forms() for found in index.get(form, ())}
-        equal = [
-            found
-            for found in sorted(near)
-            if equal_values(read_value(cells.gold[found][cells.key]), value, cells.units[cells.key])
-        ]
+        equal = [found for found in sorted(near) if equal_values(keys[found], value, unit)]
         if equal:
             edges[row] = equal
     return edges
@@ -171,7 +189,7 @@ def _similar_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
 
 def _missing_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
     nameless = [row for row in answer if read_value(cells.answer[row][cells.key]).blank]
-    couples = [(one, other) for other in nameless for one in gold]
+    couples = [(one, other) for other in nameless for one in gold][:ALL_PAIRS]
     cells.prepare(couples)
     edges: Edges = defaultdict(list)
     for one, other in couples:
@@ -183,16 +201,45 @@ def _missing_keys(cells: Cells, gold: list[int], answer: list[int]) -> Edges:
 def _key_verdicts(
     cells: Cells, gold: list[int], answer: list[int]
 ) -> dict[tuple[Cell, Cell], bool | Pair]:
-    """Comparisons of all distinct free keys; a missing key is nothing to compare."""
-    gold_keys = dict.fromkeys(cells.gold[row][cells.key] for row in gold)
-    answer_keys = dict.fromkeys(cells.answer[row][cells.key] for row in answer)
-    return {
-        (one, other): compare_cells(one, other, cells.units[cells.key])
-        for one in gold_keys
-        if not read_value(one).blank
-        for other in answer_keys
-        if not read_value(other).blank
-    }
+    """Comparisons of the distinct free keys; a missing key is nothing to compare.
+
+    Of more than :data:`ALL_PAIRS` pairs each answer's key is compared with those :data:`NEAREST`
+    gold keys alone that share the beginnings of the most, and of the rarest, words with it.
+    """
+    left, right = (
+        [key for key in dict.fromkeys(own) if not read_value(key).blank]
+        for own in (
+            (cells.gold[row][cells.key] for row in gold),
+            (cells.answer[row][cells.key] for row in answer),
+        )
+    )
+    pairs = ((one, other) for one in left for other in right)
+    if len(left) * len(right) > ALL_PAIRS:
+        pairs = _near_keys(left, right)
+    return {pair: compare_cells(*pair, cells.units[cells.key]) for pair in pairs}
+
+
+def _near_keys(gold: list[Cell], answer: list[Cell]) -> Generator[tuple[Cell, Cell], None, None]:
+    index: dict[str, list[Cell]] = defaultdict(list)
+    for key in gold:
+        for beginning in _beginnings(key):
+            index[beginning].append(key)
+    for key in answer:
+        shared: dict[Cell, float] = defaultdict(float)
+        for beginning in _beginnings(key):
+            found = index.get(beginning, [])
+            for other in found[:MOST_SHARING]:
+                shared[other] += 1 / len(found)
+        nearest = sorted(shared, key=lambda other: -shared[other])[:NEAREST]
+        yield from ((other, key) for other in nearest)
+
+
+def _beginnings(key: Cell) -> set[str]:
+    """What two keys that can be one share some of: beginnings of words, an initialism."""
+    value = read_value(key)
+    words = [*tokens_of(value.text).words, *standard_tokens(value.text).words]
+    found = {word[:3] for word in words} | {date[:4] for date in value.dates}
+    return found | initialisms(tuple(words[: len(words) // 2])) | {"".join(words)[:5]}
 
 
 def _edges(

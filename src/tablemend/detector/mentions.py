@@ -7,9 +7,10 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 
 from tablemend.detector.similarity import TITLES, in_full, initialisms, standard_tokens
+from tablemend.values.amounts import same_amount
 from tablemend.values.cells import read_value
 from tablemend.values.dates import covers_date, same_date, split_dates
-from tablemend.values.numbers import Number, quantities, same_number
+from tablemend.values.numbers import Number, quantities
 from tablemend.values.text import fold, split_tokens, tokens_of
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n+")
@@ -43,7 +44,7 @@ class Context:
         if not words:
             return False
         if number := value.number:
-            stated = any(same_number(number, one) for one in self._numbers)
+            stated = any(same_amount(number, one) for one in self._numbers)
             return stated or self._has_sequence(words)
         if any(same_date(value.dates, d) or covers_date(value.dates, d) for d in self._dates):
             return True

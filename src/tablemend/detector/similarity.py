@@ -59,6 +59,8 @@ _SAME_NAMES = {own: name for name, names in _WORDS["names"].items() for own in n
 TITLES = frozenset(_WORDS["titles"].split())
 _HONOURS = frozenset(_WORDS["honours"].split())
 _REGIONS = {own: name for name, owns in _WORDS["regions"].items() for own in owns.split()}
+_SPELLINGS = {british: american for american, british in _WORDS["spellings"].items()}
+_BRITISH = re.compile("|".join(_SPELLINGS))
 _REGION = re.compile(r"(?:^|(?<=,)|(?<=, ))[a-z.]{2,6}(?=,|$)")
 _GIVEN_NAMES = {*_WORDS["given_names"], *_WORDS["further_names"].split()}
 _NUMERAL = re.compile(r"\d+|[ivx]+")
@@ -80,7 +82,7 @@ class LexicalSimilarity:
     cannot accept synonyms.
     """
 
-    name = "lexical-5"
+    name = "lexical-6"
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Scores between 0 and 1."""
@@ -161,7 +163,9 @@ def standard_tokens(text: str) -> Tokens:
 
 
 def in_full(word: str) -> str:
-    """``saint`` for ``st``, ``robert`` for ``bob``."""
+    """``saint`` for ``st``, ``robert`` for ``bob``, ``color`` for ``colour``."""
+    if british := _BRITISH.match(word):
+        word = _SPELLINGS[british[0]] + word[british.end() :]
     return _IN_FULL.get(word, word)
 
 

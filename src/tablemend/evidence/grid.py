@@ -13,10 +13,12 @@ from tablemend.detector.keys import column_kind, primary_key
 from tablemend.evidence.labels import (
     caption_unit,
     counts_by_itself,
+    counts_shares,
     merge_units,
     names_average,
     names_total_column,
     row_unit,
+    share_scale,
 )
 from tablemend.evidence.layout import Body, Layout, find_parents, lay_out
 from tablemend.evidence.marks import (
@@ -26,13 +28,15 @@ from tablemend.evidence.marks import (
     plain_header,
     read_cell,
     read_counted,
+    second_number,
 )
 from tablemend.evidence.totals import Numbers, averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
-from tablemend.values.cells import Value, year_of
+from tablemend.values.cells import Value, undotted, writes_dots, year_of
 from tablemend.values.dates import MONTHS, parse_date
-from tablemend.values.numbers import parse_number
+from tablemend.values.numbers import Number, parse_number
+from tablemend.values.signs import label_signs
 from tablemend.values.units import PLAIN, Unit
 from tablemend.values.words import names_attributes, names_values
 
@@ -153,6 +157,8 @@ class Grid:
             kind = self._kinds[index]
             header = ", ".join(path)
             unit = self._layout.header_units[index]
+            if unit.symbol == "%" and index in self._two_valued:
+                unit = PLAIN
             if kind == "number" and not counts_by_itself(header):
                 unit = merge_units(unit, self._caption_unit)
             columns.append(Column(index, header, path, unit, kind, self._totals(index)))
@@ -240,6 +246,26 @@ class Grid:
             )
         return values[column]
 
+    def second(self, row: int, column: int) -> Number | None:
+        """The other number of a cell that states two, as its header says: "n (%)", "n/N"."""
+        if column not in self._two_valued:
+            return None
+        return second_number(self.cell(row, column), self.columns[column].header)
+
+    def states_two(self, column: int) -> bool:
+        """Whether the cells of a column state two numbers each."""
+        return column in self._two_valued
+
+    @cached_property
+    def _two_valued(self) -> frozenset[int]:
+        found = set()
+        for index, path in enumerate(self._layout.paths):
+            cells = [self._cells[part.row][index] for part in self._layout.body[:SAMPLE]]
+            two = sum(second_number(cell, path[-1]) is not None for cell in cells if cell)
+            if 2 * two > sum(map(bool, cells)):
+                found.add(index)
+        return frozenset(found)
+
     def unit(self, row: int, column: int) -> Unit:
         """What a cell counts in beyond what it says itself.
 
@@ -248,11 +274,15 @@ class Grid:
         """
         part, line = self._by_row[row]
         stated = self._layout.header_units[column]
+        if stated.symbol == "%" and column in self._two_valued:
+            stated = PLAIN  # of "n (%)" the first number counts
         if part.units >= 0:
             below = self._layout.units[part.units][column]
             stated = stated if below is None else below
         own = merge_units(line.unit, stated)
         header = self.columns[column].header
+        if any(map(counts_shares, (header, *line.path))):
+            return merge_units(own, Unit(self._share_scale))
         if counts_by_itself(header) or any(map(counts_by_itself, line.path)):
             return own
         return merge_units(own, self._caption_unit)
@@ -265,6 +295,10 @@ class Grid:
         ]
         return tuple(dict.fromkeys(text for text in (*line.path, *texts) if text))
 
+    def label(self, row: int, column: int) -> str:
+        """The names of a cell's row and column."""
+        return f"{self._by_row[row][1].header}, {self.columns[column].header}"
+
     def evidence(self, row: int, column: int) -> Evidence:
         """A cell as evidence, serialised as in TabFaith, Appendix A."""
         line = self._by_row[row][1]
@@ -276,6 +310,10 @@ class Grid:
     def _cells(self) -> list[list[str]]:
         """Plain cells; a mark that a spacer column holds apart stands with its number."""
         cells = [list(map(plain_cell, row)) for row in self.table.rows]
+        for column in range(len(self.table.columns)):
+            if writes_dots(row[column] for row in cells):
+                for row in cells:
+                    row[column] = undotted(row[column])
         _join_split_cells(cells, len(self.table.columns))
         headers = list(map(plain_header, self.table.columns))
         self._unsigned = frozenset(_unsign_costs(headers, cells))
@@ -301,6 +339,11 @@ class Grid:
             if text and (unit := caption_unit(text)) != PLAIN:
                 return unit
         return PLAIN
+
+    @cached_property
+    def _share_scale(self) -> Decimal:
+        corner = self._layout.paths[self._layout.lead]
+        return max(map(share_scale, (*self._layout.notes, *corner, self.table.title)))
 
     @cached_property
     def _names(self) -> dict[int, list[str]]:
@@ -427,7 +470,7 @@ def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> Iterator[De
         lines.append((header, [(n, column) for n in range(len(cells))]))
     for name, places in lines:
         stated = [(n, i) for n, i in places if any(map(str.isdigit, cells[n][i]))]
-        if len(stated) > 1 and _COSTS.search(name):
+        if len(stated) > 1 and _COSTS.search(name) and 0 not in label_signs(name).values():
             found = [_DEDUCTED.fullmatch(cells[n][i]) for n, i in stated]
             for (n, i), match in zip(stated, found, strict=True):
                 if all(found) and match:

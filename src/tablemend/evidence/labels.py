@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from functools import lru_cache
 
 from tablemend.values.numbers import parse_number
 from tablemend.values.units import (
     CURRENCIES,
     MEASURES,
-    MILLION,
     ONE,
     PLAIN,
     SCALES,
     Unit,
     header_unit,
+    scaled_money,
+    spelled_scales,
 )
 
 _WORD = re.compile(r"[%€£¥₹₩₽₺$]|[^\W\d_]+(?:/[^\W\d_]+)?[23]?")
@@ -38,7 +40,6 @@ _FILLING = frozenset(
     "in of the per amount amounts figures data expressed stated otherwise unless noted except "
     "share shares and or distribution total u s cent all".split()
 )
-_ATTACHED = re.compile(r"[€£¥₹$] ?(?P<scale>k|m|mn|bn?|tn|thousand|million|billion)s?\b", re.I)
 _STATED = re.compile(r"[(\[%€£¥₹₩₽₺$]|\bper ?cent", re.I)
 _TAIL = re.compile(r"(?:\bin |, ?)([^(),]{1,24})$", re.I)
 _PER_UNIT = re.compile(
@@ -50,10 +51,14 @@ _SCALED = r"(?:thousand|million|billion|trillion|lakh|crore)"
 _CAPTION = re.compile(
     rf"\b(?:in|\$|us\$|usd|eur)\s?(?:u\.?s\.? ?)?(?:\$|€|£|¥|dollars? )?\s?(?:in )?({_SCALED})s?\b"
     rf"|\(\s?(?:[$€£¥] ?|usd |us\$ ?|eur |gbp )?({_SCALED})s?\b"
-    rf"|({_SCALED})s of\b"
-    r"|[(,;] ?(?:[$\u20ac\u00a3] ?)?in (000s|'000s?|000's)|\(('?000s?'?)\)",
+    rf"|({_SCALED})s of\b",
     re.I,
 )
+_SHARES_IN = re.compile(
+    r"\bshares?(?: outstanding| data| amounts)?(?: are| is)?(?: stated| shown| presented)?"
+    rf" in ({_SCALED})s?|\b({_SCALED})s of shares"
+)
+_SHARES = re.compile(r"^(?!.*\b(?:per|price|value|earnings|loss|income)\b).*\bshares\b", re.I)
 _CAPTION_MONEY = re.compile(
     r"\b(?:dollars?|us\$|usd|euros?|eur|pounds sterling|gbp|yen|rupees?|yuan|rmb|cny|chf)\b"
     r"|[$€£¥₹]",
@@ -75,7 +80,6 @@ _TOTAL_COLUMN = re.compile(
     rf"{_ADDED}(?:totals?|sum|overall|average|avg\.?|mean|all)(?: ?\([^()]*\))?", re.I
 )
 _US = re.compile(r"\bu\.s\.?", re.I)
-_THOUSANDS = re.compile(r"(?<![\d.,])['\u2019]?000(?:'?s)?\b")
 _PLURAL = re.compile(r" ?\((?:e?s|ies)\)")
 _AVERAGE = re.compile(r"(?:overall |macro[- ])?(?:average|avg\.?|mean|ave\.?)", re.I)
 
@@ -86,12 +90,8 @@ def label_unit(label: str) -> Unit:
 
     As :func:`~tablemend.values.units.header_unit`, and where the label is a unit and nothing else.
     """
-    label = _THOUSANDS.sub(" thousands", _PLURAL.sub("", _US.sub("US", label)))
-    unit = header_unit(f"({label})") if is_unit_label(label) else header_unit(label)
-    if attached := _ATTACHED.search(label):
-        scale = SCALES.get(attached["scale"].lower(), MILLION)
-        unit = Unit(scale, "" if unit.symbol == "m" else unit.symbol, unit.currency)
-    return unit
+    label = _PLURAL.sub("", _US.sub("US", label))
+    return header_unit(f"({label})") if is_unit_label(label) else header_unit(label)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -113,20 +113,35 @@ def caption_unit(caption: str) -> Unit:
     Scales and currencies, and percent where it is said of the cells ("in percent"); a measure in
     a caption tells what the table is about, not what its cells count in.
     """
-    scale = ONE
-    if match := _CAPTION.search(caption):
-        name = next(group for group in match.groups() if group).lower()
-        scale = SCALES["thousand" if "0" in name else name]
+    plain = _SHARES_IN.sub(" ", spelled_scales(caption))
+    scale, (_, written) = ONE, scaled_money(plain) or (None, PLAIN)
+    if match := _CAPTION.search(plain):
+        scale = SCALES[next(group for group in match.groups() if group)]
+    elif written.scale != ONE:
+        return written
     money = _CAPTION_MONEY.search(caption) if scale != ONE or len(caption) < 200 else None
     currency = header_unit(f"({money[0]})").currency if money else ""
     percent = "%" if scale == ONE and not currency and _CAPTION_PERCENT.search(caption) else ""
     return Unit(scale, percent, currency)
 
 
+@lru_cache(maxsize=1 << 10)
+def share_scale(caption: str) -> Decimal:
+    """What a caption multiplies numbers of shares by: "(shares in thousands)"."""
+    match = _SHARES_IN.search(spelled_scales(caption))
+    return SCALES[match[1] or match[2]] if match else ONE
+
+
+@lru_cache(maxsize=1 << 12)
+def counts_shares(label: str) -> bool:
+    """Whether a row or column counts shares, and nothing per share."""
+    return _SHARES.search(label) is not None
+
+
 @lru_cache(maxsize=1 << 12)
 def is_unit_label(label: str) -> bool:
     """Whether a label names a unit and nothing else: ``percent``, ``(in millions)``, ``€m``."""
-    label = _THOUSANDS.sub(" thousands", _ATTACHED.sub(" dollars", label.casefold()))
+    label = spelled_scales(label)
     words = _WORD.findall(label)
     if not words or len(words) > 8 or any(character.isdigit() for character in label):
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from tablemend.values.words import names_values
 
 MAX_HEADER_ROWS = 6
 _LOOK_AHEAD = 8
-_NOTE_LENGTH = 100
+_NOTE_LENGTH, _NAME_LENGTH = 100, 30
 _NOTE = ("note", "source", "*", "(", '"', "†", "‡", "legend", "key:", "http")
 
 Cells = Sequence[Sequence[str]]
@@ -219,6 +219,10 @@ def _read_body(
     ):
         single = [False] * len(cells)  # the second column is blank as a rule, or may be
         speaking = list(range(first, len(cells)))
+    for index in _unvalued(cells, single, first, lead, sum(used)):
+        single[index] = False
+        speaking.append(index)
+    speaking.sort()
     last = speaking[-1] if speaking else -1
     body: list[Body] = []
     units: list[tuple[Unit | None, ...]] = []
@@ -248,6 +252,21 @@ def _read_body(
         if sections and _closes(row[lead], sections[-1]):
             sections = sections[:-1]
     return tuple(body), tuple(units), notes
+
+
+def _unvalued(
+    cells: Cells, single: Sequence[bool], first: int, lead: int, width: int
+) -> Iterator[int]:
+    """Rows of a name alone that head nothing: a short last one, a lone one of two columns."""
+    alone = [index for index in range(first, len(cells)) if single[index]]
+    filled = [index for index in range(first, len(cells)) if any(cells[index])]
+    for index in alone:
+        name = cells[index][lead]
+        last = index == filled[-1] and not single[filled[max(0, len(filled) - 2)]]
+        inside = width == 2 and len(alone) == 1 and index != filled[0]
+        named = 0 < len(name) <= _NAME_LENGTH and name[0].isalnum() and name[-1] not in ":."
+        if (last or inside) and named and not _is_note(name):
+            yield index
 
 
 def _heads_section(row: Sequence[str], lead: int, used: list[bool]) -> bool:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 
 from tablemend.values.cells import Value, read_value
+from tablemend.values.numbers import Number
+from tablemend.values.units import Unit
 
 _MARKED = re.compile(r"[\[<&]")
 # As arXiv tables (SciGen, SciTab) and HTML leave them; other words in brackets are content.
@@ -37,6 +41,14 @@ _RATE = re.compile(
 )
 _COUNTED = re.compile(r"(?P<value>[-+]?\d[\d.,]*) [^\W\d_]{1,12}\.?")
 _SUM = re.compile(r"[\d.]+(?: ?[-+\u2013\u2212] ?[\d.]+)+ ?= ?(?P<value>[-+]? ?\d[\d.,]*)")
+_TWO = re.compile(
+    r"(?P<first>[^()\[\]]*\d[^()\[\]]*?) ?[(\[](?P<second>[^()\[\]]*\d[^()\[\]]*)[)\]]"
+)
+_OF = re.compile(
+    r"(?P<part>\d{1,9}) ?/ ?(?P<whole>\d{1,9})(?: ?\((?P<percent>\d+(?:\.\d+)?) ?%?\))?"
+)
+_SHARE = re.compile(r"[(\[,/] ?(?:%|per ?cent)")
+_PERCENT = Unit(symbol="%")
 _CACHED_LENGTH = 256
 
 
@@ -77,6 +89,23 @@ def read_cell(cell: str) -> Value:
     first, or last.
     """
     return _read_cached(cell) if len(cell) <= _CACHED_LENGTH else read_value(cell)
+
+
+def second_number(cell: str, header: str) -> Number | None:
+    """The other number of a cell that states two: 24 % of ``12 (24.0)`` under "n (%)".
+
+    Under "n/N" that is the first as a share of the second; of a mean its deviation.
+    """
+    if share := _OF.fullmatch(cell):
+        whole = Decimal(share["whole"])
+        if share["percent"] or not whole:
+            return Number(Decimal(share["percent"]), _PERCENT) if share["percent"] else None
+        return Number(100 * Decimal(share["part"]) / whole, _PERCENT, 1)
+    match = _TWO.fullmatch(cell)
+    number = read_value(match["second"]).number if match else None
+    if number is None or number.percent or not _SHARE.search(header):
+        return number
+    return replace(number, unit=_PERCENT)
 
 
 def counts_in_words(cells: Sequence[str]) -> bool:

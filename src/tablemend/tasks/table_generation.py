@@ -15,7 +15,13 @@ from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
-from tablemend.detector.errors import INVENTS_ROWS, METRICS, relation_to_gold
+from tablemend.detector.errors import (
+    INVENTS_ROWS,
+    METRICS,
+    OMITTED_CELL,
+    omits_cell,
+    relation_to_gold,
+)
 from tablemend.detector.keys import names_of_rows
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
@@ -58,7 +64,7 @@ class TableGeneration(Task[Example]):
     begins = tablehallu.MARKER
     second_scorer = SCORER
     prompts = tablehallu.STRATEGIES
-    metrics = (*METRICS, INVENTS_ROWS, *TAKEN_IN)
+    metrics = (*METRICS, OMITTED_CELL, INVENTS_ROWS, *TAKEN_IN)
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
         super().__init__(options)
@@ -209,7 +215,8 @@ class TableScorer:
             if judgement.unscored:
                 yield judgement
                 continue
-            shares = dict(judgement.shares)
+            omits = any(map(omits_cell, judgement.findings))
+            shares = dict(judgement.shares) | {OMITTED_CELL.name: Share(int(omits), 1)}
             if len(one.sample.gold_table.rows) <= 1:
                 invents = any(own.type in INVENTS_ROWS.types for own in judgement.findings)
                 shares[INVENTS_ROWS.name] = Share(int(invents), 1)

@@ -28,8 +28,7 @@ from tablemend.tasks.tablehallu import MARKER, OutputFormat
 from tablemend.tasks.task import Score
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, equal_values, read_value
-from tablemend.values.numbers import HEDGE
-from tablemend.values.text import clean, header_key
+from tablemend.values.text import header_key
 from tablemend.values.units import Unit
 
 REWARD_VERSION = "5"
@@ -282,8 +281,8 @@ def _says_more(gold: Value, answer: Value, unit: Unit) -> bool:
 
 def _is_exact(cell: Cell) -> bool:
     """Whether a cell that is a number gives it, and no bound or estimate: "over 5", "5+"."""
-    text = clean(cell or "")
-    return read_value(cell).number is None or not (HEDGE.match(text) or "+" in text[1:])
+    number = read_value(cell).number
+    return number is None or not number.bound
 
 
 def _grade_columns(answer: Table, gold: Gold) -> float:

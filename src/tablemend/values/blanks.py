@@ -10,7 +10,7 @@ import yaml
 
 from tablemend.values.text import clean
 
-_MARKS = re.compile(r"[-_.?/\u2026\u2205'\"\s]*\Z")
+_MARKS = re.compile(r"(?:[-_.?/\u2026\u2205'\"\s\u274c]|\{\s*\}|\[\s*\])*\Z")
 _DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 _CODES = frozenset(_DATA["codes"].split())
 _PHRASE = re.compile("|".join(_DATA["phrases"]).format(**_DATA["words"]), re.IGNORECASE)
@@ -38,7 +38,7 @@ def is_blank(cell: str | None) -> bool:
 def _says_blank(text: str) -> bool:
     if _MARKS.match(text):
         return True
-    text = (text.rstrip("*\u2020\u2021\u00a7") or text).strip(" .\"'")
+    text = (text.rstrip("^*\u2020\u2021\u00a7") or text).strip(" .\"'")
     if text[:1] + text[-1:] in ("()", "[]"):
         text = text[1:-1].strip()
     if text in _CODES or not text:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tablemend.values.amounts import same_amount
 from tablemend.values.blanks import is_blank
 from tablemend.values.dates import parse_clean_date, parse_clean_time, same_date
-from tablemend.values.numbers import Number, parse_clean_number, plain_digits, same_number
-from tablemend.values.text import clean
+from tablemend.values.numbers import Number, parse_clean_number, parse_range, plain_digits
+from tablemend.values.text import clean, fold
 from tablemend.values.units import PLAIN, Unit
 
 _CACHED_LENGTH = 256
 _FOOTNOTE = re.compile(r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=\))) ?\^\w{1,2}$")
 
+_TICKS = dict.fromkeys("✓✔☑✅", "yes") | dict.fromkeys("✗✘☒", "no")
+_MARKED = re.compile(r"[.e]", re.IGNORECASE)
+_DOTTED = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:\.\d{3})(?:(?:\.\d{3})+(?![.\d])|(?:\.\d{3})*,\d{1,2}(?!\d))"
+)
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![.,\d])")
 _IN_BRACKETS = re.compile(r"^\(([^()]+)\)$")
 
 
@@ -62,6 +70,8 @@ def read_value(cell: str | None) -> Value:
 def _read(cell: str) -> Value:
     if is_blank(cell):
         return BLANK
+    if answer := _TICKS.get(cell.strip()[:1] if len(cell.strip()) < 3 else ""):
+        return Value(answer)
     text = clean(cell)
     if (number := parse_clean_number(text)) is not None:
         return Value(number.canonical(), number)
@@ -69,6 +79,26 @@ def _read(cell: str) -> Value:
     if dates := parse_clean_date(text):
         return Value(dates[0] if len(dates) == 1 else text.casefold(), None, dates)
     return Value(text.casefold(), times=parse_clean_time(text))
+
+
+def read_under(cell: str | None, unit: Unit) -> Value:
+    """Read a cell as the header or the column says: codes, and thousands behind a dot."""
+    if unit.dots and cell:
+        cell = undotted(cell)
+    value = read_value(cell)
+    if unit.codes and cell and value.number is not None and _MARKED.search(cell):
+        return Value(fold(cell))
+    return value
+
+
+def writes_dots(cells: Iterable[str | None]) -> bool:
+    """Whether a column writes thousands with a dot: one of its cells can be read no other way."""
+    return any(cell and _DOTTED.search(cell) for cell in cells)
+
+
+def undotted(cell: str) -> str:
+    """``987.000`` as ``987,000``, of a column that :func:`writes_dots`."""
+    return _THOUSANDS.sub(lambda match: match[0].replace(".", ","), cell)
 
 
 _read_cached = lru_cache(maxsize=1 << 16)(_read)
@@ -89,10 +119,13 @@ def same_value(one: str | None, other: str | None, header: Unit = PLAIN) -> bool
 def equal_values(one: Value, other: Value, header: Unit = PLAIN) -> bool:
     """:func:`same_value` of two cells already read."""
     if one.number is not None and other.number is not None:
-        return same_number(one.number, other.number, header)
+        return same_amount(one.number, other.number, header)
     if one.dates and other.dates:
         return same_date(one.dates, other.dates)
-    return one.text == other.text or same_date(one.times, other.times)
+    if one.text == other.text or same_date(one.times, other.times):
+        return True
+    first, second = parse_range(one.text), parse_range(other.text)
+    return first is not None and second is not None and same_amount(first, second, header)
 
 
 def year_of(value: Value) -> str | None:

@@ -8,6 +8,7 @@ accepts "permitted" for "not permitted". Here the extra words decide.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, product
 from operator import itemgetter
@@ -15,25 +16,25 @@ from pathlib import Path
 
 import yaml
 
+from tablemend.values.amounts import same_amount
+from tablemend.values.bounds import Bound, bound_at
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date, split_dates
 from tablemend.values.number_words import ORDINALS
 from tablemend.values.numbers import (
     Number,
     decimals_for_fractions,
+    find_quantities,
     find_spelled,
     plain_digits,
-    quantities,
-    same_number,
 )
-from tablemend.values.text import Tokens, tokens_of
+from tablemend.values.text import Tokens, clean, tokens_of
 from tablemend.values.units import PLAIN, Unit
 
 _WORDS: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 NEGATIONS, MODIFIERS, BOUND_WORDS = (
     frozenset(_WORDS[kind].split()) for kind in ("negations", "modifiers", "bounds")
 )
-_BOUND_MARK = re.compile(r"[<\u2264]")
 _HAS_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
@@ -49,6 +50,8 @@ _ROMAN = re.compile(
     r"(?<=\w )(?:(?:x{1,3}|xl(?=[iv]))(?:ix|iv|v?i{0,3})|ix|iv|v?i{1,3}|v)\b"
     r"(?:(?<=[ivx]{2})|(?!\.))"
 )
+_ALONE = re.compile(r"[ivx]+")
+_LISTED = re.compile(r"/| (?:and|&|or) ")
 _WORDING = 500  # a number or date with wording around it is no longer than this
 
 
@@ -67,6 +70,20 @@ def modifiers(tokens: Tokens) -> frozenset[str]:
 def digit_words(tokens: Tokens) -> tuple[str, ...]:
     """The runs of digits of a text, in order; numbers as :func:`tokens_of` writes them."""
     return tuple(run for word in tokens.words for run in _DIGITS.findall(word))
+
+
+def _is_one_of_several(piece: str, whole: str) -> bool:
+    """Whether a text is one of the things that another one lists: "II" of "II/III"."""
+    parts = _LISTED.split(whole) if piece in whole else ()
+    return len(parts) > 1 and piece in map(str.strip, parts)
+
+
+def stated_bounds(text: str) -> frozenset[Bound]:
+    """What the numbers of a folded text are bounds of: "at least" of "at least 5 users"."""
+    if not _HAS_DIGIT.search(text) or len(text) > _WORDING:
+        return frozenset()
+    found = (bound_at(text, one.start, one.end) for one in find_quantities(text))
+    return frozenset(bound for bound in found if bound not in ("", "about"))
 
 
 def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
@@ -101,6 +118,10 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
             return any(_states_number(text, value.number, header) for text in texts)
         if value.dates and _states_date(beside.text, value.dates):
             return True
+    if stated_bounds(one.text) != stated_bounds(other.text):
+        return False
+    if _is_one_of_several(one.text, other.text) or _is_one_of_several(other.text, one.text):
+        return False
     first, second = tokens_of(one.text), tokens_of(other.text)
     dated = bool(one.dates or other.dates)
     if "".join(first.words) == "".join(second.words) != "":  # "non-profit" and "nonprofit"
@@ -123,6 +144,8 @@ def in_figures(text: str) -> str:
     Args:
         text: folded.
     """
+    if _ALONE.fullmatch(text):
+        return str(_ROMANS.get(text, text))
     text = decimals_for_fractions(text)
     for stated in reversed(find_spelled(text)):
         text = text[: stated.start] + plain_digits(stated.number.value) + text[stated.end :]
@@ -139,14 +162,26 @@ def without_additions(one: str, other: str) -> tuple[str, str]:
 
 def _drop_addition(bracket: re.Match[str]) -> str:
     """Nothing, but "Korea (South)" keeps its modifier."""
-    return bracket[0] if bracket[0][1:-1].strip() in MODIFIERS else ""
+    said = bracket[0].strip()[1:-1].strip()
+    return bracket[0] if said in MODIFIERS or _is_mark(said) else ""
+
+
+def _is_mark(word: str) -> bool:
+    """Whether a word is the letter or the Roman figure of a class."""
+    return word.isalpha() and (len(word) == 1 or word in _ROMANS)
 
 
 def _states_number(text: str, number: Number, header: Unit) -> bool:
     if len(text) > _WORDING:
         return False
-    stated = quantities(_BRACKETS.sub(" ", text))
-    return len(stated) == 1 and same_number(stated[0], number, header) and _is_plain_wording(text)
+    text = clean(_BRACKETS.sub(" ", text))
+    stated = find_quantities(text)
+    if len(stated) != 1:
+        return False
+    bound = bound_at(text, stated[0].start, stated[0].end)
+    if not (bound or _is_plain_wording(text)) or negations(tokens_of(text)):
+        return False
+    return same_amount(replace(stated[0].number, bound=bound), number, header)
 
 
 def _states_date(text: str, dates: tuple[str, ...]) -> bool:
@@ -163,8 +198,7 @@ def _states_date(text: str, dates: tuple[str, ...]) -> bool:
 
 def _is_plain_wording(text: str) -> bool:
     tokens = tokens_of(text)
-    bound = BOUND_WORDS.intersection(tokens.words) or _BOUND_MARK.search(text)
-    return not bound and not negations(tokens)
+    return not BOUND_WORDS.intersection(tokens.words) and not negations(tokens)
 
 
 def _one_holds(one: Tokens, other: Tokens, dated: bool) -> bool:
@@ -174,7 +208,7 @@ def _one_holds(one: Tokens, other: Tokens, dated: bool) -> bool:
     size = len(wanted)
     if not size or size == len(words):
         return size > 0 and words == wanted
-    if size == 1 and len(wanted[0]) == 1:  # "C" is not in "C minor"
+    if size == 1 and len(wanted[0]) == 1 and not wanted[0].isdigit():  # "C" is not in "C minor"
         return False
     return any(
         words[start : start + size] == wanted and _rest_is_print(whole, start, start + size, dated)
@@ -212,8 +246,10 @@ def _rest_is_print(whole: Tokens, start: int, end: int, dated: bool) -> bool:
     ]
     if any(words[place] in MODIFIERS for place in neighbours):
         return False
-    if any(w in MODIFIERS and parts.count(p) == 1 for w, p in zip(*rest, strict=True)):
-        return False  # "Korea (South)"
+    if any(
+        (w in MODIFIERS or _is_mark(w)) and parts.count(p) == 1 for w, p in zip(*rest, strict=True)
+    ):
+        return False  # "Korea (South)", "Hard (i)"
     numbered = any(_HAS_DIGIT.search(word) for word in words[start:end])
     named = any(not _HAS_DIGIT.search(word) for word in words[start:end])
     own_parts = set(parts[start:end])

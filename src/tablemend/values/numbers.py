@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from decimal import Context, Decimal
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import NamedTuple
 
+from tablemend.values.bounds import Bound, split_bound
 from tablemend.values.number_words import ONES, TENS
 from tablemend.values.text import clean
 from tablemend.values.units import (
     CURRENCIES,
-    MEASURES,
-    MILLION,
-    ONE,
+    EXACT,
     PLAIN,
     SPACED_POWER,
     Unit,
     read_unit,
-    same_kind,
 )
 
-_SIMPLE = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
+_SIMPLE = re.compile(r"-?(?!0[0-9])[0-9]{1,30}(\.[0-9]{1,30})?\Z")
 _DIGIT = re.compile(r"\d")
-_EXACT = Context(prec=120)
+_DECADE = re.compile(r"(?:1[5-9]|20)\d0'?s\b", re.IGNORECASE)
+_CODE = re.compile(r"0\d+\Z")  # "0012": the zero says that it is none
 _MAX_DIGITS = 60
 _LARGEST = 60  # powers of ten: what is larger, or as small, is no amount of anything
 
@@ -48,20 +47,21 @@ _DIGITS = re.compile(
 _EXPONENT = re.compile(r"(?:e|\s?[x*]\s?10\s?\^\s?)([+-]?\d{1,3})(?![\d.])", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 _CURRENCY_BEFORE = re.compile(
-    r"((?:us|u\.s\.|c|ca|a|au|hk|s|nz|r)?\$|[€£¥₹₩₽₺]|rs\.?|"
-    + "|".join(sorted(code for code in CURRENCIES if code.isascii() and len(code) == 3))
-    + r")[ ]?$",
+    "("
+    + "|".join(
+        re.escape(name)
+        for name in sorted(CURRENCIES, key=len, reverse=True)
+        if not name.isalpha() or len(name) == 3 or name == "rs"
+    )
+    + ")[ ]?$",
     re.IGNORECASE,
 )
-HEDGE = re.compile(
-    r"(?:[~≈#≥>]|(?:about|approx\.?|approximately|around|roughly|nearly|almost|circa|ca\.|c\."
-    r"|over|more than|at least|some|estimated|est\.|no\.)(?=[ \d$€£¥₹]))[ ]?",
-    re.IGNORECASE,
-)
-_TAIL = re.compile(r"\+?(?:[*†‡§¶#]|\^\w{1,2}$|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
+_TAIL = re.compile(r"(?:[*†‡§¶#]|\^\w{1,2}$|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
 _POWER_OF_TEN = re.compile(r"^10\^(?=[+-]?\d)")
 _SIGN_OUTSIDE = re.compile(r"^([$€£¥₹] ?)\((?=[\d.])([^()]*)\)")
 """``$(5)`` is ``($5)``."""
+_MULTIPLE = re.compile(r"(?<=\d)[ -]?(?:times|fold)$", re.IGNORECASE)
+_MINUS_WORD = re.compile(r"^(?:minus|negative) ?(?=[\d$€£¥])", re.IGNORECASE)
 _MIXED = re.compile(r"(?<![\d.,/])(\d+)[ -](\d{1,2})/(2|4|5|8|10|16|32)(?![\d/])")
 
 _WORDS = {word: value for value, word in enumerate(ONES)}
@@ -91,11 +91,15 @@ class Number:
         value: sign, digits and the cell's own scale applied; exact.
         unit: the stated scale, symbol and currency.
         decimals: decimal places as written.
+        bound: what the number is a bound of; ``about`` of an estimate.
+        upper: the other end of a range, from :func:`parse_range`.
     """
 
     value: Decimal
     unit: Unit = PLAIN
     decimals: int = 0
+    bound: Bound = ""
+    upper: Decimal | None = None
 
     @property
     def percent(self) -> bool:
@@ -105,12 +109,14 @@ class Number:
     def canonical(self) -> str:
         """Currency, plain digits and unit in one spelling: ``usd 5000000``, ``12 %``, ``5 km``."""
         digits = plain_digits(self.value)
-        return " ".join(part for part in (self.unit.currency, digits, self.unit.symbol) if part)
+        bound = "" if self.bound == "about" else self.bound
+        parts = (bound, self.unit.currency, digits, self.unit.symbol)
+        return " ".join(part for part in parts if part)
 
 
 def plain_digits(value: Decimal) -> str:
     """Digits without exponent or trailing zeros; minus zero is zero."""
-    return format(value.normalize(_EXACT), "f") if value else "0"
+    return format(value.normalize(EXACT), "f") if value else "0"
 
 
 def parse_number(text: str) -> Number | None:
@@ -120,8 +126,8 @@ def parse_number(text: str) -> Number | None:
     ``1.234,5`` where it is unambiguous: ``1.234`` is a decimal), currencies, percent,
     parentheses for negatives, any minus sign, scales, the units of
     :data:`~tablemend.values.units.MEASURES`, exponents, ordinals, number words below a million,
-    whole numbers with a fraction (``1 1/2``), footnote marks, and hedges ("about", "~", "over"),
-    which are dropped.
+    whole numbers with a fraction (``1 1/2``), multiples (``3.0x``), footnote marks and bounds
+    ("at least 5", ``<0.001``). A code such as ``0012`` is no number.
     """
     return parse_clean_number(clean(text))
 
@@ -130,17 +136,19 @@ def parse_clean_number(text: str) -> Number | None:
     """:func:`parse_number` of a text that :func:`~tablemend.values.text.clean` has made."""
     if not text or len(text) > 80:
         return None
-    if not _DIGIT.search(text):
-        return _parse_words(text)
     if simple := _SIMPLE.match(text):  # most cells
         return Number(Decimal(text), PLAIN, len(simple[1] or ".") - 1)
+    bound, text = split_bound(text)
+    number = _parse_digits(text) if _DIGIT.search(text) else _parse_words(text)
+    return replace(number, bound=bound) if number is not None and bound else number
+
+
+def _parse_digits(text: str) -> Number | None:
     text = decimals_for_fractions(_POWER_OF_TEN.sub("1e", SPACED_POWER.sub(r"\1\2", text)))
-    text = _SIGN_OUTSIDE.sub(r"(\1\2)", text)
-    negative = False
+    text = _MULTIPLE.sub("x", _SIGN_OUTSIDE.sub(r"(\1\2)", text))
+    text, negative = _MINUS_WORD.subn("-", text, count=1)[0], False
     if text[0] == "(" and text[-1] == ")":
         text, negative = text[1:-1].strip(), True
-    while match := HEDGE.match(text):
-        text = text[match.end() :]
     match = _DIGITS.search(text)
     if not match:
         return None
@@ -153,7 +161,7 @@ def parse_clean_number(text: str) -> Number | None:
         negative, start = True, 0
         unit, stop = read_unit(tail, 1, number.unit.currency)
         tail = tail[stop:].strip()
-        number = Number(_EXACT.multiply(number.value, unit.scale), unit, number.decimals)
+        number = Number(EXACT.multiply(number.value, unit.scale), unit, number.decimals)
     if start != 0 or not _TAIL.match(tail):
         return None
     if negative and number.value > 0:
@@ -216,48 +224,34 @@ def find_spelled(text: str) -> list[Stated]:
     position = 0
     while match := _SPELLED_INSIDE.search(text, position):
         unit, position = read_unit(text, match.end())
-        value = _EXACT.multiply(_read_words(match[1]), unit.scale)
+        value = EXACT.multiply(_read_words(match[1]), unit.scale)
         found.append(Stated(Number(value, unit), match.start(), position))
     return found
 
 
-def same_number(one: Number, other: Number, header: Unit = PLAIN) -> bool:
-    """Strict equality of two numbers that stand under one column header (TableHallu, C.1).
+_FROM = re.compile(r"(?:between|from) (?=.* (?:and|to) )", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?<=.) ?- ?(?=[^-])| to | and | through ", re.IGNORECASE)
 
-    A scale, unit, currency or percent sign that only one side states is print, not a
-    difference, where the header can supply it: under "Revenue (USD million)", "$5 million" is
-    "5", and "5 euros" is not. Two units must agree, or convert exactly ("5 km" and "5000 m"); a
-    sum of money is no length. There is no rounding: 0.5 is not 0.50001.
+
+def parse_range(text: str) -> Number | None:
+    """``$5-7 million``, ``between 5 and 7 km``: its lower end, with the scale and unit of both.
+
+    Args:
+        text: a whole cell that :func:`~tablemend.values.text.clean` has made, and no date.
     """
-    one, other = _read_metre_as_million(one, other, header)
-    other, one = _read_metre_as_million(other, one, header)
-    if not same_kind(one.unit, other.unit, header):
-        return False
-    left, right = one.value, other.value
-    if header.scale != ONE:
-        left = left if one.unit.scale != ONE else _EXACT.multiply(left, header.scale)
-        right = right if other.unit.scale != ONE else _EXACT.multiply(right, header.scale)
-    symbols = one.unit.symbol, other.unit.symbol
-    if symbols[0] == symbols[1]:
-        return left == right
-    symbols = symbols[0] or header.symbol, symbols[1] or header.symbol
-    if not symbols[0] or not symbols[1] or symbols[0] == symbols[1]:
-        return left == right
-    (measure, factor, _), (other_measure, other_factor, _) = (MEASURES[s] for s in symbols)
-    return measure == other_measure and (
-        _EXACT.multiply(left, factor) == _EXACT.multiply(right, other_factor)
+    if len(text) > 80:
+        return None
+    ends = _BETWEEN.split(_FROM.sub("", text), maxsplit=1)
+    low, high = map(parse_clean_number, ends) if len(ends) == 2 else (None, None)
+    if low is None or high is None or low.bound or high.bound:
+        return None
+    unit = Unit(
+        low.unit.scale if low.unit.scale != 1 else high.unit.scale,
+        low.unit.symbol or high.unit.symbol,
+        low.unit.currency or high.unit.currency,
     )
-
-
-def _read_metre_as_million(number: Number, beside: Number, header: Unit) -> tuple[Number, Number]:
-    """``5m`` next to ``5 million``, or under a header in millions or a currency."""
-    unit = number.unit
-    if unit.symbol != "m" or unit.scale != ONE or header.symbol:
-        return number, beside
-    if MILLION in (beside.unit.scale, header.scale) or header.currency:
-        value = _EXACT.multiply(number.value, MILLION)
-        number = Number(value, Unit(MILLION, "", unit.currency), number.decimals)
-    return number, beside
+    value = low.value if low.unit.scale != 1 else EXACT.multiply(low.value, unit.scale)
+    return Number(value, unit, low.decimals, "", high.value) if value < high.value else None
 
 
 def _scan(text: str, match: re.Match[str], floor: int = 0) -> tuple[Number, int, int] | None:
@@ -266,7 +260,7 @@ def _scan(text: str, match: re.Match[str], floor: int = 0) -> tuple[Number, int,
     What stands before ``floor`` belongs to the number before.
     """
     digits, kind = match[0], match.lastgroup
-    if len(digits) > _MAX_DIGITS:
+    if len(digits) > _MAX_DIGITS or _CODE.match(digits):
         return None
     if kind == "comma":
         digits = digits.replace(".", "").replace(" ", "").replace(",", ".")
@@ -275,6 +269,8 @@ def _scan(text: str, match: re.Match[str], floor: int = 0) -> tuple[Number, int,
     value = Decimal(digits)
     decimals = len(digits.partition(".")[2])
     start, currency, negative = match.start(), "", False
+    if _DECADE.match(text, start):
+        return None
     for _ in range(2):  # "-$5" and "$-5"
         if start and text[start - 1] in "-+" and (start == 1 or text[start - 2] in " ($€£¥₹"):
             negative = negative or text[start - 1] == "-"
@@ -287,18 +283,18 @@ def _scan(text: str, match: re.Match[str], floor: int = 0) -> tuple[Number, int,
             first = before.start()
             if not (first and text[first - 1].isalpha() and before[1][0].isalpha()):
                 name = before[1].casefold()
-                currency = CURRENCIES.get(name, "usd" if name == "u.s.$" else "")
+                currency = CURRENCIES[name]
                 start = first
     end = match.end()
     if exponent := _EXPONENT.match(text, end):
-        value = value.scaleb(int(exponent[1]), _EXACT)
+        value = value.scaleb(int(exponent[1]), EXACT)
         end = exponent.end()
         if value and abs(value.adjusted()) > _LARGEST:
             return None
     elif ordinal := _ORDINAL.match(text, end):
         end = ordinal.end()
     unit, end = read_unit(text, end, currency)
-    value = _EXACT.multiply(-value if negative else value, unit.scale)
+    value = EXACT.multiply(-value if negative else value, unit.scale)
     return Number(value, unit, decimals), start, end
 
 
@@ -330,4 +326,4 @@ def _parse_words(text: str) -> Number | None:
     unit, end = read_unit(text, match.end())
     if text[end:].strip():
         return None
-    return Number(_EXACT.multiply(_read_words(match[1]), unit.scale), unit)
+    return Number(EXACT.multiply(_read_words(match[1]), unit.scale), unit)

@@ -17,6 +17,45 @@ _YEAR = re.compile(r"(?:(FY|fiscal year|fiscal)\s?)?((?:1[6-9]|20)\d\d)", re.I)
 _QUARTER_ORDINALS = ("first", "second", "third", "fourth")
 
 
+_MONTHS_LONG = {"three": 3, "six": 6, "nine": 9}
+_PART = re.compile(
+    r"\b(?:(?P<year>\d{4})[ -]?(?P<half_behind>h[12])\b"
+    r"|(?P<fiscal>(?:fy|fiscal year|fiscal) ?'?)(?P<short>\d\d)(?![\d.,:/%])"
+    r"|(?:(?P<half>h[12])|(?P<which>first|second|1st|2nd)[ -]half"
+    r"|(?P<first>first )?(?P<months>three|six|nine|[369])(?:[ -]months?|m))\b"
+    r"(?:(?:,? of| in| to|,| end(?:ed|ing)(?: (?:[a-z]+ \d{1,2}|\d{1,2} [a-z]+),?)?)?"
+    r" ?(?:the )?(?:fiscal |fy ?)?(?:year )?(?:(?P<after>\d{4})\b|'(?P<after_short>\d\d)\b))?)"
+)
+
+
+class PartOfYear(NamedTuple):
+    """A half or several months of a year, or a fiscal year in two digits: ``2023-h1``, ``2023``."""
+
+    start: int
+    end: int
+    reading: str
+
+
+def find_parts(text: str) -> list[PartOfYear]:
+    """Every part of a year in a text in small letters: "H1 2023", "first nine months of 2023".
+
+    Without a year ``h1`` and ``9m``, the months only as the first of one.
+    """
+    found = []
+    for match in _PART.finditer(text):
+        short = match["short"] or match["after_short"]
+        year = match["year"] or match["after"] or (f"20{short}" if short else "")
+        half, months = match["half"] or match["half_behind"], match["months"]
+        if match["which"]:
+            half = f"h{1 if match['which'] in ('first', '1st') else 2}"
+        if months:
+            half = f"{_MONTHS_LONG.get(months, months)}m"
+        if not months or year or match["first"]:
+            reading = "-".join(part for part in (year, half) if part)
+            found.append(PartOfYear(match.start(), match.end(), reading))
+    return found
+
+
 class Period(NamedTuple):
     """A stretch of time with a name.
 

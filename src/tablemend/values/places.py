@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
 
+from tablemend.values.amounts import same_amount
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.dates import StatedDate, find_dates
 from tablemend.values.number_words import ORDINALS
-from tablemend.values.numbers import Number, Stated, find_quantities, find_spelled, same_number
+from tablemend.values.numbers import Number, Stated, find_quantities, find_spelled
 from tablemend.values.sentences import Span
 from tablemend.values.text import align, placed_tokens, tokens_of
 from tablemend.values.units import MEASURES, MILLION, ONE, PLAIN, Unit
@@ -184,7 +185,7 @@ def singular(word: str) -> str:
 
 def _equal(cell: Number, stated: Number, unit: Unit) -> bool:
     """The detector's equality; a text may also spell out what the header scales."""
-    if same_number(cell, stated, unit):
+    if same_amount(cell, stated, unit):
         return True
     return (
         unit.scale != ONE

@@ -29,6 +29,7 @@ _MARKS = str.maketrans(
         "\u2044": "/",
     }
 )
+_MATHEMATICS = re.compile(r"\\\((.+)\\\)$|\$([^$]+)\$$")  # LaTeX, a whole cell
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|__|`)(?=\S)(.{1,300}?)(?<=\S)\1")
 _MARKS_IN_PLACE = {mark: plain for mark, plain in _MARKS.items() if plain is not None}
 _SPACES = re.compile(r"\s+")
@@ -73,6 +74,8 @@ def clean(text: str) -> str:
     if "^" in text:
         text = _RAISED_ENDING.sub("", text)
     text = _SPACES.sub(" ", text).strip()
+    if text[:1] in ("$", "\\"):
+        text = _MATHEMATICS.sub(lambda match: match[1] or match[2], text)
     if "-" in text:
         text = _DASH_BETWEEN_DIGITS.sub("-", text)
     return text

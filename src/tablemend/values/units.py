@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,8 @@ import yaml
 from tablemend.values.text import clean
 
 ONE = Decimal(1)
+EXACT = Context(prec=120)
+_NONE = Decimal(0)
 
 
 class Unit(NamedTuple):
@@ -24,12 +26,16 @@ class Unit(NamedTuple):
         symbol: a key of :data:`MEASURES`, ``%``, or an empty string.
         currency: a code of :data:`CURRENCIES`, or an empty string.
         never_percent: of a header: whether a bare number under it is no percentage.
+        codes: of a header: whether its cells are codes, of which ``1.10`` is not ``1.1``.
+        dots: of a column: whether it writes thousands with a dot, so that ``987.000`` is 987,000.
     """
 
     scale: Decimal = ONE
     symbol: str = ""
     currency: str = ""
     never_percent: bool = False
+    codes: bool = False
+    dots: bool = False
 
 
 PLAIN = Unit()
@@ -44,14 +50,18 @@ SCALES: dict[str, Decimal] = {
 }
 MILLION = Decimal(10) ** 6
 CURRENCIES: dict[str, str] = {
-    name: code for code, names in _FILE["currencies"].items() for name in names.split()
+    name.replace("-", " "): code
+    for code, names in _FILE["currencies"].items()
+    for name in names.split()
 }
-_DOLLARS = frozenset({"usd", "cad", "aud", "hkd", "sgd", "nzd"})
+_DOLLARS = frozenset(code for name, code in CURRENCIES.items() if name.endswith("$"))
 MEASURES: dict[str, tuple[str, Decimal, str]] = {
     symbol: (measure, Decimal(factor), " ".join(names))
     for symbol, (measure, factor, *names) in _FILE["measures"].items()
 }
 """Symbol: what it measures, the factor to that measure's base unit, other spellings."""
+_OFFSETS = {symbol: Decimal(value) for symbol, value in _FILE["offsets"].items()}
+_AKIN: dict[str, str] = _FILE["akin"]
 _SYMBOLS = {
     spelling: symbol
     for symbol, (_, _, names) in MEASURES.items()
@@ -60,8 +70,14 @@ _SYMBOLS = {
 # "5 in 2019" is not five inches.
 del _SYMBOLS["in"]
 
+_CODES = re.compile(rf"\b(?:{_FILE['codes'].replace(' ', '|')})(?: ?(?:no\.?|numbers?|#))?$")
 _REACH = 100  # characters behind a number in which its units stand
-_WORD = re.compile(r"\s*-?([%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|rs\.|[a-z]+(?:[/^][a-z0-9]+|[23]\b)?)")
+_BY_LENGTH = sorted(map(re.escape, CURRENCIES), key=len, reverse=True)
+_MONEY = "|".join(_BY_LENGTH)
+_MONEY_WORDS = re.compile(r"\s*(" + "|".join(m for m in _BY_LENGTH if " " in m) + r")(?![\w$])")
+_WORD = re.compile(
+    r"\s*-?([%€£¥₹₩₽₺₪฿₦₱₫₴$]|°[a-z]?|[a-z]{1,3}\$|rs\.|[a-z]+(?:[/^][a-z0-9]+|[23]\b)?)"
+)
 _AND_WORD = re.compile(r"[ -]([a-z^0-9]+)")
 SPACED_POWER = re.compile(r"(?<![^\W\d_])([kc]?m|ft|mi|yd) ([23])(?=$|[)\]])", re.IGNORECASE)
 """``5 km 2`` is 5 km²."""
@@ -70,8 +86,24 @@ _IN_TAIL = re.compile(r"\bin ([^()\[\]]+)$|,([^(),\[\]]+)$|([%$€£¥₹])")
 _A_PIECE = re.compile(r"\bper (?!cent)\S+")
 # "K-12" is a school, no thousand.
 _HEADER_WORD = re.compile(
-    r"[%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|(?![a-z]-\d)[a-z]+(?:[/^][a-z0-9]+|[23]\b)?"
+    r"[%€£¥₹₩₽₺₪฿₦₱₫₴$]|°[a-z]?|[a-z]{1,3}\$|(?![a-z]-\d)[a-z]+(?:[/^][a-z0-9]+|[23]\b)?"
 )
+_BESIDE_MONEY = {
+    name: Decimal(10) ** int(power)
+    for power, names in _FILE["beside money"].items()
+    for name in names.split()
+} | SCALES
+_SHORT = "|".join(sorted(_BESIDE_MONEY, key=len, reverse=True))
+_SCALED_MONEY = re.compile(
+    rf"(?<![\w$])(?:(?P<money>{_MONEY})(?: in|,)?[ .-]?(?P<behind>{_SHORT}|t)s?"
+    rf"|(?P<before>{_SHORT}|t)\.?(?: of)?[ -]?(?P<moneys>{_MONEY}))(?![^\W_]|\$)"
+)
+_THOUSANDS = re.compile(r"(?<![\d.,])'?000'?s?(?![\d,.])|\b1[, ]?000'?s\b|\b[x*] ?1,?000\b")
+_MILLIONS = re.compile(r"(?<![\d.])'?000,000'?s?(?![\d,.])|\b[x*] ?1,?000,?000\b|\b10\^6\b")
+_CAPITAL_M = re.compile(r"(?<![\w/])MM(?![\w/])|(?<=[(\[])M(?=[)\]])")
+
+
+_FACTOR = re.compile(r" ?[\d(]")
 
 
 def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
@@ -84,7 +116,10 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
     folded = text.casefold()
     if len(folded) != len(text):  # offsets would shift
         folded = text.lower() if len(text.lower()) == len(text) else text
-    while match := _WORD.match(folded, position):
+    while match := (
+        (None if currency else _MONEY_WORDS.match(folded, position))
+        or _WORD.match(folded, position)
+    ):
         word, end = match[1], match.end()
         if end < len(folded) and folded[end].isalnum() and word[-1].isalnum():
             break
@@ -92,10 +127,10 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
         both = f"{word}-{pair[1]}" if pair else ""
         if pair and both in _SYMBOLS and not symbol:
             symbol, end = _SYMBOLS[both], pair.end()
-        elif pair and word == "us" and pair[1] in ("dollar", "dollars") and not currency:
-            currency, end = "usd", pair.end()
         elif word in ("m", "mm") and (currency or text[match.start(1)] == "M") and scale == ONE:
             scale = MILLION
+        elif word == "x" and (symbol or _FACTOR.match(folded, end)):
+            break  # "3 x 4"
         elif word in SCALES and scale == ONE and not symbol:
             scale = SCALES[word]
         elif word in CURRENCIES and not currency and not folded[end : end + 1].isdigit():
@@ -110,19 +145,47 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
     return Unit(scale, symbol, currency), start + position
 
 
+def spelled_scales(text: str) -> str:
+    """A header or caption in small letters, ``'000`` and ``MM`` as "thousand" and "million"."""
+    text = _CAPITAL_M.sub("million", clean(text)).casefold()
+    return _THOUSANDS.sub(" thousand", _MILLIONS.sub(" million", text))
+
+
+def scaled_money(text: str) -> tuple[tuple[int, int], Unit] | None:
+    """Where a scale is written to a currency, and both: ``$mm``, ``musd``, ``t€``.
+
+    Args:
+        text: as :func:`spelled_scales` gives it.
+    """
+    if not (match := _SCALED_MONEY.search(text)):
+        return None
+    name = match["behind"] or match["before"]
+    name = {"t": "tn" if match["behind"] else "k"}.get(name, name)
+    return match.span(), Unit(
+        _BESIDE_MONEY[name], "", CURRENCIES[match["money"] or match["moneys"]]
+    )
+
+
 @lru_cache(maxsize=1 << 12)
 def header_unit(header: str) -> Unit:
     """The unit that a column header states for its cells: ``Revenue (USD million)``, ``Growth %``.
 
-    Read in brackets, after ``in`` or a last comma; words that are no unit are passed over, and so
-    is what the unit is counted by ("USD per day").
+    Read in brackets, after ``in`` or a last comma, and where a scale is written to a currency
+    ("$mm", "MUSD", "TEUR", "US$'000"); words that are no unit are passed over, and so is what the
+    unit is counted by ("USD per day").
     """
-    text = SPACED_POWER.sub(r"\1\2", clean(header).casefold())
+    text = SPACED_POWER.sub(r"\1\2", spelled_scales(header).replace("_", " "))
+    scale, symbol, currency, metre = ONE, "", "", False
+    if money := scaled_money(_A_PIECE.sub("", text)):
+        (start, end), (scale, _, currency, *_) = money
+        text = text[:start] + " " + text[end:]
     places = _BRACKETED.findall(text)
     places += ["".join(found) for found in _IN_TAIL.findall(text)]
-    scale, symbol, currency, metre = ONE, "", "", False
     for place in places:
         words = _HEADER_WORD.findall(_A_PIECE.sub("", place))
+        if named := _MONEY_WORDS.search(place):
+            currency = currency or CURRENCIES[named[1]]
+            words = [word for word in words if word not in named[1]]
         pairs = [f"{one}-{two}" for one, two in pairwise(words)]
         if pair := next((pair for pair in pairs if pair in _SYMBOLS), ""):
             symbol = symbol or _SYMBOLS[pair]
@@ -130,8 +193,10 @@ def header_unit(header: str) -> Unit:
         for word in words:
             if word == "m":
                 metre = True
+            elif word == "mm" and currency:
+                scale = MILLION
             elif word in SCALES and (len(word) > 1 or currency or len(place.split()) == 1):
-                scale = SCALES[word]
+                scale = SCALES[word] if scale == ONE else scale
             elif word in CURRENCIES:
                 currency = currency or CURRENCIES[word]
             elif word in _SYMBOLS:
@@ -142,30 +207,28 @@ def header_unit(header: str) -> Unit:
         symbol = "m"
     if not symbol and re.search(r"\bper ?cent(age)?\b", text):
         symbol = "%"
-    return Unit(scale, symbol, currency)
-
-
-def same_kind(one: Unit, other: Unit, header: Unit) -> bool:
-    """Whether two numbers under one header can count the same, a bare one what the header says.
-
-    Of money two currencies must agree; money is no measure: "$5" is neither "5 %" nor "5 km".
-    "15" is "15 %" only where the header lets it.
-    """
-    if header.never_percent and (one.symbol == "%") != (other.symbol == "%"):
-        return False
-    one, other = (unit if unit.currency or unit.symbol else header for unit in (one, other))
-    if "gbp" in (one.currency, other.currency):
-        one, other = (PLAIN if unit.symbol == "lb" else unit for unit in (one, other))
-    if one.currency and other.currency:
-        return same_currency(one.currency, other.currency)
-    if one.symbol and other.symbol:
-        return True  # their factors decide
-    return not ((one.currency or one.symbol) and (other.currency or other.symbol))
+    return Unit(scale, symbol, currency, codes=_CODES.search(text.strip()) is not None)
 
 
 def same_currency(one: str, other: str) -> bool:
-    """Whether two currencies can be one; an unstated one can be any, ``$`` any dollar."""
+    """Whether two currencies can be one; an unstated one can be any, ``$`` is that of the USA."""
     if one == other or not one or not other:
         return True
-    pair = {one, other}
-    return ("$" in pair and bool(pair & _DOLLARS)) or ("¥" in pair and bool(pair & {"jpy", "cny"}))
+    return {one, other} in ({"$", "usd"}, {"¥", "jpy"}, {"¥", "cny"})
+
+
+def named_dollar(currency: str, *beyond: Unit) -> str:
+    """The dollar that ``$`` means where a header or a caption names one; any other as it is."""
+    named = (unit.currency for unit in beyond if unit.currency in _DOLLARS)
+    return next(named, currency) if currency == "$" else currency
+
+
+def same_kind(one: str, other: str) -> bool:
+    """Whether two symbols measure the same, by an exact factor or not."""
+    kinds = {_AKIN.get(MEASURES[symbol][0], MEASURES[symbol][0]) for symbol in (one, other)}
+    return len(kinds) == 1
+
+
+def in_base_unit(value: Decimal, symbol: str) -> Decimal:
+    """A value in the base unit of what its symbol measures; exact."""
+    return EXACT.add(EXACT.multiply(value, MEASURES[symbol][1]), _OFFSETS.get(symbol, _NONE))

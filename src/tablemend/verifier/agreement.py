@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
 
+from tablemend.values.amounts import THOUSANDS, in_one_unit
+from tablemend.values.bounds import Bound
 from tablemend.values.numbers import Number
-from tablemend.values.units import MEASURES, ONE, Unit, same_currency
+from tablemend.values.signs import on_one_side
+from tablemend.values.units import ONE, Unit
 from tablemend.verifier.reading import Amount
 
 Agreement = Literal["same", "near", "unit", "different", "apart"]
@@ -23,80 +27,88 @@ _HUNDRED = Decimal(100)
 LEAGUE = 3  # decimals of a fraction under "PCT": .714
 
 
-def compare(amount: Amount, cell: Number, unit: Unit) -> Agreement:
+def compare(
+    amount: Amount, cell: Number, unit: Unit, label: Mapping[str, int] | None = None
+) -> Agreement:
     """Compare a stated amount with a cell.
 
     A rounding to the digits that are written is the same: 12 of 12.4, "1.2 million" of
     1,234,567; so a percentage without decimals is right within half a point (TabFaith, section
     4.1). A coarser one is the same where it is announced ("about 1,200"), else near. Bounds
-    ("over", "at most") are compared as such. A fraction in a cell is a percentage in a text.
+    ("over", "at most") are compared as such. A fraction in a cell is a percentage in a text. Where
+    nothing states the cell's scale, a number that is a power of 1,000 off is near.
+
+    Args:
+        amount: what the text states.
+        cell: the number in the cell.
+        unit: what the cell counts in beyond what it says itself.
+        label: the sign that the cell's row and column give it.
+    """
+    stated, own = amount.number, cell.unit.symbol or unit.symbol
+    money = cell.unit.currency or unit.currency
+    sides = in_one_unit(cell, stated, unit)
+    if sides.difference:
+        return "apart" if "%" in (stated.unit.symbol, own) else _other_unit(amount, cell)
+    pairs = list(sides.pairs)
+    if stated.percent:
+        if money or (cell.value > _HUNDRED and abs(cell.value - stated.value) > 1):
+            return "apart"  # "a margin of 39.9%" beside a profit of 324.2
+        league = not cell.unit.symbol and cell.decimals >= LEAGUE
+        fraction = abs(cell.value) <= 1 and cell.value != cell.value.to_integral_value()
+        if (not own or league) and fraction:
+            pairs.append((cell.value * _HUNDRED, stated.value))
+    signed = [on_one_side(*pair, label or {}, amount.signs) for pair in pairs]
+    if any(signed):
+        pairs = [pair for pair in signed if pair]
+    elif label and -1 in label.values():
+        pairs = [(abs(one), abs(other)) for one, other in pairs]
+    elif amount.decline:
+        pairs += [(-one, other) for one, other in pairs if one < 0 < other]
+    if cell.bound not in ("", "about"):
+        return _compare_bounded(amount, cell.bound, pairs)
+    found = [_compare(amount, *pair, sides.factor) for pair in pairs]
+    if "same" in found or "near" in found:
+        return "same" if "same" in found else "near"
+    return in_open_scale(amount, cell, unit) or "different"
+
+
+def in_open_scale(amount: Amount, cell: Number, unit: Unit) -> Agreement | None:
+    """How an amount in thousands or millions stands to a cell whose scale nothing states.
+
+    "12 million" is the same as a bare 12; where the digits differ but for a power of 1,000 it is
+    near. ``None`` where the scale is known, or no power of 1,000 lies between them.
 
     Args:
         amount: what the text states.
         cell: the number in the cell.
         unit: what the cell counts in beyond what it says itself.
     """
-    stated, money = amount.number.unit, cell.unit.currency or unit.currency
-    if not same_currency(stated.currency, money):
-        return _other_unit(amount, cell)
-    symbol = cell.unit.symbol or unit.symbol
-    if (stated.currency and symbol and not money) or (money and stated.symbol and not symbol):
-        return "apart"
-    values = _candidates(amount, cell, unit)
-    if not values:
-        return _other_unit(amount, cell)
-    found = [_compare(amount, value) for value in values]
-    for outcome in ("same", "near", "different"):
-        if outcome in found:
-            return outcome
-    return "apart"
+    stated = amount.number
+    if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or amount.hedge:
+        return None
+    if stated.unit.scale != ONE and cell.value * stated.unit.scale == stated.value:
+        return "same"
+    sizes = (abs(cell.value * power) for power in THOUSANDS if power > ONE)
+    same = any(_compare(amount, size, abs(stated.value), ONE) == "same" for size in sizes)
+    return "near" if same else None
 
 
 def _other_unit(amount: Amount, cell: Number) -> Agreement:
-    """Whether an amount that cannot be compared has the cell's digits, enough to be no chance."""
+    """Whether an amount that counts in something else has the cell's digits."""
     stated = amount.number
     exact = stated.value / stated.unit.scale == cell.value / cell.unit.scale
-    exact &= stated.decimals == cell.decimals
-    return "unit" if exact and not amount.hedge and _digits(amount) >= _TELLING else "apart"
+    return "unit" if exact and not amount.hedge else "apart"
 
 
-def _candidates(amount: Amount, cell: Number, unit: Unit) -> list[Decimal]:
-    """The cell's value in what the amount counts in; several where units are left open."""
-    value = cell.value
-    stated, own = amount.number.unit, cell.unit.symbol or unit.symbol
-    values = [value]
-    if unit.scale != ONE and cell.unit.scale == ONE:
-        scaled = value * unit.scale
-        values = [scaled] if stated.scale != ONE else [scaled, value]
-    elif cell.unit.scale == ONE != stated.scale and value * stated.scale == amount.value:
-        values.append(amount.value)  # "12 million" of 12 where no header states the scale
-    if stated.symbol == "%":
-        if own and own != "%":
-            return []
-        if cell.unit.currency or unit.currency or (value > 100 and abs(value - amount.value) > 1):
-            return []  # "a margin of 39.9%" beside a profit of 324.2
-        league = not cell.unit.symbol and cell.decimals >= LEAGUE
-        if (not own or league) and abs(value) <= 1 and value != value.to_integral_value():
-            values.append(value * _HUNDRED)
-    elif stated.symbol and own and stated.symbol != own:
-        measure, factor, _ = MEASURES[stated.symbol]
-        if own not in MEASURES or MEASURES[own][0] != measure:
-            return []
-        values = [found * MEASURES[own][1] / factor for found in values]
-    if value < 0 and amount.value > 0 and amount.decline:
-        values += [-found for found in values]
-    return values
-
-
-def _compare(amount: Amount, value: Decimal) -> Agreement:
-    stated = amount.value
+def _compare(amount: Amount, value: Decimal, stated: Decimal, factor: Decimal) -> Agreement:
+    """A cell's value and a stated one in one unit, of which the stated one's has ``factor``."""
     difference = abs(value - stated)
     if amount.hedge not in ("", "about"):
-        return _compare_bound(amount, value)
-    step = _step(amount)
+        return _compare_bound(amount, value, stated)
+    step = _step(amount) * factor
     if not difference:
         return "same"
-    rounded = max(step, _blur(amount))
+    rounded = max(step, _blur(amount) * factor)
     if amount.hedge == "about":
         if difference <= max(rounded * _HALF, _CLOSE * abs(value)):
             return "same"
@@ -108,24 +120,48 @@ def _compare(amount: Amount, value: Decimal) -> Agreement:
     return "near" if rounded > step and difference <= rounded * _HALF else "different"
 
 
-def _compare_bound(amount: Amount, value: Decimal) -> Agreement:
+_ABOVE = ("over", "just over", "at least")
+
+
+def _compare_bounded(
+    amount: Amount, bound: Bound, pairs: Sequence[tuple[Decimal, Decimal]]
+) -> Agreement:
+    """A statement about a cell that is a bound itself: "p < 0.05" of ``<0.001``."""
+    value, stated = pairs[0]
+    above = bound in _ABOVE
+    if amount.hedge not in ("", "about"):
+        if (amount.hedge in _ABOVE) != above:
+            return "different" if (value > stated) == above or value == stated else "near"
+        if value == stated:
+            strict = {amount.hedge, bound} <= {"over", "under", "just over", "just under"}
+            return "same" if strict or amount.hedge == bound else "different"
+        return "same" if (value > stated) == above else "near"
+    inside = (stated > value) == above and stated != value
+    return "near" if inside else "different"
+
+
+def _compare_bound(amount: Amount, value: Decimal, stated: Decimal) -> Agreement:
     """A bound holds on its side; "just over" only nearby, and a plain one far off says little."""
-    stated = amount.value
     if value == stated:
         return "same" if amount.hedge in ("at least", "at most") else "near"
-    above = amount.hedge in ("over", "just over", "at least")
+    above = amount.hedge in _ABOVE
     if (value > stated) != above:
         return "different"
     if amount.hedge in ("at least", "at most"):
         return "same"
     difference = abs(value - stated)
     scale = max(abs(stated), abs(value))
-    precise = _digits(amount) >= _TELLING
+    precise = is_telling(amount)
     if difference <= (_CLOSE if precise else _BOUND) * scale:
         return "same"
     if precise or amount.hedge in ("just over", "just under"):
         return "different" if difference > (_BOUND if precise else _DISTANT) * scale else "near"
     return "near"
+
+
+def is_telling(amount: Amount) -> bool:
+    """Whether an amount has so many digits that another has them by no mere chance."""
+    return _digits(amount) >= _TELLING
 
 
 def _is_count(amount: Amount) -> bool:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
 
-from tablemend.values.numbers import plain_digits
+from tablemend.values.amounts import in_one_unit
+from tablemend.values.bounds import Bound
+from tablemend.values.cells import read_value
+from tablemend.values.numbers import Number, plain_digits
+from tablemend.values.signs import on_one_side
+from tablemend.values.units import ONE, PLAIN
+from tablemend.verifier.agreement import compare, in_open_scale
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.lexicon import LITTLE_WORDS, terms
 from tablemend.verifier.mentions import ColumnMention, StatedNumber
@@ -16,7 +23,7 @@ from tablemend.verifier.row_filter import RowFilter, range_set
 from tablemend.verifier.views import ColumnIndex, Ordered
 from tablemend.verifier.vocabulary import THINGS
 
-_SENSES = {
+_SENSES: dict[str, Bound] = {
     "above": "over",
     "below": "under",
     "at_least": "at least",
@@ -24,8 +31,8 @@ _SENSES = {
     "about": "about",
     "almost": "about",
 }
-_BEHIND = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
-_BEFORE_RATIOS = {
+_BEHIND: dict[str, Bound] = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
+_BEFORE_RATIOS: dict[tuple[str, ...], Bound] = {
     ("more", "than"): "over",
     ("well", "over"): "over",
     ("over",): "over",
@@ -60,7 +67,7 @@ _HEDGING = _JUST | frozenset(
 )
 
 
-def holds(value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
+def holds(value: float, stated: StatedNumber, hedge: Bound | None = None) -> bool:
     """Whether a value is within what is stated with its hedge.
 
     "Just over 5" is near 5, "over 5" anything beyond; a bare number is as precise as it is
@@ -92,11 +99,38 @@ def holds(value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
             return abs(gap) <= slack
 
 
-def fits(column: ColumnIndex, value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
-    """:func:`holds` of a column's value, whose header may scale it ("$ thousands")."""
+def fits(
+    column: ColumnIndex,
+    value: float,
+    stated: StatedNumber,
+    hedge: Bound | None = None,
+    row: int | None = None,
+) -> bool:
+    """:func:`holds` of a column's value, in the unit and with the sign that is stated.
+
+    Its header may scale it ("$ thousands"); the row and the column say what it counts in and which
+    side of zero it is on.
+    """
+    own, said = column.unit(row), stated.amount.number.unit
+    cell = None if row is None else read_value(column.cell(row)).number
+    if cell is not None and cell.bound not in ("", "about"):
+        bound = stated.amount.hedge if hedge is None else hedge
+        return compare(replace(stated.amount, hedge=bound), cell, own) == "same"
+    if any(own[1:3]) and any(said[1:3]):
+        number = Number(Decimal(repr(value)), own._replace(scale=ONE))
+        sides = in_one_unit(number, stated.amount.number, own._replace(scale=ONE))
+        if sides.difference:
+            return False
+        if own.symbol != said.symbol and own.symbol and said.symbol:
+            left, right = sides.pairs[0]
+            gap = float((left - right) / sides.factor)
+            half = 0.5 * float(said.scale) * 10.0**-stated.amount.number.decimals
+            value = stated.value + (gap if abs(gap) > half else 0.0)
+    if signed := on_one_side(value, stated.value, column.signs(row), stated.amount.signs):
+        value = -signed[0] if signed[1] < 0 < stated.value else signed[0]
     if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
         return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
-    scale = _scale_beside(column, stated)
+    scale = 1.0 if cell and cell.unit.symbol else _scale_beside(column, stated)
     return holds(value * scale if value else value, stated, hedge)
 
 
@@ -115,19 +149,25 @@ def _scale_beside(column: ColumnIndex, stated: StatedNumber) -> float:
 
 def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber) -> bool:
     """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
-    value = ordered.of.get(row)
-    if value is not None and fits(column, value, stated):
-        return True
+    value, amount = ordered.of.get(row), stated.amount
+    if amount.number.percent and (second := column.second(row)):
+        return second.percent and compare(amount, second, PLAIN) == "same"
+    if value is not None:
+        number = read_value(column.cell(row)).number
+        if number is not None and (same := in_open_scale(amount, number, column.unit(row))):
+            return same == "same"
+        if number is not None or fits(column, value, stated, row=row):
+            return fits(column, value, stated, row=row)
     return not stated.amount.hedge and any(
         abs(said - stated.value) <= 1e-9 * max(1.0, abs(said)) for said in column.said.get(row, ())
     )
 
 
-def hedge_of(frame: Frame, stated: StatedNumber) -> str:
+def hedge_of(frame: Frame, stated: StatedNumber) -> Bound:
     """How an amount is bounded: by the words before it, or by "or more" behind it."""
     before = frame.words[max(0, stated.first - 3) : stated.first]
     if stated.amount.hedge in ("over", "under") and not _JUST.isdisjoint(before):
-        return f"just {stated.amount.hedge}"
+        return "just over" if stated.amount.hedge == "over" else "just under"
     if stated.amount.hedge:
         return stated.amount.hedge
     for cue in frame.cues:
@@ -150,7 +190,7 @@ def hedge_tokens(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     return range_set(max(0, stated.first - 2), stated.first)
 
 
-def ratio_hedge(frame: Frame, first: int) -> tuple[str, frozenset[int]]:
+def ratio_hedge(frame: Frame, first: int) -> tuple[Bound, frozenset[int]]:
     """How the ratio at a token is bounded, and by which tokens: "more than doubled"."""
     for words, hedge in _BEFORE_RATIOS.items():
         start = first - len(words)
@@ -179,7 +219,7 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
             for row, value in column.ordered.of.items()
             if row in frame.rows
             and (
-                fits(column, value, stated, hedge)
+                fits(column, value, stated, hedge, row)
                 if hedge
                 else states(column, column.ordered, row, stated)
             )
@@ -269,7 +309,10 @@ def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
 
 
 def counts_in_its_unit(frame: Frame, column: ColumnIndex, stated: StatedNumber) -> bool:
-    """Whether an amount of money is compared with one, where the table says which columns are."""
+    """Whether an amount is compared with one of its kind, where the table says what that is."""
+    own = Number(ONE, column.unit()._replace(scale=ONE))
+    if in_one_unit(own, stated.amount.number).difference == "unit":
+        return False
     known = any(other.money for other in frame.view.columns)
     return column.money or not known or not stated.amount.number.unit.currency
 

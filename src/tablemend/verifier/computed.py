@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import log
 
+from tablemend.values.cells import read_value
+from tablemend.verifier.agreement import in_open_scale
 from tablemend.verifier.limits import is_part, is_part_of_group, unread
 from tablemend.verifier.operators.comparisons import comparisons, references
 from tablemend.verifier.operators.counts import counts, only, quantifiers
@@ -84,6 +86,12 @@ def _overreaches(slots: Slots, reading: Computed) -> bool:
     if reading.truth or reading.fault is None:
         return False
     frame, used, fault = slots.frame, reading.used, reading.fault
+    stated = next((s.amount for s in frame.amounts if s.first == fault[0]), None)
+    for row, column in reading.cells if stated else ():
+        index = slots.view.columns[column]
+        number = read_value(index.cell(row)).number
+        if number and stated and in_open_scale(stated, number, index.unit(row)) == "near":
+            return True
     if reading.operator == "total":
         return "range" not in reading.features and is_part(frame, used, fault)
     if reading.operator not in ("count", "quantifier"):

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from tablemend.claims.cues import find_cues
 from tablemend.records import Claim, ClaimError, ClaimKind
+from tablemend.values.amounts import same_amount
 from tablemend.values.dates import covers_date, same_date
-from tablemend.values.numbers import Number, same_number
+from tablemend.values.numbers import Number
 from tablemend.values.places import Places, singular
 from tablemend.values.text import tokens_of
 
@@ -104,7 +105,7 @@ def _near(cell: Number, stated: Number) -> bool:
     """As equal as a text's rounding and scale let a number be."""
     size, wanted = abs(cell.value), abs(stated.value)
     scaled = (size, size * stated.unit.scale, size / stated.unit.scale)
-    return same_number(cell, stated) or any(200 * abs(v - wanted) <= wanted for v in scaled)
+    return same_amount(cell, stated) or any(200 * abs(v - wanted) <= wanted for v in scaled)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -18,6 +18,7 @@ from tablemend.evidence.grid import Grid
 from tablemend.values.cells import Value
 from tablemend.values.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS, find_dates, parse_date
 from tablemend.values.numbers import find_quantities
+from tablemend.values.periods import find_parts
 from tablemend.values.text import align, clean, tokens_of
 from tablemend.verifier.lexicon import LITTLE_WORDS, header_terms, stem
 from tablemend.verifier.reading import clock_of
@@ -191,7 +192,7 @@ class Index:
                     continue
                 filled += 1
                 place = Place(grid.number, row, column)
-                if value.number is not None:
+                if value.number is not None and not value.number.bound:
                     number = value.number
                     self._sizes.append(abs(float(number.value)))
                     if _is_year(value):
@@ -309,6 +310,8 @@ def _periods(header: str) -> tuple[str, ...]:
     found += [reading[:4] for reading in found if reading[:4].isdigit()]
     years = _YEAR.findall(text)
     found += years
+    for part in find_parts(text):
+        found += [part.reading, *part.reading.split("-")]
     for quarter in _QUARTER.findall(text):
         found.append(f"q{quarter}")
         found += [f"{year}-q{quarter}" for year in years]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -18,11 +18,14 @@ from math import isfinite
 
 from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
+from tablemend.values.blanks import is_blank
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
-from tablemend.values.numbers import Number
+from tablemend.values.numbers import Number, plain_digits
+from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
-from tablemend.verifier.agreement import Agreement, compare
+from tablemend.values.units import PLAIN
+from tablemend.verifier.agreement import Agreement, compare, is_telling
 from tablemend.verifier.amounts import counts_names, fits, holds, is_difference
 from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
@@ -50,6 +53,8 @@ _SHARES = re.compile(r"%|\b(?:per ?cent|pct|perc|share|rate|ratio|proportion|fra
 _CUES = frozenset("superlative rank comparative count quantifier aggregate change negation".split())
 NAMED = ("the table has the name", "the table has the period")
 """Reasons of readings that look nothing up."""
+NO_VALUE = "the table gives no value"
+"""Reason of a look-up that ends at a blank cell."""
 _ENTITIES = 4
 _COLUMNS = 5
 _SEARCHED = 200  # rows that may have a number that is said of another
@@ -137,15 +142,24 @@ class Lookups:
                     yield from self._anywhere(stated, entity, [*own, *said], among)
                     continue
                 outcome, cells = self._agreement(stated.amount, entity.rows, column)
+                features = [*own, *said, *entity.features]
+                if not cells and self._is_blank(entity, column) and "col unnamed" not in said:
+                    cells = [(row, column) for row in entity.rows[:3]]
+                    blank = self._candidate(stated, features, "near", cells)
+                    yield replace(blank, reason=NO_VALUE)
                 if not cells or outcome == "apart":
                     continue
-                features = [*own, *said, *entity.features]
                 grade = f"{_grade(said, 'col')} {_grade(entity.features, 'row')}"
                 features.append(grade)
                 features += [f"{grade} {name}" for name in own if name.startswith("cue")]
                 if not entity.rows or len(entity.rows) > 1:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
                 yield self._candidate(stated, features, outcome, cells)
+
+    def _is_blank(self, entity: _Entity, column: int) -> bool:
+        """Whether the cells of rows that are named are blank."""
+        named = any(f.fit >= 0.99 and f.column != column for f in entity.filters)
+        return named and all(is_blank(self.view.cell(row, column)) for row in entity.rows)
 
     def _of_unit(self, stated: StatedNumber) -> tuple[int, ...]:
         """The columns whose header says that they count in the unit of a number, or else all."""
@@ -298,7 +312,8 @@ class Lookups:
         found: dict[Agreement, list[tuple[int, int]]] = defaultdict(list)
         for column in among:
             outcome, cells = self._agreement(stated.amount, entity.rows, column)
-            found[outcome] += cells
+            if outcome != "unit" or is_telling(stated.amount):
+                found[outcome] += cells
         outcomes: tuple[Agreement, ...] = ("same", "unit", "different")
         for outcome in outcomes:
             if cells := found[outcome]:
@@ -340,7 +355,7 @@ class Lookups:
                 features.append("of another row")
         expected: tuple[str, ...] = ()
         if truth is False and cells:
-            expected = tuple(dict.fromkeys(self.view.cell(*cell) for cell in cells))
+            expected = tuple(dict.fromkeys(self._right(amount, *cell) for cell in cells))
         return Candidate(
             "number",
             amount.start,
@@ -352,6 +367,12 @@ class Lookups:
             expected if len(expected) <= 3 else (),
             _reason(self.frame.reading.text[amount.start : amount.end], truth, expected),
         )
+
+    def _right(self, amount: Amount, row: int, column: int) -> str:
+        """What a cell has in place of an amount: its share, where it states a count and a share."""
+        place = self.view.source(row, column)
+        second = self.grid.second(*place) if place and amount.number.percent else None
+        return f"{plain_digits(second.value)}%" if second else self.view.cell(row, column)
 
     @cached_property
     def _is_timetable(self) -> bool:
@@ -469,11 +490,18 @@ class Lookups:
             place = self.view.source(row, column)
             if place is None:
                 continue
+            second = self.grid.second(*place)
+            if second is not None and second.percent == amount.number.percent:
+                outcome = compare(amount, second, PLAIN)
+                if amount.number.percent or outcome == "same":
+                    found.setdefault(outcome, []).append((row, column))
+                    continue
             number = self.grid.value(*place).number
             if number is not None:
                 if amount.number.percent and self._is_count(number, place, column):
                     continue  # "71.4% of their games" beside 30 wins
-                outcome = compare(amount, number, self.grid.unit(*place))
+                unit, label = self.grid.unit(*place), label_signs(self.grid.label(*place))
+                outcome = compare(amount, number, unit, label)
                 if not amount.spelled and fold(self.view.cell(row, column)) == self._said(amount):
                     outcome = "same"
             else:

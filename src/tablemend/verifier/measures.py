@@ -11,6 +11,7 @@ from typing import Literal
 from tablemend.values.cells import read_value
 from tablemend.values.dates import MONTH_NUMBERS
 from tablemend.values.numbers import find_quantities
+from tablemend.values.periods import find_parts
 from tablemend.values.text import clean
 
 MeasureKind = Literal["number", "date", "time", "rank", "score", "span", "text"]
@@ -173,6 +174,9 @@ def moment(name: str) -> float | None:
         return float(month)
     if (quarter := _QUARTER.match(text)) and len(text) <= 2:
         return float(quarter[1] or quarter[2])
+    if parts := find_parts(name.casefold().strip()):
+        year, _, part = parts[0].reading.rpartition("-")
+        return float(year or (part if part.isdigit() else 0)) + 0.5 * (part == "h2")
     measure = read_measure(text)
     if measure is None or measure.kind not in ("date", "span", "number"):
         return None

@@ -14,7 +14,7 @@ from tablemend.verifier.computed import computed_readings, features
 from tablemend.verifier.context import verify_answer_claims
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.linking import Linking
-from tablemend.verifier.lookups import NAMED, Lookups, scope_features
+from tablemend.verifier.lookups import NAMED, NO_VALUE, Lookups, scope_features
 from tablemend.verifier.operators.slots import Slots
 from tablemend.verifier.ranking import fitted, weigh
 from tablemend.verifier.reading import Reading
@@ -113,6 +113,9 @@ class TextVerifier:
                 _corrections(fault, rivals),
             )
         if best.likely < SUPPORTED or least < 0.5:
+            blank = next((c for b in beliefs for _, c in b.shares if c.reason == NO_VALUE), None)
+            if blank is not None:
+                return Verdict(claim, "unscored", evidence=blank.evidence, reason=NO_VALUE)
             return Verdict(claim, "unscored", reason="no reading is clear enough")
         if self._is_info_box:
             return Verdict(claim, "unscored", reason=_INFO_BOX)

@@ -9,66 +9,20 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 
+from tablemend.values.bounds import Bound, bound_at
 from tablemend.values.dates import MONTHS, WEEKDAYS
 from tablemend.values.numbers import Number, Stated, spelled_end
+from tablemend.values.periods import PartOfYear, find_parts
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span, pieces, sentence_spans
+from tablemend.values.signs import stated_signs
 from tablemend.values.text import align, placed_tokens
 from tablemend.values.units import Unit
 
-Hedge = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
 AmountRole = Literal["value", "year", "ordinal"]
+MomentKind = Literal["date", "month", "year", "quarter", "month name", "weekday", "span", "clock"]
 PairKind = Literal["", "score", "of", "range", "versus"]
 
-_HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
-    ("at least", re.compile(r"(?:at least|no (?:less|fewer) than|a minimum of|>=)\s*$")),
-    (
-        "at most",
-        re.compile(
-            r"(?:at most|(?<!went )(?<!goes )(?<!gone )(?<!climbed )(?<!added )(?<!moved )"
-            r"(?<!summed )(?<!came )(?<!shot )(?<!rose )(?<!adds )(?<!add )up to"
-            r"|no more than|not more than|a maximum of|<=)\s*$"
-        ),
-    ),
-    (
-        "just over",
-        re.compile(r"(?:just|slightly|a little|a bit|marginally) (?:over|above|more than)\s*$"),
-    ),
-    (
-        "just under",
-        re.compile(
-            r"(?:(?:just|slightly|a little|a bit|marginally) (?:under|below|less than)|nearly"
-            r"|almost|just shy of)\s*(?:a |an )?$"
-        ),
-    ),
-    (
-        "over",
-        re.compile(
-            r"(?:more than|over|above|exceed\w*|greater than|upwards? of|in excess of"
-            r"|surpass\w*|topp?(?:ed|ing|s)|higher than|just over|>)\s*(?:the )?$"
-        ),
-    ),
-    (
-        "under",
-        re.compile(
-            r"(?:less than|fewer than|under|below|lower than|just under|short of|<)"
-            r"\s*(?:the )?$"
-        ),
-    ),
-    (
-        "about",
-        re.compile(
-            r"(?:about|around|approximately|approx\.?|roughly|close to"
-            r"|some|circa|ca\.|an estimated|estimated(?: at)?|just about|~|≈)"
-            r"\s*(?:a |an )?$"
-        ),
-    ),
-)
-_HEDGED = 24  # characters before an amount in which a hedge stands
-_DECLINE = re.compile(
-    r"\b(?:declin|decreas|contract|fell|fall|drop|shr[aiu]nk|negative|minus|down|loss|lost|lose"
-    r"|deficit|reduc|slump|dip|slid|below zero)\w*"
-)
 _ORDINAL_WORDS = {
     word: value
     for value, word in enumerate(
@@ -78,6 +32,7 @@ _ORDINAL_WORDS = {
 }
 _ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINAL_WORDS)})(?![\w])")
 _ORDINAL_DIGITS = re.compile(r"\d(?:st|nd|rd|th)$")
+_BEFORE = 24  # characters before an amount that tell a year
 _GROUPS = {"pair": 2, "couple": 2, "duo": 2, "trio": 3, "dozen": 12, "hat trick": 3, "twice": 2}
 _GROUP = re.compile(
     r"(?<![\w-])(?:an? )?(pair|couple|duo|trio|dozen|hat[- ]trick)(?![\w-])(?: of\b)?"
@@ -100,7 +55,6 @@ _QUARTER = re.compile(
     r"(?:(?:,? of| in|,)?(?: fiscal| fy)?(?: year)? ?'?(?P<year>\d{4})\b)?"
     r"|\b(?P<before>\d{4})[ -]?q(?P<after>[1-4])\b"
 )
-_HALF = re.compile(r"\bh[12] (?:of )?\d{4}\b|\b\d{4} h[12]\b")
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 # "between January and March 2024"
 _SHARED_YEAR = re.compile(rf" (?:and|to|through|until) (?:{'|'.join(MONTHS)}) (\d{{4}})\b")
@@ -148,7 +102,8 @@ class Amount:
         number: value with its scale applied, unit, and the decimals as written.
         spelled: whether it is written in words.
         hedge: how it is bounded or blurred by the words before it.
-        decline: whether a word of decline stands before it, so that it may state a negative.
+        signs: what the words around it say of its sign, from
+            :func:`~tablemend.values.signs.stated_signs`.
         role: ``year``: a bare four-digit number that can be one; ``ordinal``: "third", "3rd".
         pair: what it forms with its neighbour: "122-114" is a ``score`` (a record or a range of
             years too), "11 of 20" an ``of``, "between 3 and 5" a ``range``, ", 8 to 6" behind a
@@ -160,8 +115,8 @@ class Amount:
     digits_end: int
     number: Number
     spelled: bool = False
-    hedge: Hedge = ""
-    decline: bool = False
+    hedge: Bound = ""
+    signs: tuple[tuple[str, int], ...] = ()
     role: AmountRole = "value"
     pair: PairKind = ""
 
@@ -170,6 +125,11 @@ class Amount:
         """The number, its scale applied."""
         return self.number.value
 
+    @property
+    def decline(self) -> bool:
+        """Whether its words say that it is negative: "a loss of", "fell by"."""
+        return any(sign < 0 for _, sign in self.signs)
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -177,16 +137,16 @@ class Moment:
 
     Attributes:
         start, end: its place.
-        kind: ``date`` of a day, ``month`` with its year, ``year``, ``quarter`` (with or without a
-            year), ``month name`` alone, ``weekday`` alone, ``span`` of years ("2019/2020"),
-            ``clock``.
+        kind: ``date`` of a day, ``month`` with its year, ``year``, ``quarter``, half or first
+            months of a year (with it or without), ``month name`` alone, ``weekday`` alone, ``span``
+            of years ("2019/2020"), ``clock``.
         readings: ISO, as :func:`~tablemend.values.dates.parse_date` gives them; ``2020-q3`` or
             ``q3``; ``--03``; ``monday``; ``17:30``.
     """
 
     start: int
     end: int
-    kind: Literal["date", "month", "year", "quarter", "month name", "weekday", "span", "clock"]
+    kind: MomentKind
     readings: tuple[str, ...]
 
 
@@ -234,6 +194,9 @@ class Reading:
             found.append(_dated(date.readings, date.start, date.end))
         for match in _QUARTER.finditer(self.plain):
             found.append(Moment(match.start(), match.end(), "quarter", (_quarter(match),)))
+        for part in self._parts:
+            kind: MomentKind = "year" if part.reading.isdigit() else "quarter"
+            found.append(Moment(part.start, part.end, kind, (part.reading,)))
         found += self._second_days
         taken = sorted((moment.start, moment.end) for moment in found)
         for pattern, names in ((_MONTH, MONTHS), (_WEEKDAY, WEEKDAYS)):
@@ -273,11 +236,15 @@ class Reading:
         return found
 
     @cached_property
+    def _parts(self) -> list[PartOfYear]:
+        return find_parts(self.plain)
+
+    @cached_property
     def amounts(self) -> tuple[Amount, ...]:
         """All numbers outside dates and times of day, in order."""
         clocks = [match.span() for match in _CLOCK.finditer(self.plain) if _clock(match)]
         clocks += [match.span() for match in _QUARTER.finditer(self.plain)]
-        clocks += [match.span() for match in _HALF.finditer(self.plain)]
+        clocks += [(part.start, part.end) for part in self._parts]
         found = {}
         clocks += [(second.start, second.end) for second in self._second_days]
         clocks.sort()
@@ -323,9 +290,8 @@ class Reading:
             digits_end += 1
         if spelled:
             digits_end = min(stated.end, spelled_end(plain, stated.start))
-        before = plain[max(0, stated.start - _HEDGED) : stated.start]
-        hedge: Hedge = next((name for name, pattern in _HEDGES if pattern.search(before)), "")
-        clause = re.split(r"[.;,]\s", plain[max(0, stated.start - 60) : stated.start])[-1]
+        before = plain[max(0, stated.start - _BEFORE) : stated.start]
+        hedge = bound_at(plain, stated.start)
         number = stated.number
         if _PRIME.match(plain, stated.end):
             number = replace(number, unit=_MINUTE)
@@ -350,7 +316,7 @@ class Reading:
             number,
             spelled,
             hedge,
-            bool(_DECLINE.search(clause)),
+            stated_signs(plain, stated.start, stated.end),
             role,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,12 +12,14 @@ from statistics import median
 from weakref import WeakKeyDictionary
 
 from tablemend.evidence.grid import Grid
+from tablemend.evidence.labels import merge_units
 from tablemend.records import Evidence
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
-from tablemend.values.numbers import quantities
+from tablemend.values.numbers import Number, quantities
+from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
-from tablemend.values.units import CURRENCIES, PLAIN, Unit
+from tablemend.values.units import CURRENCIES, ONE, PLAIN, Unit
 from tablemend.verifier.lexicon import header_terms
 from tablemend.verifier.measures import Measure, MeasureKind, moment, read_measure
 from tablemend.verifier.vocabulary import RANKS
@@ -26,6 +28,7 @@ _NUMBERING = frozenset("number game week round episode series match test day no"
 _MONEY = frozenset(CURRENCIES.values())
 _FLAGS = dict.fromkeys("yes y true \u2713 \u2714".split(), True)
 _FLAGS |= dict.fromkeys("no n false \u2717 \u2718 \u274c \u00d7".split(), False)
+_SAMPLE = 20
 _BY_END = frozenset({"recent", "late", "last", "new"})
 _BY_LENGTH = frozenset({"long", "short"})
 
@@ -111,9 +114,38 @@ class ColumnIndex:
     @cached_property
     def percent(self) -> bool:
         """Whether its cells are percentages."""
+        if self.two_valued:
+            return False
         return "%" in self.header or sum("%" in self.cell(row) for row in self.filled) * 2 > len(
             self.filled
         )
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether its cells state two numbers each: "n (%)"."""
+        return not self._view.turned and self._view.grid.states_two(self.index)
+
+    def second(self, row: int) -> Number | None:
+        """The second number of such a cell."""
+        place = self._view.source(row, self.index) if self.two_valued else None
+        return self._view.grid.second(*place) if place else None
+
+    def unit(self, row: int | None = None) -> Unit:
+        """What a cell counts in, or, without a row, what all cells of the column do."""
+        if row is None:
+            return self._unit
+        number = read_value(self.cell(row)).number
+        beyond = self._view.unit(self.index, row)
+        return beyond if number is None else merge_units(number.unit._replace(scale=ONE), beyond)
+
+    @cached_property
+    def _unit(self) -> Unit:
+        units = {self.unit(row) for row in self.filled[:_SAMPLE]}
+        return units.pop() if len(units) == 1 else PLAIN
+
+    def signs(self, row: int | None = None) -> Mapping[str, int]:
+        """What the names of a cell's row and column, or of the column alone, say of its sign."""
+        return label_signs(self.header if row is None else self._view.label(row, self.index))
 
     @cached_property
     def units(self) -> frozenset[str]:
@@ -292,8 +324,19 @@ class View:
             return self.names[row]
         return self.grid.cell(self._lines[column - 1], self._fields[row])
 
-    def unit(self, column: int) -> Unit:
-        """What a column counts in."""
+    def label(self, row: int, column: int) -> str:
+        """The names of a cell's row and column."""
+        return (
+            f"{self.names[row]}, {self.headers[column]}"
+            if self.turned
+            else self.grid.label(row, column)
+        )
+
+    def unit(self, column: int, row: int | None = None) -> Unit:
+        """What a column counts in, or a cell beyond what it says itself."""
+        if row is not None:
+            place = self.source(row, column)
+            return self.grid.unit(*place) if place else PLAIN
         if self.turned:
             return self.grid.unit(self._lines[column - 1], self._fields[0]) if column else PLAIN
         if self.rows and len({line.unit for line in self.grid.lines}) == 1:

@@ -78,7 +78,7 @@ def test_a_finding_says_what_where_and_why(
     (only,) = judgement.findings
     assert (only.type, only.row, only.column, only.expected, only.got) == finding
     assert only.evidence
-    assert judgement.scorer == f"tablemend {DETECTOR_VERSION}, lexical-5"
+    assert judgement.scorer == f"tablemend {DETECTOR_VERSION}, lexical-6"
 
 
 def test_what_cannot_be_scored_is_neither_right_nor_wrong() -> None:

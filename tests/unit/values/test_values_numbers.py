@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablemend.values.amounts import difference
 from tablemend.values.cells import read_value, same_value
-from tablemend.values.numbers import parse_number, quantities
+from tablemend.values.numbers import parse_number, parse_range, quantities
 from tablemend.values.units import header_unit
 
 READ = {
@@ -37,7 +40,7 @@ READ = {
     "22nd": "22",
     "four": "4",
     "twenty-one": "21",
-    "500+": "500",
+    "500+": "at least 500",
     "~500": "500",
     "about 5": "5",
     "No. 7": "7",
@@ -162,6 +165,38 @@ def test_separators_do_not_change_a_decimal(value: Decimal) -> None:
 )
 def test_reads_the_unit_of_a_header(header: str, scale: int, symbol: str, currency: str) -> None:
     assert header_unit(header)[:3] == (Decimal(scale), symbol, currency)
+
+
+NOTATIONS = Path(__file__).parents[2] / "data" / "header_units.jsonl"
+
+
+@pytest.mark.parametrize("line", NOTATIONS.read_text("utf-8").splitlines())
+def test_reads_the_scale_and_currency_of_a_header_in_any_notation(line: str) -> None:
+    wanted = json.loads(line)
+    unit = header_unit(wanted["header"])
+    assert (unit.scale, unit.currency) == (Decimal(10) ** wanted["power"], wanted["currency"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("5", "5.0", ""),
+        ("5", "6", "number"),
+        ("5", "-5", "sign"),
+        ("5", "at least 5", "bound"),
+        ("5-7", "5-8", "range"),
+        ("5-7", "5", "range"),
+        ("5 million", "5 billion", "scale"),
+        ("5 kg", "5 km", "unit"),
+        ("5 kg", "5000 g", ""),
+        ("5 days", "5 months", "unit"),
+        ("C$5", "$5", "currency"),
+        ("5.2", "5.21", "precision"),
+    ],
+)
+def test_says_what_two_amounts_differ_in(one: str, other: str, why: str) -> None:
+    amounts = [parse_number(text) or parse_range(text) for text in (one, other)]
+    assert difference(*amounts) == difference(*amounts[::-1]) == why
 
 
 @pytest.mark.parametrize(

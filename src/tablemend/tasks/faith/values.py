@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import yaml
 
+from tablemend.values.amounts import THOUSANDS
 from tablemend.values.dates import find_dates
 from tablemend.values.numbers import Stated, find_quantities
 from tablemend.values.text import clean
-from tablemend.values.units import MEASURES
+from tablemend.values.units import MEASURES, same_currency
 
 TOLERANCE = Decimal("0.02")
 """What the code that was published with the paper lets pass; its text does not."""
-_THOUSANDS = tuple(Decimal(10) ** power for power in (3, 6, 9, 12, -3, -6, -9, -12))
 _HUNDRED = (Decimal(100), Decimal("0.01"))
 """By how much a value is off where its scale is wrong; 100 for a percentage as a fraction."""
 _HALF = Decimal("0.5")
@@ -26,7 +26,6 @@ _LONGEST = 300
 _ZERO = frozenset(("-", "nil", "none", "zero", "$-", "$ -"))
 _PREFIXED = frozenset(("ratio", "power", "energy", "frequency", "data"))
 """Measures whose units differ in a scale alone: GW and MW."""
-_YEN = frozenset(("jpy", "cny"))
 _SIGNED = re.compile(
     r"(?<![\w)])\(([^()]*\d[^()]*)\)(?= ?%?)|(?<![\w)])-(?=[ $\u20ac\u00a3\u00a5]*\d)"
 )
@@ -114,7 +113,7 @@ def compare(truth: str, answer: str) -> Match:
         return Match(value=False, unit=unit)
     pairs = list(zip(wanted, found, strict=True))
     value = all(_equal(one, other) for one, other in pairs)
-    powers = _THOUSANDS + _HUNDRED * ("%" in units[0] | units[1])
+    powers = THOUSANDS + _HUNDRED * ("%" in units[0] | units[1])
     scale = all(one.value and other.value for one, other in pairs) and any(
         all(_equal(one, _scaled(other, power)) for one, other in pairs) for power in powers
     )
@@ -235,11 +234,7 @@ def unit_words() -> frozenset[str]:
 
 def _has(units: frozenset[str], name: str) -> bool:
     """Whether a unit is among others; the yen sign is either of its currencies."""
-    return (
-        name in units
-        or (name == "\u00a5" and bool(units & _YEN))
-        or (name in _YEN and "\u00a5" in units)
-    )
+    return any(same_currency(name, unit) for unit in units)
 
 
 def _equal(truth: Reading, answer: Reading) -> bool:
