@@ -42,6 +42,7 @@ TIME_UNITS = frozenset("day week month year h min s".split())
 """Units whose words also name rows: "7 months" are counted."""
 _OVER = re.compile(r"[\w.,]+? ?- ?(?:day|week|month|year|hour|minute)s?\b")
 _PER = re.compile(r"\bper \Z")
+_KINDS_OF = frozenset("gross net operating adjusted pretax comprehensive".split())
 _VALUE = frozenset({"value", "year"})
 
 
@@ -292,6 +293,9 @@ class Frame:
             ]
         for start, end, columns, coverage in named:
             first, last = self.token_range(start, end)
+            before = self.words[first - 1] if 0 < first < len(self.words) else ""
+            if before in _KINDS_OF:  # "gross profit" is no net income
+                columns = tuple(c for c in columns if before in self.view.columns[c].terms)
             if first == last or not columns:
                 continue
             ends = {column: self._through_unit(last, column) for column in columns}

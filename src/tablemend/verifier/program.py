@@ -27,9 +27,10 @@ SUPPORTED = 0.7
 CONTRADICTED = 0.35
 """Up to this belief it is contradicted; between the two it is unscored."""
 _INFO_BOX = "the table has one row: only a cell that is plainly otherwise is called wrong"
-_COMING = re.compile(
+_OTHER_TIME = re.compile(
     r"\b(?:will|next|upcoming|(?:host|visit|face|travel|head|return)s?)\b"
     r".*\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|\b(?:turned|swung|flipped) (?:in)?to\b"
 )
 _PART = re.compile(
     r"\b(?:first|second|third|fourth|final|opening|1st|2nd|3rd|4th) "
@@ -181,9 +182,11 @@ class TextVerifier:
         return found
 
     def _is_of_another_time(self, sentence: Span) -> bool:
-        """Whether a sentence is about a game to come, or a part of one that no table has."""
+        """Whether a sentence is about a game to come, a part of one that no table has, or two times
+        of which it names one: "a loss of 5 in 2023 turned into a profit of 8".
+        """
         plain, index = self.linking.reading.plain, self.linking.index
-        if _COMING.search(plain, *sentence):
+        if _OTHER_TIME.search(plain, *sentence):
             return True
         part = _PART.search(plain, *sentence)
         known = {*index.header_terms, *index.words}
