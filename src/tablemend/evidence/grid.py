@@ -125,6 +125,7 @@ class Grid:
         self.table = table
         self.number = number
         self._values: dict[int, tuple[Value, ...]] = {}
+        self._units: dict[tuple[int, int], Unit] = {}
 
     @cached_property
     def key(self) -> int:
@@ -272,6 +273,11 @@ class Grid:
         From its row's name or section, the column's header, a unit row above it, and the caption,
         which leaves out per-share figures, rates and counts.
         """
+        if (known := self._units.get((row, column))) is None:
+            known = self._units[row, column] = self._unit(row, column)
+        return known
+
+    def _unit(self, row: int, column: int) -> Unit:
         part, line = self._by_row[row]
         stated = self._layout.header_units[column]
         if stated.symbol == "%" and column in self._two_valued:

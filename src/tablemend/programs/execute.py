@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
@@ -33,8 +34,9 @@ from tablemend.programs.program import (
     Value,
 )
 from tablemend.programs.table import Cell, TypedTable, key_of
-from tablemend.values.numbers import find_quantities
-from tablemend.values.units import MEASURES, ONE, PLAIN, Unit, same_currency
+from tablemend.values.amounts import in_one_unit
+from tablemend.values.numbers import Number, find_quantities
+from tablemend.values.units import ONE, PLAIN, Unit, same_currency
 
 Place = tuple[int, int]
 _ABOUT = 0.03
@@ -370,16 +372,17 @@ def read_range(text: str) -> tuple[float | None, float | None]:
 def _agrees(stated: Amount, result: Result) -> bool:
     """Whether a number is stated as it is, up to its rounding; a unit left out can be any."""
     value = cast(float, result.value)
-    if not same_currency(stated.unit.currency, result.unit.currency):
-        return False
-    factor = 1.0
-    one, other = stated.unit.symbol, result.unit.symbol
-    if one and other and one != other:
-        (measure, base, _), (other_measure, other_base, _) = MEASURES[one], MEASURES[other]
-        if measure != other_measure:
+    sizes = [value]
+    if any(stated.unit[1:3]) and any(result.unit[1:3]):
+        said, own = (
+            Number(Decimal(repr(float(one.value or 0))), one.unit._replace(scale=ONE))
+            for one in (stated, result)
+        )
+        sides = in_one_unit(own, said)
+        if sides.difference:
             return False
-        factor = float(other_base / base)
-    sizes = [value * factor]
+        left, right = sides.pairs[0]
+        sizes = [stated.value + float((left - right) / sides.factor)]
     if stated.unit.scale == ONE != result.unit.scale:
         sizes.append(value / float(result.unit.scale))  # "45.3" of a column in millions
     return any(_is_near(stated, size) for size in sizes)

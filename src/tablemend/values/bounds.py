@@ -28,12 +28,15 @@ _BEHIND: list[tuple[Bound, re.Pattern[str]]] = [
     (bound, re.compile(rf" ?(?:{words})(?!\w)", re.IGNORECASE))
     for bound, words in _FILE["behind"].items()
 ]
+_BOUNDED = re.compile(r"[^\W\d_]{2}|[<>=~#+\u2248\u223c\u2264\u2265\u2a7d\u2a7e]|c\.")
 _REACH = 24  # characters before a number in which its bound stands
 
 
 def split_bound(text: str) -> tuple[Bound, str]:
     """The bound that a whole cell states, and the cell without the words for it."""
     found: Bound = ""
+    if not _BOUNDED.search(text):
+        return found, text
     for _ in range(2):  # "about 5+", "approx. over 5"
         for bound, pattern in _OPENING:
             if match := pattern.match(text):

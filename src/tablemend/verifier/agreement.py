@@ -23,6 +23,7 @@ _DISTANT = Decimal("0.15")  # "about 50" of 41 is wrong
 _BOUND = Decimal("0.1")  # "over 50" of 55; of 80 it is true and says little
 _TELLING = 3  # digits: who says "over 23.4 million" means no 40
 _HALF = Decimal("0.5")
+_LEAST_SCALE = 400
 _HUNDRED = Decimal(100)
 LEAGUE = 3  # decimals of a fraction under "PCT": .714
 
@@ -88,6 +89,8 @@ def in_open_scale(amount: Amount, cell: Number, unit: Unit) -> Agreement | None:
         return None
     if stated.unit.scale != ONE and cell.value * stated.unit.scale == stated.value:
         return "same"
+    if abs(stated.value) < _LEAST_SCALE * abs(cell.value):
+        return None
     sizes = (abs(cell.value * power) for power in THOUSANDS if power > ONE)
     same = any(_compare(amount, size, abs(stated.value), ONE) == "same" for size in sizes)
     return "near" if same else None

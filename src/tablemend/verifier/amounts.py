@@ -108,8 +108,8 @@ def fits(
 ) -> bool:
     """:func:`holds` of a column's value, in the unit and with the sign that is stated.
 
-    Its header may scale it ("$ thousands"); the row and the column say what it counts in and which
-    side of zero it is on.
+    Its header may scale it ("$ thousands"); its row and column say what it counts in and, of a
+    cell, which side of zero it is on.
     """
     own, said = column.unit(row), stated.amount.number.unit
     cell = None if row is None else read_value(column.cell(row)).number
@@ -126,7 +126,8 @@ def fits(
             gap = float((left - right) / sides.factor)
             half = 0.5 * float(said.scale) * 10.0**-stated.amount.number.decimals
             value = stated.value + (gap if abs(gap) > half else 0.0)
-    if signed := on_one_side(value, stated.value, column.signs(row), stated.amount.signs):
+    label = {} if row is None else column.signs(row)  # what is computed has a sign of its own
+    if signed := on_one_side(value, stated.value, label, stated.amount.signs):
         value = -signed[0] if signed[1] < 0 < stated.value else signed[0]
     if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
         return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction

@@ -59,6 +59,7 @@ class ColumnIndex:
         self.header = view.headers[index]
         self.terms = header_terms(self.header)
         self._view = view
+        self._units: dict[int, Unit] = {}
 
     def cell(self, row: int) -> str:
         """The cell as written."""
@@ -134,18 +135,20 @@ class ColumnIndex:
         """What a cell counts in, or, without a row, what all cells of the column do."""
         if row is None:
             return self._unit
-        number = read_value(self.cell(row)).number
-        beyond = self._view.unit(self.index, row)
-        return beyond if number is None else merge_units(number.unit._replace(scale=ONE), beyond)
+        if (known := self._units.get(row)) is None:
+            number = read_value(self.cell(row)).number
+            own = PLAIN if number is None else number.unit._replace(scale=ONE)
+            known = self._units[row] = merge_units(own, self._view.unit(self.index, row))
+        return known
 
     @cached_property
     def _unit(self) -> Unit:
         units = {self.unit(row) for row in self.filled[:_SAMPLE]}
         return units.pop() if len(units) == 1 else PLAIN
 
-    def signs(self, row: int | None = None) -> Mapping[str, int]:
-        """What the names of a cell's row and column, or of the column alone, say of its sign."""
-        return label_signs(self.header if row is None else self._view.label(row, self.index))
+    def signs(self, row: int) -> Mapping[str, int]:
+        """What the names of a cell's row and column say of its sign."""
+        return label_signs(self._view.label(row, self.index))
 
     @cached_property
     def units(self) -> frozenset[str]:

@@ -24,7 +24,7 @@ _HALF = Decimal("0.5")
 _LONGEST = 300
 """Characters of a text that is a value."""
 _ZERO = frozenset(("-", "nil", "none", "zero", "$-", "$ -"))
-_PREFIXED = frozenset(("ratio", "power", "energy", "frequency", "data"))
+_PREFIXED = frozenset(("ratio", "power", "energy", "frequency", "data", "times"))
 """Measures whose units differ in a scale alone: GW and MW."""
 _SIGNED = re.compile(
     r"(?<![\w)])\(([^()]*\d[^()]*)\)(?= ?%?)|(?<![\w)])-(?=[ $\u20ac\u00a3\u00a5]*\d)"
