@@ -136,8 +136,11 @@ class Lookups:
         if is_difference(self.frame, stated):
             return
         columns = self._columns(place, among)
+        timed = stated.amount.number.unit.symbol in TIME_UNITS
         for entity in entities:
             for column, said in columns:
+                if column is not None and timed and self.view.columns[column].temporal:
+                    continue  # "built in four years" is no year
                 if column is None:
                     yield from self._anywhere(stated, entity, [*own, *said], among)
                     continue
