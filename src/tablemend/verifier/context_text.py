@@ -18,6 +18,7 @@ from tablemend.values.text import tokens_of
 from tablemend.values.units import header_unit
 from tablemend.values.words import akin
 from tablemend.verifier.lexicon import LITTLE_WORDS
+from tablemend.verifier.unknown_names import OPENERS
 
 Bond = Literal["named", "carried", "loose", "unclear"]
 """How a sentence speaks of an entity: it names it; it begins with a pronoun after a sentence about
@@ -26,12 +27,6 @@ well name another one ("South had ..."), which decides nothing."""
 
 _LONGEST = 200  # characters of a cell that is looked for whole
 _CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
-_OPENERS = frozenset(
-    "although however meanwhile despite after before during since both each all every many most "
-    "some several one two three another other overall additionally moreover furthermore finally "
-    "also first second third here there now then today yes no only even once because though unlike "
-    "according among between following given like more over under until".split()
-)
 _TIME_NAMES = frozenset([*MONTHS, *WEEKDAYS, "i"])
 _PRONOUNS = "it|its|he|his|she|her|they|their|the (?:former|latter|same)"
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
@@ -344,7 +339,7 @@ class ContextReader:
         if first is None or not self._is_capitalised:
             return False
         word = first[1].lower()
-        is_common = word in _OPENERS or word.endswith(("ly", "ing"))
+        is_common = word in OPENERS or word.endswith(("ly", "ing"))
         return not (is_common or word in self._small_words or word in self._vocabulary)
 
     @cached_property
@@ -403,7 +398,7 @@ class ContextReader:
         words = tokens_of(subject[1]).words if subject else ()
         return (
             bool(words)
-            and words[0] not in _OPENERS | _TIME_NAMES
+            and words[0] not in OPENERS | _TIME_NAMES
             and f" {' '.join(words)} " not in self._runs
         )
 

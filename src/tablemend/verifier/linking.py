@@ -24,6 +24,7 @@ from tablemend.verifier.links import CellLink, ColumnLink, Links, MomentLink, Ro
 from tablemend.verifier.measures import moment
 from tablemend.verifier.reading import Amount, Moment, Reading, Token
 from tablemend.verifier.scoped_phrases import ScopedPhrase, find_scoped_phrases
+from tablemend.verifier.unknown_names import UnknownNames
 
 _COUNTING = re.compile(r"\s*(?:of|:|was|were|is|at)\s*(?:about |around )?")
 
@@ -41,6 +42,7 @@ class Linking:
         self.source = source
         self.index: Index = index_grids(source.grids)
         self._headings = Headings(reading, self.index)
+        self._unknown_names = UnknownNames(reading, self.index)
         self._cased = any(character.isupper() for character in reading.text)
 
     def links(self, span: Span, grid: int) -> Links:
@@ -97,6 +99,10 @@ class Linking:
             and not self._heads(amount)
         ]
         amounts, moments = self._tell_years(amounts, moments, headings)
+        taken = [(start, end) for start, end, _, _ in names]
+        taken += [(moment.start, moment.end) for moment in moments]
+        taken += [(link.start, link.end) for links in headings.values() for link in links]
+        unknown_names = self._unknown_names.find(sentence, tokens, taken)
         scoped_phrases = self._scoped_phrases(sentence, moments, amounts, headings, names)
         amounts = [  # both years of "except 2020 and 2021"
             replace(a, role="year") if self._dates(a) and _inside(a.start, scoped_phrases) else a
@@ -126,6 +132,7 @@ class Linking:
                 cells,
                 tuple(self._moment(number, moment) for moment in moments),
                 tuple(amounts),
+                unknown_names,
                 carried.get(number, ()),
                 scoped_phrases,
             )

@@ -95,6 +95,7 @@ class Links:
         span: the part of the text.
         columns, rows, cells, moments: in the order of the text.
         amounts: numbers that are no part of a name or header.
+        unknown_names: names that stand in no cell, header or caption.
         subject: rows carried over from earlier sentences, for one that names none.
         scoped_phrases: comparisons and exceptions, whose periods and names are theirs alone.
     """
@@ -106,6 +107,7 @@ class Links:
     cells: tuple[CellLink, ...] = ()
     moments: tuple[MomentLink, ...] = ()
     amounts: tuple[Amount, ...] = ()
+    unknown_names: tuple[Span, ...] = ()
     subject: tuple[int, ...] = ()
     scoped_phrases: tuple[ScopedPhrase, ...] = ()
 
@@ -119,6 +121,7 @@ class Links:
             tuple(link for link in self.cells if start <= link.start and link.end <= end),
             tuple(link for link in self.moments if start <= link.start and link.end <= end),
             tuple(amount for amount in self.amounts if start <= amount.start < end),
+            tuple(name for name in self.unknown_names if start <= name.start and name.end <= end),
             self.subject,
             self.scoped_phrases,
         )

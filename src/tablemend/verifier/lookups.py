@@ -815,6 +815,7 @@ class Lookups:
                 )
         every = self.view.rows
         spoken = bool(self.frame.headings or free) or len(self.frame.linking.source.grids) == 1
+        spoken &= not self._names_an_unknown or bool(free)
         if len(every) == 1 and frozenset(every) not in seen and spoken:
             found.append(_Entity(every, (), ["row only"], True))
         if self.view.totals and not _TOTAL.isdisjoint(self.frame.words):
@@ -880,6 +881,19 @@ class Lookups:
                     first = firsts[places.index(place[0])]
                     return next(h.column for h in headings if h.first == first)
         return None
+
+    @cached_property
+    def _names_an_unknown(self) -> bool:
+        """Whether the sentence speaks of a name that no table has."""
+        frame = self.frame
+        first = frame.tokens[0]
+        opens = (
+            frame.reading.text[first.start].isupper()
+            and first.word not in LITTLE_WORDS
+            and frame.stems[0] not in frame.index.known
+            and 0 not in self._named_tokens
+        )
+        return bool(frame.links.unknown_names) or opens
 
     @cached_property
     def _opening(self) -> str:
@@ -1060,6 +1074,8 @@ def scope_features(frame: Frame) -> list[str]:
     start, end = frame.links.span
     if _SCOPE.search(frame.reading.plain, start, end):
         found.append("other scope")
+    if frame.links.unknown_names:
+        found.append("unknown name")
     if len(frame.linking.source.grids) > 1:
         found.append("several tables")
     if frame.view.grid.key_value:
