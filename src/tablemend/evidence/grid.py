@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -126,6 +126,7 @@ class Grid:
         self.number = number
         self._values: dict[int, tuple[Value, ...]] = {}
         self._units: dict[tuple[int, int], Unit] = {}
+        self._signs: dict[tuple[int, int], Mapping[str, int]] = {}
 
     @cached_property
     def key(self) -> int:
@@ -301,9 +302,12 @@ class Grid:
         ]
         return tuple(dict.fromkeys(text for text in (*line.path, *texts) if text))
 
-    def label(self, row: int, column: int) -> str:
-        """The names of a cell's row and column."""
-        return f"{self._by_row[row][1].header}, {self.columns[column].header}"
+    def signs(self, row: int, column: int) -> Mapping[str, int]:
+        """What the names of a cell's row and column say of its sign."""
+        if (known := self._signs.get((row, column))) is None:
+            label = f"{self._by_row[row][1].header}, {self.columns[column].header}"
+            known = self._signs[row, column] = label_signs(label)
+        return known
 
     def evidence(self, row: int, column: int) -> Evidence:
         """A cell as evidence, serialised as in TabFaith, Appendix A."""

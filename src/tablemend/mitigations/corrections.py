@@ -22,7 +22,6 @@ from tablemend.records import Verdict, Verification
 from tablemend.values.cells import same_value
 from tablemend.values.numbers import find_quantities, parse_number, plain_digits
 from tablemend.values.sentences import Span
-from tablemend.values.signs import label_signs
 from tablemend.values.text import align, fold
 from tablemend.values.units import ONE, PLAIN
 from tablemend.verifier.agreement import compare
@@ -428,7 +427,7 @@ class _Reader:
 
         def has(row: int, column: int) -> bool:
             number = grid.value(row, column).number
-            signs = label_signs(grid.label(row, column))
+            signs = grid.signs(row, column)
             return (
                 number is not None
                 and compare(amount, number, grid.unit(row, column), signs) == "same"

@@ -56,6 +56,8 @@ def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit =
         beyond: what the header, row or caption of the first states; its bare digits count in that.
         beside: the same of the second; the two cells of one column have one.
     """
+    if one.unit == other.unit == beyond == PLAIN == beside:  # most amounts
+        return Sides("", ((one.value, other.value),))
     one = _read_metre_as_million(one, other, beyond)
     other = _read_metre_as_million(other, one, beside)
     left, right = _unit_of(one, beyond), _unit_of(other, beside)
@@ -67,6 +69,8 @@ def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit =
         right.symbol == "%"
     ):
         return Sides("unit", tuple(pairs))
+    if not any(left[1:3]) or not any(right[1:3]):
+        return Sides("", tuple(pairs))
     if "gbp" in (left.currency, right.currency):  # "pounds" were read as a mass
         left, right = (PLAIN if unit.symbol == "lb" else unit for unit in (left, right))
     if left.currency and right.currency:

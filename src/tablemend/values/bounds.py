@@ -14,38 +14,31 @@ Bound = Literal["", "about", "over", "under", "just over", "just under", "at lea
 _FILE: dict[str, dict[Bound, str]] = yaml.safe_load(
     Path(__file__).with_suffix(".yaml").read_text("utf-8")
 )
-_FIRST_DIGIT = r"(?=[ \d.+$€£¥₹(-]|(?<= )\w)"
-_BEFORE: list[tuple[Bound, re.Pattern[str]]] = [
-    (bound, re.compile(rf"(?<!\w)(?:{words})\s*(?:an? |the )?$"))
-    for bound, words in _FILE["before"].items()
-]
-_OPENING: list[tuple[Bound, re.Pattern[str]]] = [
-    (bound, re.compile(rf"(?:{words})(?:(?<=\W) ?| )(?=\S)", re.IGNORECASE))
-    for kind in ("before", "before alone")
-    for bound, words in _FILE[kind].items()
-]
-_BEHIND: list[tuple[Bound, re.Pattern[str]]] = [
-    (bound, re.compile(rf" ?(?:{words})(?!\w)", re.IGNORECASE))
-    for bound, words in _FILE["behind"].items()
-]
-_BOUNDED = re.compile(r"[^\W\d_]{2}|[<>=~#+\u2248\u223c\u2264\u2265\u2a7d\u2a7e]|c\.")
+_BOUNDS: list[Bound] = [bound for words in _FILE.values() for bound in words]
+_WORDS = [words for section in _FILE.values() for words in section.values()]
+
+
+def _pattern(form: str, first: int, last: int) -> re.Pattern[str]:
+    """One pattern of several bounds; the group that matches is named by the bound's number."""
+    words = "|".join(f"(?P<b{place}>{_WORDS[place]})" for place in range(first, last))
+    return re.compile(form.replace("WORDS", f"(?:{words})"), re.IGNORECASE)
+
+
+_ALONE, _LAST = len(_FILE["before"]), len(_WORDS) - len(_FILE["behind"])
+_BEFORE = _pattern(r"(?<!\w)WORDS\s*(?:an? )?$", 0, _ALONE)
+_OPENING = _pattern(r"WORDS(?:(?<=\W) ?| )(?=\S)", 0, _LAST)
+_BEHIND = _pattern(r" ?WORDS(?!\w)", _LAST, len(_WORDS))
+_ENDING = _pattern(r"(?<=.) ?WORDS$", _LAST, len(_WORDS))
 _REACH = 24  # characters before a number in which its bound stands
 
 
 def split_bound(text: str) -> tuple[Bound, str]:
     """The bound that a whole cell states, and the cell without the words for it."""
     found: Bound = ""
-    if not _BOUNDED.search(text):
-        return found, text
-    for _ in range(2):  # "about 5+", "approx. over 5"
-        for bound, pattern in _OPENING:
-            if match := pattern.match(text):
-                found, text = bound if found in ("", "about") else found, text[match.end() :]
-                break
-    for bound, pattern in _BEHIND:
-        for match in pattern.finditer(text):
-            if match.end() == len(text) and match.start() and found in ("", "about"):
-                return bound, text[: match.start()]
+    while found in ("", "about") and (match := _OPENING.match(text)):  # "approx. over 5"
+        found, text = _bound(match), text[match.end() :]
+    if found in ("", "about") and (match := _ENDING.search(text)):
+        return _bound(match), text[: match.start()]
     return found, text
 
 
@@ -58,7 +51,13 @@ def bound_at(text: str, start: int, end: int = -1) -> Bound:
         end: where it ends, its unit included; -1 leaves what stands behind unread.
     """
     before = text[max(0, start - _REACH) : start]
-    found: Bound = next((bound for bound, pattern in _BEFORE if pattern.search(before)), "")
+    match = _BEFORE.search(before)
+    found: Bound = _bound(match) if match else ""
     if end < 0 or found not in ("", "about"):
         return found
-    return next((bound for bound, pattern in _BEHIND if pattern.match(text, end)), found)
+    match = _BEHIND.match(text, end)
+    return _bound(match) if match else found
+
+
+def _bound(match: re.Match[str]) -> Bound:
+    return _BOUNDS[int((match.lastgroup or "b0")[1:])]

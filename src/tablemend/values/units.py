@@ -61,7 +61,6 @@ MEASURES: dict[str, tuple[str, Decimal, str]] = {
 }
 """Symbol: what it measures, the factor to that measure's base unit, other spellings."""
 _OFFSETS = {symbol: Decimal(value) for symbol, value in _FILE["offsets"].items()}
-_AKIN: dict[str, str] = _FILE["akin"]
 _SYMBOLS = {
     spelling: symbol
     for symbol, (_, _, names) in MEASURES.items()
@@ -221,12 +220,6 @@ def named_dollar(currency: str, *beyond: Unit) -> str:
     """The dollar that ``$`` means where a header or a caption names one; any other as it is."""
     named = (unit.currency for unit in beyond if unit.currency in _DOLLARS)
     return next(named, currency) if currency == "$" else currency
-
-
-def same_kind(one: str, other: str) -> bool:
-    """Whether two symbols measure the same, by an exact factor or not."""
-    kinds = {_AKIN.get(MEASURES[symbol][0], MEASURES[symbol][0]) for symbol in (one, other)}
-    return len(kinds) == 1
 
 
 def in_base_unit(value: Decimal, symbol: str) -> Decimal:

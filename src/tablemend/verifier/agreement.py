@@ -58,18 +58,21 @@ def compare(
         fraction = abs(cell.value) <= 1 and cell.value != cell.value.to_integral_value()
         if (not own or league) and fraction:
             pairs.append((cell.value * _HUNDRED, stated.value))
-    signed = [on_one_side(*pair, label or {}, amount.signs) for pair in pairs]
-    if any(signed):
-        pairs = [pair for pair in signed if pair]
+    signed = label and amount.signs and on_one_side(*pairs[0], label, amount.signs)
+    if signed:
+        found = (on_one_side(*pair, label or {}, amount.signs) for pair in pairs)
+        pairs = [pair for pair in found if pair]
     elif label and -1 in label.values():
         pairs = [(abs(one), abs(other)) for one, other in pairs]
     elif amount.decline:
         pairs += [(-one, other) for one, other in pairs if one < 0 < other]
     if cell.bound not in ("", "about"):
         return _compare_bounded(amount, cell.bound, pairs)
-    found = [_compare(amount, *pair, sides.factor) for pair in pairs]
-    if "same" in found or "near" in found:
-        return "same" if "same" in found else "near"
+    grades = [_compare(amount, *pair, sides.factor) for pair in pairs]
+    if "same" in grades or "near" in grades:
+        return "same" if "same" in grades else "near"
+    if abs(stated.value) < abs(cell.value):
+        return "different"
     return in_open_scale(amount, cell, unit) or "different"
 
 
@@ -85,11 +88,12 @@ def in_open_scale(amount: Amount, cell: Number, unit: Unit) -> Agreement | None:
         unit: what the cell counts in beyond what it says itself.
     """
     stated = amount.number
-    if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or amount.hedge:
+    if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or not cell.value:
         return None
-    if stated.unit.scale != ONE and cell.value * stated.unit.scale == stated.value:
+    scaled = stated.unit.scale != ONE and not amount.hedge
+    if scaled and cell.value * stated.unit.scale == stated.value:
         return "same"
-    if abs(stated.value) < _LEAST_SCALE * abs(cell.value):
+    if amount.hedge or abs(stated.value) < _LEAST_SCALE * abs(cell.value):
         return None
     sizes = (abs(cell.value * power) for power in THOUSANDS if power > ONE)
     same = any(_compare(amount, size, abs(stated.value), ONE) == "same" for size in sizes)

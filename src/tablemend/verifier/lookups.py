@@ -22,7 +22,6 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number, plain_digits
-from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
 from tablemend.values.units import PLAIN
 from tablemend.verifier.agreement import Agreement, compare, is_telling
@@ -489,11 +488,12 @@ class Lookups:
         """The best agreement of an amount with the cells of a column, and the cells."""
         found: dict[Agreement, list[tuple[int, int]]] = {}
         said = self.view.columns[column].said
+        two = self.view.turned or self.view.columns[column].two_valued
         for row in rows[:most]:
             place = self.view.source(row, column)
             if place is None:
                 continue
-            second = self.grid.second(*place)
+            second = self.grid.second(*place) if two else None
             if second is not None and second.percent == amount.number.percent:
                 outcome = compare(amount, second, PLAIN)
                 if amount.number.percent or outcome == "same":
@@ -503,8 +503,8 @@ class Lookups:
             if number is not None:
                 if amount.number.percent and self._is_count(number, place, column):
                     continue  # "71.4% of their games" beside 30 wins
-                unit, label = self.grid.unit(*place), label_signs(self.grid.label(*place))
-                outcome = compare(amount, number, unit, label)
+                unit, signs = self.grid.unit(*place), self.grid.signs(*place)
+                outcome = compare(amount, number, unit, signs)
                 if not amount.spelled and fold(self.view.cell(row, column)) == self._said(amount):
                     outcome = "same"
             else:

@@ -17,7 +17,6 @@ from tablemend.records import Evidence
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.numbers import Number, quantities
-from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
 from tablemend.values.units import CURRENCIES, ONE, PLAIN, Unit
 from tablemend.verifier.lexicon import header_terms
@@ -148,7 +147,8 @@ class ColumnIndex:
 
     def signs(self, row: int) -> Mapping[str, int]:
         """What the names of a cell's row and column say of its sign."""
-        return label_signs(self._view.label(row, self.index))
+        place = self._view.source(row, self.index)
+        return self._view.grid.signs(*place) if place else {}
 
     @cached_property
     def units(self) -> frozenset[str]:
@@ -326,14 +326,6 @@ class View:
         if column == 0:
             return self.names[row]
         return self.grid.cell(self._lines[column - 1], self._fields[row])
-
-    def label(self, row: int, column: int) -> str:
-        """The names of a cell's row and column."""
-        return (
-            f"{self.names[row]}, {self.headers[column]}"
-            if self.turned
-            else self.grid.label(row, column)
-        )
 
     def unit(self, column: int, row: int | None = None) -> Unit:
         """What a column counts in, or a cell beyond what it says itself."""
