@@ -136,6 +136,7 @@ class Lookups:
             return
         columns = self._columns(place, among)
         timed = stated.amount.number.unit.symbol in TIME_UNITS
+        strange = bool(self.frame.links.unknown_names)
         for entity in entities:
             for column, said in columns:
                 if column is not None and timed and self.view.columns[column].temporal:
@@ -151,6 +152,8 @@ class Lookups:
                     yield replace(blank, reason=NO_VALUE)
                 if not cells or outcome == "apart":
                     continue
+                if outcome == "different" and strange and not entity.filters:
+                    outcome = "near"  # of someone whom no table has
                 grade = f"{_grade(said, 'col')} {_grade(entity.features, 'row')}"
                 features.append(grade)
                 features += [f"{grade} {name}" for name in own if name.startswith("cue")]
@@ -337,7 +340,7 @@ class Lookups:
         if "other noun" in features and "counts bare" in features and "derived" not in features:
             truth = None  # "41 goals" beside a column of points
         of_them = self.frame.words[stated.last : stated.last + 2] in _OF_THEM
-        if truth is False and (of_them or counts_names(self.frame, stated)):
+        if (truth is False and of_them) or counts_names(self.frame, stated):
             truth = None  # "four invoices"
         if truth is False and not _REFERRING.isdisjoint(self.frame.words):
             truth = None
