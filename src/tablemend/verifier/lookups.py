@@ -136,7 +136,8 @@ class Lookups:
             return
         columns = self._columns(place, among)
         timed = stated.amount.number.unit.symbol in TIME_UNITS
-        strange = bool(self.frame.links.unknown_names)
+        # of someone whom no table has, or worked out of several rows
+        loose = self.frame.links.unknown_names or {"cue aggregate", "cue rank"} & set(own)
         for entity in entities:
             for column, said in columns:
                 if column is not None and timed and self.view.columns[column].temporal:
@@ -152,8 +153,9 @@ class Lookups:
                     yield replace(blank, reason=NO_VALUE)
                 if not cells or outcome == "apart":
                     continue
-                if outcome == "different" and strange and not entity.filters:
-                    outcome = "near"  # of someone whom no table has
+                several = len(entity.rows) > 1 or "row total" in entity.features
+                if outcome == "different" and loose and several:
+                    continue
                 grade = f"{_grade(said, 'col')} {_grade(entity.features, 'row')}"
                 features.append(grade)
                 features += [f"{grade} {name}" for name in own if name.startswith("cue")]
@@ -211,7 +213,8 @@ class Lookups:
                     max(rows, key=ordered.of.__getitem__),
                 }
                 outcome, cells = self._agreement(stated.amount, sorted(ends), column)
-                if not cells or (column not in named and outcome != "same"):
+                unsure = column not in named or not {"cue aggregate", "cue rank"}.isdisjoint(own)
+                if not cells or (unsure and outcome != "same"):
                     continue
                 said = self._heading_features(column, place)
                 yield self._candidate(
@@ -240,7 +243,10 @@ class Lookups:
         """
         seen: set[str] = set()
         shares: list[tuple[float, list[tuple[int, int]]]] = []
+        summed = "cue aggregate" in own
         for operation, value, column, cells, how in self._computations(entities, among):
+            if summed and operation not in ("sum", "mean", "range"):
+                continue
             percent = operation in _RELATIVE or column.percent
             if percent != stated.amount.number.percent and operation != "ratio":
                 continue

@@ -103,6 +103,9 @@ class TextVerifier:
                 return Verdict(claim, "unscored", reason=_INFO_BOX)
             most, fault = false[0]
             rivals = [one for share, one in false if share >= _RIVAL * most]
+            same = (fault.start, fault.end, fault.expected, fault.error)
+            named = (o for _, o in false if (o.start, o.end, o.expected, o.error) == same)
+            fault = next((o for o in named if o.kind == "computed"), fault)  # it names the row
             span = Span(fault.start, fault.end)
             return Verdict(
                 claim,
