@@ -294,7 +294,8 @@ class Frame:
         for start, end, columns, coverage in named:
             first, last = self.token_range(start, end)
             before = self.words[first - 1] if 0 < first < len(self.words) else ""
-            if before in _KINDS_OF:  # "gross profit" is no net income
+            # "gross profit" is no net income, "total costs" are no cost of sales
+            if before in _KINDS_OF or (before == "total" and coverage < 1):
                 columns = tuple(c for c in columns if before in self.view.columns[c].terms)
             if first == last or not columns:
                 continue
