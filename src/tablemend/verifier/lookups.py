@@ -137,7 +137,7 @@ class Lookups:
         columns = self._columns(place, among)
         timed = stated.amount.number.unit.symbol in TIME_UNITS
         # of someone whom no table has, or worked out of several rows
-        loose = self.frame.links.unknown_names or {"cue aggregate", "cue rank"} & set(own)
+        loose = self.frame.links.unknown_names or self._is_of_several(stated.first)
         for entity in entities:
             for column, said in columns:
                 if column is not None and timed and self.view.columns[column].temporal:
@@ -213,7 +213,7 @@ class Lookups:
                     max(rows, key=ordered.of.__getitem__),
                 }
                 outcome, cells = self._agreement(stated.amount, sorted(ends), column)
-                unsure = column not in named or not {"cue aggregate", "cue rank"}.isdisjoint(own)
+                unsure = column not in named or self._is_of_several(stated.first)
                 if not cells or (unsure and outcome != "same"):
                     continue
                 said = self._heading_features(column, place)
@@ -243,7 +243,7 @@ class Lookups:
         """
         seen: set[str] = set()
         shares: list[tuple[float, list[tuple[int, int]]]] = []
-        summed = "cue aggregate" in own
+        summed = self._is_of_several(stated.first) and "cue rank" not in own
         for operation, value, column, cells, how in self._computations(entities, among):
             if summed and operation not in ("sum", "mean", "range"):
                 continue
@@ -465,6 +465,15 @@ class Lookups:
         """The operations that the clause of a token announces."""
         first, last = self.frame.clause(place)
         return sorted({f"cue {cue}" for at, cue in self._cue_places if first <= at < last})
+
+    def _is_of_several(self, place: int) -> bool:
+        """Whether the clause of a token speaks of a sum, a mean or the first few; of no range."""
+        first, last = self.frame.clause(place)
+        return any(
+            first <= self.frame.token_range(cue.start, cue.end)[0] < last
+            for cue in self.frame.cues
+            if cue.kind == "rank" or (cue.kind == "aggregate" and cue.sense != "range")
+        )
 
     @cached_property
     def _cue_places(self) -> list[tuple[int, str]]:
