@@ -23,11 +23,6 @@ from typing import Any
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu.injected_errors import (
-    INJECTED_ERRORS,
-    gold_rows,
-    with_rows,
-)
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import detect_in_answer
@@ -39,6 +34,11 @@ from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import (
+    INJECTED_ERRORS,
+    gold_rows,
+    with_rows,
+)
 
 
 def mend(items: list[Draft], model: Backend | None) -> list[Mended]:

@@ -8,12 +8,11 @@ file, which a model's answer might be: give a ``Path`` to have a file read. Resu
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from tablemend import records
 from tablemend.detector.algorithm import (
@@ -26,10 +25,11 @@ from tablemend.detector.errors import ERROR_TYPES, METRICS, NEEDS_CONTEXT
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.query import columns_from_query, decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import Similarity, load_similarity
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_documents
+from tablemend.foreign import whole_characters
 from tablemend.mitigations import edits as mitigation
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import CLAIM_ERROR_NAMES
@@ -46,25 +46,43 @@ from tablemend.results import (
     Usage,
     Verification,
 )
-from tablemend.tables.csvtable import read_csv
 from tablemend.tables.extract import extract_table
-from tablemend.tables.jsontable import read_json
-from tablemend.tables.read import load_table, load_text, read_table
+from tablemend.tables.from_python import is_table, table_of
+from tablemend.tables.read import guarded, load_table, load_text, read_table
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
 Text: TypeAlias = str | os.PathLike[str]
 """A text itself, or the path of a file that holds it."""
 AnyTable: TypeAlias = str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Table | Any
-"""A path, a table as text, a list of dicts, a pandas DataFrame or a Table."""
+"""A path, a table as text, a list of dicts, a dict, a pandas DataFrame or a Table."""
 
 _TITLES = {metric.name: metric.title.lower() for metric in METRICS}
 T = TypeVar("T")
 R = TypeVar("R", Detection, Verification, Mended)
+P = ParamSpec("P")
 
 
+def _one_error(function: Callable[P, T]) -> Callable[P, T]:
+    """A function whose defects, whatever they raise, are a :class:`TablemendError` too."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except (TablemendError, OSError, ImportError, MemoryError):
+            raise
+        except Exception as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is None:
+                raise  # of the call itself: a parameter that there is not
+            raise TablemendError(defect(error)) from error
+
+    return call
+
+
+@_one_error
 def detect(
-    answer: Text,
+    answer: Text | AnyTable,
     gold: AnyTable,
     context: Text | None = None,
     query: str | None = None,
@@ -74,7 +92,7 @@ def detect(
     """What a model's answer table makes up, beside the table that it should be (TableHallu).
 
     Args:
-        answer: the raw answer, prose and code fences included.
+        answer: the raw answer, prose and code fences included, or its table.
         gold: the table that it should be.
         context: the text that the model was shown; without it a row that gold lacks is called an
             entity fabrication whether or not the text has it, and coverage says so.
@@ -86,15 +104,16 @@ def detect(
     """
     found = _gold("gold", gold)
     prose = None if context is None else _text("context", context)
-    alike = load_similarity(similarity)
-    scored = detection(_text("answer", answer), found, prose, query or "", alike)
+    alike = load_similarity(_name("similarity", similarity))
+    scored = detection(_answer("answer", answer), found, prose, _query(query), alike)
     if not scored.coverage.scored:
         raise TablemendError(f"gold: {scored.unscored[0].reason}; no answer can be scored by it")
     return _with_note(scored, answer)
 
 
+@_one_error
 def verify(
-    text: Text,
+    text: Text | AnyTable,
     table: AnyTable | None = None,
     *,
     context: Text | None = None,
@@ -104,7 +123,7 @@ def verify(
     """Verify every claim of a text by its table, or every cell of an answer table by its context.
 
     Args:
-        text: the text about a table; with ``context``, a raw answer that holds a table.
+        text: the text about a table; with ``context``, a raw answer that holds a table, or a table.
         table: the table that the text is about.
         context: the text that the answer table was made from, in place of ``table``.
         query: the question of an answer table, which says what rows belong.
@@ -113,20 +132,22 @@ def verify(
     Raises:
         TablemendError: input that cannot be read, or a model that cannot go on.
     """
-    said = _text("text", text)
     if (table is None) == (context is None):
         raise TablemendError("verify: give either table (of a text) or context (of an answer)")
+    said = _text("text", text) if context is None else _answer("text", text)
+    query = _query(query)
     if context is None and query:
         raise TablemendError("verify: query belongs to an answer table: give its context")
     if context is None:
         source, answer = _source("table", table), None
     else:
-        source = Source(text=_text("context", context), query=query or "")
-        answer = _answer_table(said, source.query)
-    (found,) = verify_documents([(answer or said, source)], _verifier(verifier))
+        source = Source(text=_text("context", context), query=query)
+        answer = _answer_table(said, source)
+    (found,) = verify_documents([(answer or said, source)], _name("verifier", verifier))
     return _with_note(verification(found, said, source, answer), text)
 
 
+@_one_error
 def mend(
     text_or_table: Text | AnyTable,
     table_or_context: AnyTable | Text,
@@ -152,15 +173,12 @@ def mend(
         TablemendError: input that cannot be read, or a model that cannot go on.
     """
     is_answer = query is not None or not isinstance(text_or_table, str | os.PathLike)
-    if isinstance(text_or_table, str | os.PathLike):
-        said = _text("text_or_table", text_or_table)
-    else:
-        said = write_table(_gold("text_or_table", text_or_table), "markdown")
+    said = _answer("text_or_table", text_or_table)
     if is_answer:
         if not isinstance(table_or_context, str | os.PathLike):
             raise TablemendError("mend: an answer table is mended by its context, which is a text")
-        source = Source(text=_text("table_or_context", table_or_context), query=query or "")
-        _answer_table(said, source.query)
+        source = Source(text=_text("table_or_context", table_or_context), query=_query(query))
+        _answer_table(said, source)
     else:
         try:
             source = _source("table_or_context", table_or_context)
@@ -169,7 +187,8 @@ def mend(
             raise TablemendError(f"{error} ({hint})") from error
     draft = mitigation.Draft(said, source, "auto" if is_answer else None)
     method = "repair" if model is None else "cave"
-    (found,) = mend_drafts([draft], method, model, verifier=_verifier(verifier))
+    model = None if model is None else _name("model", model)
+    (found,) = mend_drafts([draft], method, model, verifier=_name("verifier", verifier))
     return _with_note(mended(found, draft), text_or_table)
 
 
@@ -202,7 +221,8 @@ def of_judgement(
 ) -> Detection:
     """What the detector said, as a result."""
     order = sort_rule_from_query(query, gold.columns)
-    table = extract_table(answer, format, gold.columns).table
+    known = {cell for row in gold.rows for cell in row}
+    table = extract_table(answer, format, gold.columns, known).table
     ended = "the checks end at a format error" if found.counts["format_error"] else ""
     skipped = dict.fromkeys(ERROR_TYPES[1:], ended) if ended else {}
     if found.unscored:
@@ -260,7 +280,8 @@ def mended(found: mitigation.Mended, draft: mitigation.Draft, name: str = "") ->
     if draft.format is not None:
         columns = columns_from_query(draft.evidence.query) or ()
         before, table = (
-            extract_table(text, draft.format, columns).table for text in (draft.text, found.text)
+            extract_table(text, draft.format, columns, draft.evidence.text).table
+            for text in (draft.text, found.text)
         )
     scores = _scores(after, found.text, draft.evidence, table, name)
     scores["notes"] = (*found.notes, *(found.before.notes if found.before else ()))
@@ -424,10 +445,10 @@ def _cell(table: Table | None, row: int | None, column: str | None) -> str:
     return " | ".join(cell or "" for cell in cells)
 
 
-def _verifier(given: object) -> str:
+def _name(what: str, given: object) -> str:
     if isinstance(given, str):
         return given
-    raise TablemendError(f"verifier: wanted a name such as 'program', not {_type(given)}")
+    raise TablemendError(f"{what}: wanted a name as a text, not {_type(given)}")
 
 
 def _with_note(found: R, given: object) -> R:
@@ -441,15 +462,30 @@ def _with_note(found: R, given: object) -> R:
 
 
 def _text(what: str, given: object) -> str:
-    if isinstance(given, str):
-        return given
     if isinstance(given, os.PathLike):
-        return load_text(Path(given), may_be_empty=True)
-    raise TablemendError(f"{what}: wanted a text, or the path of a file, not {_type(given)}")
+        return load_text(Path(os.fsdecode(given)), may_be_empty=True)
+    if not isinstance(given, str):
+        raise TablemendError(f"{what}: wanted a text, or the path of a file, not {_type(given)}")
+    if whole_characters(given) != given:
+        raise TablemendError(f"{what}: the text holds half of a surrogate pair, which is none")
+    return given
 
 
-def _answer_table(text: str, query: str) -> Table:
-    found = extract_table(text, "auto", columns_from_query(query) or ())
+def _answer(what: str, given: object) -> str:
+    """An answer; a table as Markdown."""
+    if isinstance(given, str | os.PathLike):
+        return _text(what, given)
+    if isinstance(given, list) and not given:
+        return "[]"
+    return write_table(_gold(what, given), "markdown")
+
+
+def _query(given: object) -> str:
+    return "" if given is None else _text("query", given)
+
+
+def _answer_table(text: str, source: Source) -> Table:
+    found = extract_table(text, "auto", columns_from_query(source.query) or (), source.text)
     if found.table is None:
         raise TablemendError(f"the answer holds no table ({found.reason or 'an empty one'})")
     return found.table
@@ -480,35 +516,19 @@ def _table(
         TablemendError: starts with ``what``.
     """
     try:
-        if isinstance(given, Table):
-            return wrap(given)
+        if is_table(given):
+            return wrap(guarded("Python", table_of, given))
         if isinstance(given, os.PathLike):
-            return load(Path(given))
+            return load(Path(os.fsdecode(given)))
         if isinstance(given, str):
             is_name = len(given.strip().splitlines()) == 1 and given.lstrip()[0] not in "[{<|\\"
             return load(Path(given.strip())) if is_name else read(given)
-        if isinstance(given, dict) or (isinstance(given, list) and given):
-            return wrap(read_json(json.dumps(given, ensure_ascii=False, default=str)))
-        pandas = sys.modules.get("pandas")  # whoever has a DataFrame has loaded it
-        if pandas is not None and isinstance(given, pandas.DataFrame):
-            return wrap(read_csv(_frame_as_csv(given, pandas)))
     except TablemendError as error:
         raise TablemendError(f"{what}: {error}") from error
     raise TablemendError(
-        f"{what}: wanted a path, a table as CSV, Markdown or JSON text, a list of dicts or a pandas"
-        f" DataFrame, not {_type(given)}"
+        f"{what}: wanted a path, a table as CSV, Markdown or JSON text, a dict, a list of dicts or"
+        f" a pandas DataFrame, not {_type(given)}"
     )
-
-
-def _frame_as_csv(frame: Any, pandas: Any) -> str:
-    """A DataFrame as text; an index with names of rows is its first column."""
-    if not isinstance(frame.index, pandas.RangeIndex):
-        frame = frame.reset_index()
-    names = [
-        ", ".join(filter(None, map(str, name))) if isinstance(name, tuple) else str(name)
-        for name in frame.columns
-    ]
-    return str(frame.set_axis(names, axis=1).to_csv(index=False))
 
 
 def _type(given: object) -> str:

@@ -27,7 +27,7 @@ from tablemend.records.claims import CLAIM_ERRORS
 from tests.support.chromium import Browser
 
 ROOT = Path(__file__).parents[2]
-PARTS = {"random_training", "rationale_check"}
+PARTS = {"random_training"}
 """What benchmarks import, and is none itself."""
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem not in PARTS)
 

@@ -94,7 +94,7 @@ def test_an_old_run_is_scored_again_without_generating(
         write_reports(tmp_path / "run")
     count = len(server.bodies)
     again = compare(recipe, "rescore=true")
-    assert again["second"]["scorer"] == "exact 2"
+    assert again["second"]["scorer"] == "exact 3"
     assert len(server.bodies) == count
 
 

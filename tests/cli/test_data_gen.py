@@ -13,12 +13,12 @@ from datasets import load_dataset
 
 from tablemend.config import Source, parse
 from tablemend.datasets.build import MADE
+from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.splits import split_of
+from tablemend.datasets.statistics_plot import FILE
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.program_engine import Engine
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.statistics_plot import FILE
-from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example

@@ -131,7 +131,7 @@ def test_a_dry_run_writes_what_others_load_and_check(run: Run, fake: type[FakeHu
     found = {(one.dataset_config, one.metric_type): one for one in card.data.eval_results}
     rate = found["adversarial", "total_hallu"]
     assert rate.metric_value == round(own["rate"], 4) and rate.metric_args["n"] == N
-    assert found["adversarial", "total_hallu_exact"].metric_args["scorer"] == "exact 2"
+    assert found["adversarial", "total_hallu_exact"].metric_args["scorer"] == "exact 3"
 
 
 def test_the_card_says_where_everything_comes_from(run: Run) -> None:

@@ -179,12 +179,13 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "shipped errors workers statistics robustness foreign from_json values tables records config "
-    "runs renderer exact_match detector evidence programs claims verifier datasets datasets.card "
-    "datasets.tablehallu generations backends reports results prompting faithfulness "
-    "datasets.tabfaith datasets.logic tasks datasets.faith datasets.torr mitigations recipe "
-    "evaluation training datasets.tablehallu_llm meta_evaluation datasets.labelled_claims "
-    "datasets.exercises annotation publishing reproduction harnesses script api cli __main__"
+    "shipped errors workers statistics robustness foreign from_json thinking values tables "
+    "records config runs renderer exact_match detector evidence programs claims verifier datasets "
+    "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
+    "generations backends reports results prompting faithfulness datasets.tabfaith datasets.logic "
+    "tasks datasets.faith datasets.torr mitigations recipe evaluation training "
+    "datasets.tablehallu_llm meta_evaluation datasets.labelled_claims datasets.exercises "
+    "annotation publishing reproduction harnesses script api cli __main__"
 ).split()
 """Each imports only from those before it."""
 

@@ -41,7 +41,7 @@ def pay_small_ids(monkeypatch: pytest.MonkeyPatch) -> None:
         return Score(dict.fromkeys(Reward.model_fields, 0.25), paid)
 
     monkeypatch.setattr(TableReward, "score", score)
-    monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
+    monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids, _: " ".join(map(str, ids)))
 
 
 def _start(config: Trained) -> dict[str, Any]:

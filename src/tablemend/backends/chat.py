@@ -11,6 +11,7 @@ from tablemend.backends.requests import END_OF_THINKING, Completion, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.foreign import shown
 from tablemend.records import FinishReason
+from tablemend.thinking import with_open_thought
 from tablemend.values.qwen_tokens import count_tokens
 
 START_OF_THINKING = "<think>"
@@ -100,6 +101,8 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
         cut = finish == "length" and not text
         ending = "" if cut else f"\n{END_OF_THINKING}\n\n"
         text = f"{START_OF_THINKING}\n{reasoning}{ending}{text}"
+    elif finish == "length" and request.thinking:  # the template may have opened the thought
+        text = with_open_thought(text, START_OF_THINKING)
     usage = reply.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     details = usage.get("prompt_tokens_details")

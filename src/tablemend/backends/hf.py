@@ -33,6 +33,7 @@ from tablemend.backends.requests import Completion, Prompt, Sampling, repeats
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import say
+from tablemend.thinking import PROMPT_END, with_open_thought
 
 # Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones
 # leave it idle.
@@ -119,9 +120,10 @@ class HFModel:
 
     def _completion(self, answer: Answer) -> Completion:
         text_ids = answer.ids[:-1] if answer.finish == "stop" else answer.ids
+        text = self.tokenizer.decode(text_ids, skip_special_tokens=False)
         return Completion(
             id=answer.prompt.id,
-            text=self.tokenizer.decode(text_ids, skip_special_tokens=False),
+            text=with_open_thought(text, self.tokenizer.decode(answer.prompt.ids[-PROMPT_END:])),
             prompt_tokens=len(answer.prompt.ids),
             completion_tokens=len(answer.ids),
             finish_reason=answer.finish,

@@ -9,19 +9,12 @@ from typing import Any
 
 from tablemend.foreign import whole_characters
 from tablemend.records import FinishReason
+from tablemend.thinking import behind_thinking
 
 Message = Mapping[str, str]
 """One turn of a chat: ``role`` and ``content``."""
 
 END_OF_THINKING = "</think>"
-
-
-def behind_thinking(text: str) -> str:
-    """What of an answer is not thinking; empty where the thinking never ends."""
-    after = text.rpartition(END_OF_THINKING)[2]
-    return "" if "<think>" in after else after
-
-
 REPEATED = (8, 64)
 """Fewest and most tokens of what an answer may repeat without end."""
 

@@ -34,6 +34,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
 from tablemend.runs import disk_errors
+from tablemend.thinking import PROMPT_END, with_open_thought
 
 GIB = 1 << 30
 CPU_KV_GIB = 4.0
@@ -188,9 +189,10 @@ class VllmEngine(LocalEngine):
         elif answer.finish_reason not in ("length", "repetition"):
             why = f"vLLM ended the answer with {answer.finish_reason!r}"
             return Completion.failed(prompt.id, why)
+        text = self._tokenizer.decode(text_ids, skip_special_tokens=False)
         return Completion(
             id=prompt.id,
-            text=self._tokenizer.decode(text_ids, skip_special_tokens=False),
+            text=with_open_thought(text, self._tokenizer.decode(prompt.ids[-PROMPT_END:])),
             prompt_tokens=len(prompt.ids),
             completion_tokens=len(ids),
             finish_reason=finish,

@@ -10,7 +10,9 @@ from tablemend.claims.clauses import Part
 from tablemend.claims.tokens import name_spans
 from tablemend.values.sentences import Span
 
-_BORDER = re.compile(r"\s*[,;]\s*(?:(?:and|as well as)\s+)?|\s+(?:and|as well as)\s+")
+_BORDER = re.compile(
+    r"\s*(?:[,;](?!(?<=\d.)\d))\s*(?:(?:and|as well as)\s+)?|\s+(?:and|as well as)\s+"
+)
 _GROUP = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _ADDITION = re.compile(r"\s*[(\[][^()\[\]]*\d[^()\[\]]*[)\]]")
 _ARTICLE = re.compile(r"an?\s+[a-z]")

@@ -25,7 +25,7 @@ from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Usage, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.jsontable import read_json
-from tablemend.tables.read import answer_format, load_table, load_text, read_table
+from tablemend.tables.read import answer_format, decoded, load_table, load_text, read_table
 from tablemend.tables.table import Table, TableError
 
 STDIN = "-"
@@ -146,10 +146,7 @@ def text_of(path: Path) -> str:
     """The text of a file, or of the standard input."""
     if str(path) != STDIN:
         return load_text(path, may_be_empty=True)
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TablemendError(f"-: the standard input is not UTF-8 (byte {error.start})") from error
+    return decoded(sys.stdin.buffer.read(), "standard input")
 
 
 def source_of(path: Path) -> Source:
@@ -279,7 +276,7 @@ def _join(sources: Sequence[Source], context: str, query: str) -> Source:
 
 
 def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> Input:
-    found = extract_table(text, format, columns_from_query(source.query) or ())
+    found = extract_table(text, format, columns_from_query(source.query) or (), source.text)
     if found.table is None:
         raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
     return Input(name, text, source, found.table, format)

@@ -169,7 +169,9 @@ def _join(
             write(record["line"], record["split"])
             splits[record["split"]] += record.get("examples", 1)
             counts.update(record["counts"])
-    skipped = Counter(re.sub(r"\d+", "#", entry.reason)[:80] for entry in left_out)
+    # One reason for all tables: without what each has instead.
+    said = (re.sub(r': (?:by )?".*', "", entry.reason) for entry in left_out)
+    skipped = Counter(re.sub(r"\d+", "#", reason)[:80] for reason in said)
     if not splits:
         found = ranked(dropped + notes + skipped, 3)
         reasons = "; ".join(f"{n} x {reason}" for reason, n in found.items())

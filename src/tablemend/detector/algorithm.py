@@ -95,7 +95,8 @@ def detect_in_answer(
     decimals: Mapping[str, int] | None = None,
 ) -> Judgement:
     """The errors of one raw answer; see :func:`detect_in_answers`."""
-    found = extract_table(text, format, gold.columns)
+    known = {cell for row in gold.rows for cell in row}
+    found = extract_table(text, format, gold.columns, known)
     if decimals and found.table is not None:
         found = replace(found, table=round_to_gold(found.table, gold, decimals))
     return _detect_in_table(found, gold, context, order, similarity)

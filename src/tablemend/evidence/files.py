@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 from tablemend.evidence.json_document import document_tables
+from tablemend.evidence.labels import caption_unit
 from tablemend.evidence.source import Source
 from tablemend.foreign import load_json
-from tablemend.tables.csvtable import read_csv
 from tablemend.tables.html import locate_html
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.latex import locate_latex
@@ -18,6 +19,7 @@ from tablemend.tables.markdown import locate_markdown
 from tablemend.tables.read import READERS, SUFFIXES, Format, detect_format, load_text
 from tablemend.tables.table import EmptyTableError, Table, TableError
 from tablemend.tables.xlsx import XLSX, read_xlsx
+from tablemend.values.units import PLAIN
 
 PROSE = (".txt", ".text", ".rst")
 MAX_TABLES = 200
@@ -26,6 +28,13 @@ MAX_TABLES = 200
 _LOCATE = {"markdown": locate_markdown, "html": locate_html, "latex": locate_latex}
 _COMMENT = re.compile(r"#+\s*(?P<key>[\w ]{1,40}?)\s*[:=]\s*(?P<value>.*)")
 _ATTRIBUTE = re.compile(r"\s*[-*\u2022]\s+(?P<name>[^:\n]{1,80}):\s+(?P<value>\S.*)")
+_TAG = re.compile(r"<[^>]*>")
+_LINES_ABOVE = 3
+_STATED = re.compile(
+    r"\([^()]{1,120}\)|^\W*(?:all |the )?(?:(?:dollar )?amounts|figures|values|numbers|dollars|in"
+    r"|usd|us\$|eur|[$€£]).{1,100}",
+    re.IGNORECASE,
+)
 _RULE = re.compile(r"\s*[-=*_]{3,}\s*")
 
 
@@ -92,7 +101,7 @@ def _read_mixed(text: str, format: Format, *, prose: bool) -> Source:
         READERS[format](text)  # says why there is none
     tables, rest, position = [], [], 0
     for start, end in spans:
-        tables.append(READERS[format](text[start:end]))
+        tables.append(_with_scale(READERS[format](text[start:end]), text[position:start]))
         rest.append(text[position:start])
         position = end
     rest.append(text[position:])
@@ -101,26 +110,25 @@ def _read_mixed(text: str, format: Format, *, prose: bool) -> Source:
     return Source(tuple(tables), around)
 
 
+def _with_scale(table: Table, above: str) -> Table:
+    """A table with what the lines above it state of its cells ("(In thousands)") in its title."""
+    lines = [line for line in _TAG.sub("\n", above).splitlines() if line.strip()]
+    for line in map(unescape, reversed(lines[-_LINES_ABOVE:])):
+        stated = " ".join(match[0] for match in _STATED.finditer(" ".join(line.split())))
+        if caption_unit(stated) != PLAIN:
+            title = table.title if caption_unit(table.title) != PLAIN else f"{table.title} {stated}"
+            return replace(table, title=title.strip())
+    return table
+
+
 def _read_json(text: str) -> tuple[Table, ...]:
     data = _parse(text)
-    if _is_grid(data):  # the first row is the header
-        return (read_json(json.dumps({"columns": data[0], "rows": data[1:]})),)
     try:
-        return (read_json(text),)
+        return (read_json(text, loose=isinstance(data, list)),)
     except EmptyTableError:
         raise
     except TableError:
         return document_tables(data)
-
-
-def _is_grid(data: Any) -> bool:
-    """Whether a JSON document is rows of cells and nothing else, two of them at least."""
-    return (
-        isinstance(data, list)
-        and len(data) > 1
-        and all(isinstance(row, list) and row for row in data)
-        and not any(isinstance(cell, list | dict) for row in data for cell in row)
-    )
 
 
 def _parse(text: str) -> Any:
@@ -141,8 +149,8 @@ def _read_csv(text: str) -> Table:
             stated[match["key"].lower()] = match["value"].strip()
         first += 1
     if not stated:
-        return read_csv(text)
-    table = read_csv("".join(lines[first:]))
+        return READERS["csv"](text)
+    table = READERS["csv"]("".join(lines[first:]))
     unit = stated.pop("unit", "") or stated.pop("units", "")
     title = stated.pop("title", "")
     about = [f"{key}: {value}" for key, value in stated.items() if value]

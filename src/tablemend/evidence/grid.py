@@ -318,13 +318,12 @@ class Grid:
 
     @cached_property
     def _cells(self) -> list[list[str]]:
-        """Plain cells; a mark that a spacer column holds apart stands with its number."""
+        """Plain cells."""
         cells = [list(map(plain_cell, row)) for row in self.table.rows]
         for column in range(len(self.table.columns)):
             if writes_dots(row[column] for row in cells):
                 for row in cells:
                     row[column] = undotted(row[column])
-        _join_split_cells(cells, len(self.table.columns))
         headers = list(map(plain_header, self.table.columns))
         self._unsigned = frozenset(_unsign_costs(headers, cells))
         return cells
@@ -491,27 +490,3 @@ def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> Iterator[De
 
 def _is_period(label: str) -> bool:
     return _PERIOD.fullmatch(label) is not None or bool(parse_date(label))
-
-
-_BEFORE = frozenset("$ € £ ¥ ( $( us$".split())
-_AFTER = frozenset(") % )% % )".split())
-
-
-def _join_split_cells(cells: list[list[str]], width: int) -> None:
-    """Put ``$`` and ``)`` that stand in columns of their own (SEC filings) to their number."""
-    for column in range(width):
-        marks = {row[column].strip().casefold() for row in cells} - {""}
-        if not marks:
-            continue
-        if marks <= _BEFORE and column + 1 < width:
-            for row in cells:
-                if row[column] and row[column + 1]:
-                    bracket = "(" if row[column + 1].startswith("(") else ""
-                    number = row[column + 1].removeprefix("(")
-                    row[column + 1] = bracket + row[column].strip() + number
-                    row[column] = ""
-        elif marks <= _AFTER and column:
-            for row in cells:
-                if row[column] and row[column - 1]:
-                    row[column - 1] += row[column].strip()
-                    row[column] = ""

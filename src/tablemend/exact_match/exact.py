@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
@@ -16,7 +16,7 @@ from typing import Literal
 
 from tablemend.exact_match.reading import Grid, Unreadable, read_answer
 
-SCORER = "exact 2"
+SCORER = "exact 3"
 """Name and version; a change that can change a verdict raises the version."""
 
 Kind = Literal["unreadable", "columns", "extra_row", "cell", "order"]
@@ -99,6 +99,7 @@ def compare_exactly(
     if tuple(map(_plain, answer.columns)) != gold.columns:
         said = f"{' | '.join(answer.columns)} instead of {' | '.join(columns)}"
         return Opinion((Difference("columns", said),), 0, count)
+    body = _without_numbers(body, {value for row in _filled(gold.rows) for value in row})
     halves = {columns.index(name): Decimal(10) ** -n / 2 for name, n in (decimals or {}).items()}
     return _compare_rows(gold, body, sort_column, halves)
 
@@ -197,6 +198,16 @@ def _filled(rows: Sequence[Sequence[str]]) -> list[tuple[Value, ...]]:
     """The rows as they are compared, without those of blanks alone."""
     values = (tuple(map(_value, row)) for row in rows)
     return [row for row in values if set(row) != {None}]
+
+
+def _without_numbers(
+    rows: list[tuple[Value, ...]], known: Collection[Value]
+) -> list[tuple[Value, ...]]:
+    """Rows that are numbered in their first cells ("3. Zelotinib") without the numbers."""
+    cut = [re.sub(rf"^\(?{n}[.):] ", "", str(row[0])) for n, row in enumerate(rows, 1)]
+    if any(row[0] == name or row[0] in known for name, row in zip(cut, rows, strict=True)):
+        return rows
+    return [(_value(name), *row[1:]) for name, row in zip(cut, rows, strict=True)]
 
 
 def _said(value: Value) -> str:

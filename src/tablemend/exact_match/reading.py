@@ -1,7 +1,7 @@
 r"""A small, strict reader of answer tables in the formats that prompts ask for.
 
-Where the table stands: behind the last ``</think>``, and behind the last ``####`` where there is
-one: then the first table, else the last. A table that is not whole is not read.
+Where the table stands: behind the last thought, and behind the last ``####`` or ``<answer>`` where
+there is one: then the first table, else the last. A table that is not whole is not read.
 """
 
 from __future__ import annotations
@@ -31,6 +31,25 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
+_NAME = (
+    r"(?:[a-z]+[:_])*(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad|monologue)"
+    r"(?:_[a-z]+)*"
+)
+_THOUGHT = re.compile(
+    rf"<\|?\s?{_NAME}[^<>]*>|\[think\]|\u25c1think|<\|channel\|?>\s*(?:analysis|commentary|thought)"
+    r"|<unused94>|\A\s*analysis(?=(?-i:[A-Z]))",
+    re.IGNORECASE,
+)
+_THOUGHT_END = re.compile(
+    rf"<\|?\s?(?:/\s?|end_(?:of_)?){_NAME}\s?\|?>|\[/think\]|\u25c1/think\u25b7|<unused95>"
+    r"|<\|channel\|>\s*final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|<channel\|>|assistantfinal",
+    re.IGNORECASE,
+)
+_AROUND = re.compile(
+    r"</answer>|<\|(?:return|end|im_end|eot_id)\|>|^(?:[ \t]*>)+[ \t]*(?=[|{}\[\]])", re.MULTILINE
+)
+
+
 def read_answer(text: str, format: str) -> Grid:
     """The table that an answer gives.
 
@@ -41,10 +60,10 @@ def read_answer(text: str, format: str) -> Grid:
     Raises:
         Unreadable: there is none, or it is not whole.
     """
-    said = text.rpartition("</think>")[2]
-    if "<think>" in said:
+    said = _THOUGHT_END.split(text)[-1]
+    if _THOUGHT.search(said):
         raise Unreadable("the thinking never ended")
-    _, marker, final = said.rpartition("####")
+    _, marker, final = _AROUND.sub("", said.replace("<answer>", "####")).rpartition("####")
     found = _FINDERS[format](final)
     if not found:
         raise Unreadable(f"no {format} table")
@@ -55,8 +74,9 @@ def read_answer(text: str, format: str) -> Grid:
 
 
 def _grid(lines: list[list[str]]) -> Grid | Unreadable:
-    """Header and rows of one length."""
-    head, *rows = lines
+    """Header and rows of one length; a header that is repeated is no row."""
+    head = lines[0]
+    rows = [line for line in lines[1:] if line != head or len(head) < 2]
     for number, row in enumerate(rows, 1):
         if len(row) != len(head):
             return Unreadable(f"row {number} has {len(row)} cells, the header {len(head)}")
@@ -64,6 +84,8 @@ def _grid(lines: list[list[str]]) -> Grid | Unreadable:
 
 
 _DELIMITER = re.compile(r"\s*:?-+:?\s*")
+_RULE_AGAIN = re.compile(r"\|(?:\s*:?(?:--+|==+):?\s*\|)+")
+_LABEL = re.compile(r"\A[^|]*:[\s*_]*(?=\|.*\|$)")
 _PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1", re.DOTALL)
@@ -72,7 +94,9 @@ _EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1", re.DOTALL)
 def _find_markdown(text: str) -> list[Grid | Unreadable]:
     blocks: list[list[str]] = [[]]
     for line in text.splitlines():
-        stripped = line.strip()
+        stripped = _LABEL.sub("", line.strip())
+        if len(blocks[-1]) > 1 and _RULE_AGAIN.fullmatch(stripped):
+            continue
         if stripped.startswith("|"):
             blocks[-1].append(stripped)
         elif blocks[-1]:
@@ -109,6 +133,7 @@ def _markdown_text(cell: str) -> str:
 
 _HALF = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r"[{\[]")
+_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 _DECODER = json.JSONDecoder(
     parse_float=str,
     parse_int=str,
@@ -123,6 +148,8 @@ class _Pairs(list[tuple[str, Any]]):
 
 def _find_json(text: str) -> list[Grid | Unreadable]:
     found: list[Grid | Unreadable] = []
+    values = []
+    text = _LAST_COMMA.sub(lambda match: match[1] or "", text)
     position = 0
     while match := _OPENING.search(text, position):
         try:
@@ -133,16 +160,24 @@ def _find_json(text: str) -> list[Grid | Unreadable]:
             continue
         except RecursionError:
             return [Unreadable("JSON that is nested too deeply")]
+        values.append(value)
         found.append(_read_json(value))
+    if 1 < len(values) == len(found) and all(map(_is_record, values)):
+        return [_read_json(values)]  # JSON lines
     whole: list[Grid | Unreadable] = [one for one in found if isinstance(one, Grid)]
     return whole or found
 
 
+def _is_record(value: Any) -> bool:
+    return isinstance(value, _Pairs) and not any(isinstance(cell, list) for _, cell in value)
+
+
 def _read_json(value: Any) -> Grid | Unreadable:
-    if isinstance(value, _Pairs) and {"columns", "rows"} <= {name for name, _ in value}:
-        return _read_split(dict(value))
-    if isinstance(value, _Pairs) and len(value) == 1:
-        value = value[0][1]
+    for _ in range(2):  # a table may be wrapped once
+        if isinstance(value, _Pairs) and {"columns", "rows"} <= {name for name, _ in value}:
+            return _read_split(dict(value))
+        inner = [one for _, one in value if isinstance(one, list)] if _Pairs is type(value) else []
+        value = inner[0] if len(inner) == 1 else value
     if isinstance(value, _Pairs) or not isinstance(value, list):
         return Unreadable("JSON that is no list of records")
     if not value:

@@ -47,7 +47,8 @@ class Place(NamedTuple):
 def open_table(draft: Draft) -> TableRewriting | None:
     """The table of an answer, to be rewritten; ``None`` where there is none."""
     assert draft.format is not None
-    found = extract_table(draft.text, draft.format, columns_from_query(draft.evidence.query) or ())
+    columns = columns_from_query(draft.evidence.query) or ()
+    found = extract_table(draft.text, draft.format, columns, draft.evidence.text)
     return None if found.table is None else TableRewriting(draft, found, found.table)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from tablemend.backends.requests import END_OF_THINKING
 from tablemend.detector.keys import filled_rows, prepare_gold, primary_key
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.errors import TablemendError
@@ -20,6 +19,7 @@ from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tasks.table_reward import Quote, TableReward, score_answer
 from tablemend.tasks.task import Reward, Score, Submission, Task
+from tablemend.thinking import end_of_thinking
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
@@ -38,7 +38,7 @@ def mend_answers(
 
     thoughts, drafts = [], []
     for one in answers:
-        thoughts.append("".join(one.text.rpartition(END_OF_THINKING)[:2]))
+        thoughts.append(one.text[: end_of_thinking(one.text)])
         if task.format is not None:  # a table is edited in its place
             thoughts[-1] = ""
         text, evidence = one.text[len(thoughts[-1]) :], task.evidence(one.sample, one.view)
@@ -68,8 +68,9 @@ class RepairScorer:
 
     def read(self, answer: Submission[Any], text: str) -> Extraction:
         """The answer's table, where it has all columns that the query lists."""
-        asked = columns_from_query(self.task.evidence(answer.sample, answer.view).query) or ()
-        found = extract_table(text, self.task.format or "auto", asked)
+        evidence = self.task.evidence(answer.sample, answer.view)
+        asked = columns_from_query(evidence.query) or ()
+        found = extract_table(text, self.task.format or "auto", asked, evidence.text)
         named = set(map(header_key, found.table.columns if found.table else asked))
         missing = ", ".join(name for name in asked if header_key(name) not in named)
         return Extraction(None, f"columns missing: {missing}") if missing else found
@@ -88,7 +89,7 @@ class RepairScorer:
             if found.table is None or not filled_rows(found.table):
                 return Judgement(abstained=True)
         mended = self.mend(answer)
-        skipped = len(answer.text) - len(answer.text.rpartition(END_OF_THINKING)[2])
+        skipped = end_of_thinking(answer.text)
         if mended.edits:
             return Judgement(tuple(_finding(edit, skipped) for edit in mended.edits))
         before = mended.before

@@ -62,7 +62,7 @@ def repair_answer(
         query: the question, which says rows, columns and order; may be empty.
         format: the answer's format, which is kept.
     """
-    found = extract_table(text, format, columns_from_query(query) or ())
+    found = extract_table(text, format, columns_from_query(query) or (), context)
     if found.table is None:
         note = found.reason or "a table without rows"
         nothing = Verification((), VERIFIER, notes=(f"not repaired: {note}",))

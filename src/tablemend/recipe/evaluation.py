@@ -22,7 +22,7 @@ own, so there is no target. ``empty``: the target opens with the empty block, as
 without thinking do: the model learns to skip it. ``quote``: the block quotes the sentences that
 state the gold rows. ``quote-then-sort``: and lists these in order, each by what it is sorted by.
 ``list``: it lists the rows of the context by what is asked of them, filters and sorts the list.
-``rationale``: it walks from the query to the sorted rows, each step verified."""
+``rationale``: the derivation of a masked number, the path to a relation (tasks faith and logic)."""
 
 SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 """System names become file names."""

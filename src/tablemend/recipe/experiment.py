@@ -90,8 +90,8 @@ class Comparison(Recipe):
     thinking: Thinking = "off"
     """off (the prompt closes it), or left to the model: on (its own; no target to train on), empty
     (targets skip it), quote (targets quote the facts in scope), quote-then-sort (and list the rows
-    in order), list (targets list the rows, filter and sort the list), rationale (targets reason,
-    step by verified step)."""
+    in order), list (targets list the rows, filter and sort the list), rationale (targets
+    of faith and logic say what the answer follows from)."""
     train: Train | None = None
     """The training."""
     tracking: Literal["trackio", "wandb"] | None = None

@@ -26,17 +26,12 @@ class Condition:
         low, high: inclusive bounds for a number, year or ISO date, as written; ``None`` is open.
         values: the admitted categories: several are an either-or, those of the primary key a list
             of entities; empty where the condition is another.
-        excluded: the categories that are not admitted: all others are.
-        top: a superlative: the rows with this many highest values of all (or latest), with as many
-            lowest if it is negative; 0 where the condition is another.
     """
 
     column: str
     low: str | None = None
     high: str | None = None
     values: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
-    top: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +169,6 @@ class Example(FromJson):
         content["constraints"] = constraints = asdict(self.constraints)
         if self.constraints.computed is None:  # the ids of older data stay
             del constraints["computed"]
-        for condition in constraints["conditions"]:  # likewise
-            for name in [name for name in ("excluded", "top") if not condition[name]]:
-                del condition[name]
         content["gold_table"] = self.gold_table.to_json()
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -15,12 +15,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tablemend.backends.requests import END_OF_THINKING
 from tablemend.records import Answer, ContextKind, Judgement, SampleView
 from tablemend.reports.wording import contexts_of, formats_of, metrics_of, total_of
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Table
+from tablemend.thinking import end_of_thinking
 
 BLOCK = 1 << 18
 """Characters of a block before it is compressed: what is read to open one example."""
@@ -145,10 +145,9 @@ def _marks(view: SampleView) -> list[Any]:
 def _answer(shown: Shown, format: Format | None, columns: tuple[str, ...]) -> dict[str, Any]:
     """An answer with its findings; ``table`` and ``unreadable`` where a table was asked for."""
     answer, judgement = shown.answer, shown.judgement
-    thought = answer.text.rfind(END_OF_THINKING)
     packed = {
         "text": answer.text,
-        "begin": 0 if thought < 0 else thought + len(END_OF_THINKING),
+        "begin": end_of_thinking(answer.text),
         "tokens": answer.completion_tokens,
         "ending": answer.finish_reason,
         "error": answer.error,

@@ -154,5 +154,5 @@ def share_of_errors(judgements: Sequence[Judgement], tables: Sequence[str], type
 
 @cache
 def _categories() -> dict[str, str]:
-    text = files("tablemend.datasets.tablehallu").joinpath("domains.yaml").read_text("utf-8")
+    text = files("tablemend.datasets.source_tables").joinpath("domains.yaml").read_text("utf-8")
     return {d: category for category, own in yaml.safe_load(text).items() for d in own}

@@ -6,6 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice, takewhile
 
 from tablemend.tables.limits import SURROGATES, refuse_characters
 from tablemend.tables.table import Cell, Table, TableError
@@ -14,30 +16,42 @@ from tablemend.tables.table import Cell, Table, TableError
 # 2**31 - 1 is the largest that every platform takes.
 csv.field_size_limit(2**31 - 1)
 
-_SEPARATORS = (",", ";", "\t")
-_QUOTED = re.compile(r"[,;\t\"\r\n\ufeff]|^\s|\s$")
+_SEPARATORS = (",", ";", "\t", "|")
+_FRONT = 20
+"""Records among which titles above the header are looked for."""
+_QUOTED = re.compile(r"[,;\t|\"\r\n\ufeff]|^\s|\s$")
+_NAMED_SEPARATOR = re.compile(r"sep=([,;\t|])\r?\n", re.IGNORECASE)  # of Excel
+_LINE_END = re.compile(r"\r\n?|\n")
+_AMOUNT = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)[-+(]?[$€£]?\d[\d.,]*%?\)?")
 _REFUSED = re.compile(rf"[\x00{SURROGATES}]")
 
 
 def read_csv(text: str) -> Table:
-    """Read a table separated by commas, semicolons or tabs; the first record is the header.
+    """Read a table separated by commas, semicolons, tabs or bars; the first record is the header.
 
-    The separator is the one that gives the widest header and a table without ragged rows.
-    Quoted cells may hold newlines. A byte-order mark and empty lines are passed over, and so
-    are spaces after a separator.
+    The separator is the one that a first line names (``sep=;``), else the one that gives the widest
+    header and a table without ragged rows. Quoted cells may hold newlines. A byte-order mark and
+    empty lines are passed over, and so are spaces after a separator and empty cells beyond the
+    header's width. A record of one cell and empty ones above a header of several is the title.
 
     Raises:
         TableError: no record, a stray quote, or a row of another length than the header
             (named by its line).
     """
     text = text.removeprefix("\ufeff")
-    by_width = sorted(_SEPARATORS, key=lambda separator: -_header_width(text, separator))
+    separators: Sequence[str] = _SEPARATORS
+    if named := _NAMED_SEPARATOR.match(text):
+        separators, text = [named[1]], text[named.end() :]
+    elif text.lstrip().startswith("|"):
+        separators = _SEPARATORS[:3]  # rows of Markdown
+    fronts = {separator: _front(text, separator) for separator in separators}
     problems: list[TableError] = []
-    for separator in by_width:
-        if problems and _header_width(text, separator) < 2:
+    for separator in sorted(separators, key=lambda separator: -fronts[separator][1]):
+        titles, width = fronts[separator]
+        if problems and width < 2:
             break
         try:
-            return _read_separated(text, separator)
+            return _read_separated(text, separator, titles)
         except TableError as error:
             problems.append(error)
     raise problems[0]
@@ -51,7 +65,7 @@ def write_csv(table: Table) -> str:
     """
     refuse_characters(table, _REFUSED, "CSV", title=False)
     # A header quoted throughout cannot be taken for one with another separator.
-    quoted = any(_QUOTED.search(name) for name in table.columns)
+    quoted = any(not name or _QUOTED.search(name) for name in table.columns)
     header = ",".join(map(_quote, table.columns)) + "\n" if quoted else _write_record(table.columns)
     return header + "".join(map(_write_record, table.rows))
 
@@ -69,27 +83,40 @@ def _records(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
         raise TableError(f"CSV line {reader.line_num}: {error}") from error
 
 
-def _header_width(text: str, separator: str) -> int:
-    try:
-        header, _ = next(_records(text, separator))
-    except (StopIteration, TableError):
-        return 0
-    return len(header)
+def _front(text: str, separator: str) -> tuple[list[str], int]:
+    """The titles above the header, one a record, empty for a blank one; and the header's width."""
+    records: list[tuple[list[str], int]] = []
+    with suppress(TableError):
+        records.extend(islice(_records(text, separator), _FRONT))
+    lines = _LINE_END.split(text[: 1 << 16])
+
+    def leads(record: tuple[list[str], int]) -> bool:
+        cells, line = record  # write_csv quotes an empty name
+        bare = lines[:line][-1].rstrip(" ").endswith(separator)
+        return bare and not any(cell.strip() for cell in cells[1:])
+
+    titles = [cells[0].strip() for cells, _ in takewhile(leads, records)]
+    below = records[len(titles)][0] if len(titles) < len(records) else []
+    if len(below) < 2 or any(_AMOUNT.fullmatch(cell.strip()) for cell in below):
+        titles, below = [], records[0][0] if records else []
+    return titles, len(below)
 
 
-def _read_separated(text: str, separator: str) -> Table:
-    records = _records(text, separator)
+def _read_separated(text: str, separator: str, titles: Sequence[str]) -> Table:
+    records = islice(_records(text, separator), len(titles), None)
     header, _ = next(records, ([], 0))
     if not header:
         raise TableError("the CSV text is empty")
     rows = []
     for record, line in records:
+        if not any(record[len(header) :]):
+            record = record[: len(header)]
         if len(record) != len(header):
             raise TableError(
                 f"CSV line {line} has {len(record)} cells, the header has {len(header)}"
             )
         rows.append(record)
-    return Table.of(header, rows)
+    return Table.of(header, rows, " ".join(filter(None, titles)))
 
 
 def _write_record(cells: Sequence[Cell]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from tablemend.tables.markdown import NO_DELIMITER, has_rows_without_delimiter
-from tablemend.tables.read import LOCATORS, READERS, Format
+from tablemend.tables.read import ANSWER_READERS, LOCATORS, Format
 from tablemend.tables.table import EmptyTableError, Table, TableError
+from tablemend.thinking import end_of_thinking, open_thought
 from tablemend.values.text import fold, header_key
 
 MAX_CHARACTERS = 1_000_000
@@ -23,6 +24,20 @@ MAX_TABLES = 1000
 _MARKER = re.compile(r"(?<!#)####(?!#)")
 _CODE_BLOCK = re.compile(r"```[^\n]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 _ENDLESS = "the thinking never ended (no </think>)"
+_ANSWER_TAG = re.compile(
+    r"<\|?(?P<close>/|end_(?:of_)?)?(?:(?:begin|start)_(?:of_)?)?(?:final[_ -]?)?"
+    r"(?:answer|response|solution|output|box)\|?>|\[(?P<end>end )?(?:begin )?final response\]",
+    re.IGNORECASE,
+)
+_END_OF_TURN = re.compile(
+    r"<\|(?:return|end|call|im_end|eot_id|endoftext|end_of_text)\|>|<end_of_turn>|</s>"
+)
+_QUOTE = re.compile(r"(?:[ \t]*+>(?=[ \t|>]))++")
+_BOXES = re.compile(r"^[ \t]*+[\u2500-\u257f]", re.MULTILINE)
+_ASCII = dict.fromkeys(range(0x2500, 0x2580), "+")
+_ASCII |= dict.fromkeys(map(ord, "─━┄┅┈┉╌╍"), "-") | dict.fromkeys(map(ord, "│┃┆┇┊┋╎╏║"), "|")
+_ASCII[ord("═")] = "="
+_NUMBERED = re.compile(r"\(?(\d{1,6})[.):]\s+(?=\S)")
 _BLANK_REST = re.compile(r"[^\S\n]*+(?:\n|\Z)")
 
 
@@ -54,12 +69,16 @@ class _Candidate(NamedTuple):
 
 
 def extract_table(
-    text: str, format: Format | Literal["auto"] = "auto", columns: Sequence[str] = ()
+    text: str,
+    format: Format | Literal["auto"] = "auto",
+    columns: Sequence[str] = (),
+    known: Container[str | None] = (),
 ) -> Extraction:
     """Find the table that a model's answer gives.
 
-    The thinking is dropped: all up to the last ``</think>``, and all from a ``<think>`` that
-    is never closed. What counts then, first match:
+    The thinking is dropped (:mod:`tablemend.thinking`): all up to the last ``</think>``, and all
+    from a ``<think>`` that is never closed. ``<answer>`` counts as ``####``. What counts then,
+    first match:
 
     1. the first readable table after the last ``####`` (one inside a table is no marker);
     2. nothing, where something after that ``####`` looks like a table but cannot be read;
@@ -67,22 +86,25 @@ def extract_table(
 
     Where ``columns``, those asked for, are given, a table of this header wins over others in 1
     and in 3. Tables of one header that stand next to one another are one table, unless two of
-    their rows begin alike: then one is a draft of the other.
+    their rows begin alike: then one is a draft of the other. A header repeated between the rows
+    is no row, and where the rows are numbered ("3. Zelotinib") the numbers are dropped, unless a
+    cell is ``known`` with its number.
 
     An empty JSON list or object of an empty list (:attr:`Extraction.empty`) counts where a table
     would, but gives way to a readable one; a bare ``[]`` only on a line of its own, as "[ ]" in a
     sentence is no answer.
 
-    Prose and code fences around a table are passed over. ``"auto"`` looks for Markdown, JSON,
-    LaTeX and HTML; CSV, which any prose with commas resembles, only when asked for, and then it
-    is in code blocks or else all that follows the marker. Runs in time linear in ``text``.
+    Prose, code fences and the ``>`` of a block quote around a table are passed over. ``"auto"``
+    looks for Markdown, JSON, LaTeX and HTML; CSV, which any prose with commas resembles, only when
+    asked for, and then it is in code blocks or else all that follows the marker. Runs in time
+    linear in ``text``.
     """
     if not text.strip():
         return Extraction(None, "the answer is empty")
-    start = text.rfind("</think>") + len("</think>") if "</think>" in text else 0
-    open_think = text.find("<think>", start)
-    end = len(text) if open_think < 0 else open_think
-    answer = text[start:end]
+    start, open_think = end_of_thinking(text), open_thought(text)
+    end_of_turn = _END_OF_TURN.search(text, start)
+    ends = (len(text), open_think, end_of_turn.start() if end_of_turn else -1)
+    answer = _plain(text[start : min(end for end in ends if end >= 0)])
     if not answer.strip():
         if open_think >= 0:
             return Extraction(None, _ENDLESS)
@@ -92,8 +114,48 @@ def extract_table(
     else:
         found = _extract(answer, tuple(LOCATORS) if format == "auto" else (format,), columns)
     if found.table is not None:
-        return replace(found, start=found.start + start, end=found.end + start)
+        table = _without_numbers(found.table, known)
+        return replace(found, table=table, start=found.start + start, end=found.end + start)
     return Extraction(None, _ENDLESS) if open_think >= 0 and not found.empty else found
+
+
+def _plain(answer: str) -> str:
+    """The answer, each character in its place, without what surrounds or draws its tables.
+
+    ``####`` stands for ``<answer>``, spaces for the marks of a block quote, ASCII for box-drawing
+    characters; what follows ``</answer>`` is left out.
+    """
+    opened, closed = 0, None
+    for tag in _ANSWER_TAG.finditer(answer):
+        if not tag["close"] and not tag["end"]:
+            opened, closed = tag.end(), None
+        elif answer[opened : tag.start()].strip():
+            closed = tag.start()
+    answer = _ANSWER_TAG.sub(lambda tag: "####".rjust(len(tag[0])), answer[:closed])
+    if _BOXES.search(answer):
+        answer = answer.translate(_ASCII)
+    lines = answer.split("\n")
+    quoted, before = False, ""
+    for number, line in enumerate(lines):
+        mark = _QUOTE.match(line)
+        quoted = mark is not None and (quoted or "|" not in before)  # else a row: "> 5 | high"
+        if mark and quoted:
+            lines[number] = " " * mark.end() + line[mark.end() :]
+        before = line
+    return "\n".join(lines)
+
+
+def _without_numbers(table: Table, known: Container[str | None]) -> Table:
+    """A table whose rows are numbered from 1 in their first cells, without the numbers."""
+    first = [row[0] or "" for row in table.rows]
+    found = [match for cell in first if (match := _NUMBERED.match(cell))]
+    if [int(match[1]) for match in found] != list(range(1, len(first) + 1)):
+        return table
+    names = [match.string[match.end() :] for match in found]
+    if len(set(names)) < len(names) or any(cell in known for cell in first):
+        return table
+    rows = zip(names, table.rows, strict=True)
+    return replace(table, rows=tuple((name, *row[1:]) for name, row in rows))
 
 
 def _extract(answer: str, formats: Sequence[Format], columns: Sequence[str]) -> Extraction:
@@ -161,7 +223,11 @@ def _choose(
         names |= own
     parts.sort(key=lambda part: part[1].start)
     (table, place), (_, last) = parts[0], parts[-1]
-    table = replace(table, rows=tuple(row for part, _ in parts for row in part.rows))
+    rows = tuple(row for part, _ in parts for row in part.rows)
+    if place.format != "json" and len(set(headers[first]) - {""}) > 1:
+        keys = ([header_key(cell or "") for cell in row] for row in rows)
+        rows = tuple(row for row, key in zip(rows, keys, strict=True) if key != headers[first])
+    table = replace(table, rows=rows)
     return Extraction(table, "", place.start, last.end, place.format)
 
 
@@ -187,7 +253,9 @@ def _read_groups(
                     raise TableError(
                         f"a table of {end - start:,} characters; the limit is {MAX_CHARACTERS:,}"
                     )
-                found.append((READERS[format](answer[start:end]), _Candidate(start, end, format)))
+                found.append(
+                    (ANSWER_READERS[format](answer[start:end]), _Candidate(start, end, format))
+                )
                 break
             except TableError as error:
                 passed += end - start

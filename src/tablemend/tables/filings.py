@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from tablemend.tables.html import locate_html, read_html
 from tablemend.tables.table import Cell, Table, TableError
 
 _BEFORE = re.compile(r"(?:US)?[$€£¥(]{1,2}")
 _BEHIND = re.compile(r"\)?%?\)?|\*+|\(\w\)")
+_SIGN = re.compile(r"(?:US)?[$€£¥]\s?\(?|\(|\)?\s?%?\)?")
+_DIGIT = re.compile(r"[$€£¥(\s]*[\d.]")
 _RULE = re.compile(r"[\s\-=_.*$]*")
 _GAP = re.compile(r"\s{2,}|\t")
 _MARKS = re.compile(r"<(?:S|C)>", re.I)
@@ -57,6 +60,47 @@ def tidy(table: Table) -> Table:
         raise TableError("no row below the header")
     rows = list(zip(*columns, strict=True))
     return Table.of(rows[0], rows[1:], table.title)
+
+
+def join_spans(table: Table) -> Table:
+    """The table; :func:`tidy` where columns are empty, or one name spans columns of one value."""
+    table = without_copies(table)
+    columns = [list(map(_plain, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    same = any(_is_same(left, right, True) for left, right in pairwise(columns))
+    return tidy(table) if table.rows and (same or not all(map(any, columns))) else table
+
+
+def without_copies(table: Table) -> Table:
+    """Without columns that only repeat their neighbour, where labels and headers span several."""
+    kept: list[tuple[str | None, ...]] = []
+    for column in zip(table.columns, *table.rows, strict=True):
+        while kept and _covers(column, kept[-1]):
+            kept.pop()
+        if not (kept and _covers(kept[-1], column)):
+            kept.append(column)
+    columns, *rows = zip(*kept, strict=True)
+    return Table.of([name or "" for name in columns], rows, table.title)
+
+
+def _covers(column: Sequence[str | None], other: Sequence[str | None]) -> bool:
+    return all(not b or a == b for a, b in zip(column, other, strict=True))
+
+
+def join_signs(table: Table) -> Table:
+    """The table; :func:`tidy` where signs stand in columns of their own, without a name."""
+    names = [*map(_plain, table.columns)]
+    columns = [[_plain(cell) for cell in cells] for cells in zip(*table.rows, strict=True)]
+    for place, cells in enumerate(columns):
+        beside = [other for other in (place - 1, place + 1) if 0 <= other < len(names)]
+        if names[place] and all(names[place] != names[other] for other in beside):
+            continue
+        signs = [(sign, row) for row, sign in enumerate(cells) if sign]
+        if len(signs) > 1 and all(
+            _SIGN.fullmatch(sign) and any(_DIGIT.match(columns[other][row]) for other in beside)
+            for sign, row in signs
+        ):
+            return tidy(table)
+    return table
 
 
 def _plain(cell: Cell) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
+from itertools import pairwise
 
 import lxml.etree
 import lxml.html
@@ -34,6 +35,9 @@ _BREAK, _BLOCK = "\x01", "\x02"
 _BROKEN = re.compile(rf"[ {_BLOCK}]*{_BREAK}[ {_BLOCK}]*")
 _EDGE = re.compile(rf"[ {_BLOCK}]*{_BLOCK}[ {_BLOCK}]*")
 _RAISED = re.compile(r"\s*(?:[-+\u2212]?\d{1,2}|[a-z])\s*", re.IGNORECASE)
+_WORD = re.compile(r"\w")
+_IN_BRACKETS = re.compile(r"\(.*\)")
+_AMOUNT = re.compile(r"(?!\D*(?:19|20)\d\d\D*\Z)[^\w]*\d[\d.,]*[^\w]*|[$€£%]")
 _SILENT = frozenset(("script", "style", "template"))
 
 _Hanging = dict[int, tuple[str, int]]
@@ -45,7 +49,7 @@ def locate_html(text: str) -> list[tuple[int, int]]:
     return outermost(_TABLE_TAG, text)
 
 
-def read_html(text: str) -> Table:
+def read_html(text: str, unmarked: Callable[[Table], Table] | None = None) -> Table:
     """Read the one table in ``text``.
 
     Spanning cells are repeated in every place they span. The header is the ``<thead>``, else the
@@ -53,6 +57,12 @@ def read_html(text: str) -> Table:
     a space. Rows narrower than the widest are filled, as a browser shows them. ``<br>`` and block
     elements are newlines, other white space collapses (but in ``<pre>``), a cell of non-breaking
     spaces is empty, the caption is the title.
+
+    Args:
+        text: holds the table.
+        unmarked: what becomes of a table whose header neither ``<thead>`` nor ``<th>`` marks, as
+            in filings. Its header has several rows then where one has spanning cells and those
+            below it name what they group; a row of one text above it is a title.
 
     Raises:
         TableError: no table, several, one inside another, one cut off, or no row.
@@ -63,10 +73,22 @@ def read_html(text: str) -> Table:
         raise TableError("an HTML table inside another" if inner else "the HTML table is cut off")
     element = _parse(span)
     grid, heads = _read_grid(element)
+    caption = element.find("caption")
+    titles = [] if caption is None else [_read_text(caption)]
+    if heads or not unmarked:
+        unmarked, heads = None, heads or 1
+    else:
+        while len(grid) > 2 < len(grid[0]) and grid[0][0] and len(set(grid[0]) - {""}) == 1:
+            titles.append(grid.pop(0)[0])
+        heads = _count_heads(grid)
     header, body = grid[:heads], grid[heads:]
     columns = [_join_names(names) for names in zip(*header, strict=True)]
-    caption = element.find("caption")
-    return Table.of(columns, body, "" if caption is None else _read_text(caption))
+    if unmarked is None:
+        return Table.of(columns, body, " ".join(titles))
+    for place, cells in enumerate(zip(*body, strict=True)):
+        if not header[-1][place] and not any(map(_WORD.search, cells)):
+            columns[place] = ""  # a span's name over signs or nothing
+    return unmarked(Table.of(columns, body, " ".join(titles)))
 
 
 def write_html(table: Table) -> str:
@@ -104,7 +126,7 @@ def _parse(text: str) -> lxml.html.HtmlElement:
 
 
 def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
-    """The rectangular grid of texts, and how many leading rows are the header."""
+    """The rectangular grid of texts, and how many leading rows are marked as header."""
     grid: list[list[str]] = []
     hanging: _Hanging = {}
     section: lxml.html.HtmlElement | None = None
@@ -125,8 +147,21 @@ def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
     if not grid:
         raise TableError("the HTML table has no row (<tr> with <td> or <th>)")
     if not head_rows:
-        head_rows = th_rows if 0 < th_rows < len(grid) else 1
+        head_rows = th_rows if th_rows < len(grid) else 1
     return [slots + [""] * (width - len(slots)) for slots in grid], head_rows
+
+
+def _count_heads(grid: list[list[str]]) -> int:
+    """How many leading rows of ``<td>`` are the header: those that name no row, below a span."""
+    amounts = [any(map(_AMOUNT.fullmatch, row[1:])) for row in grid]
+    names = [row[0] != grid[0][0] and not _IN_BRACKETS.fullmatch(row[0]) for row in grid]
+    for count in range(1, len(grid) - 1):
+        spans = any(a == b != "" for row in grid[:count] for a, b in pairwise(row[1:]))
+        names_column = not any(row[0] for row in grid[:count]) and any(amounts[count : count + 4])
+        named = names[count] and grid[count][0] and not names_column
+        if named or not spans or amounts[count] or not any(grid[count][1:]):
+            return count
+    return max(len(grid) - 1, 1)
 
 
 def _in_head(row: lxml.html.HtmlElement) -> bool:

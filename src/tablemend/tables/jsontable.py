@@ -13,22 +13,40 @@ from tablemend.tables.table import Cell, EmptyTableError, Table, TableError
 
 MAX_STARTS = 1000
 """How many brackets that do not open valid JSON are tried in one text."""
+MAX_WRAPPING = 2
+"""Objects around a table in an answer, each with no other table in it."""
 
 _START = re.compile(r"[{\[](?=\s*+[\"{\[\]}])")
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
+_END_OF_LIST = re.compile(r",?\s*+[}\]]")
+_BETWEEN = re.compile(r"[\s,]*+")
+_LETTER = re.compile(r"[^\W\d_]")
+_HEADERS = ("columns", "headers", "header", "column_names")
+_BODIES = ("rows", "data", "records", "values")
 _decoder = json.JSONDecoder(parse_float=str, parse_int=str)
 _REFUSED = re.compile(f"[{SURROGATES}]")
 
 
 def locate_json(text: str) -> list[tuple[int, int]]:
-    """Spans of the JSON objects and arrays in ``text``, and of broken ones up to the error."""
+    """Spans of the JSON objects and arrays in ``text``, and of broken ones up to the error.
+
+    Records one behind another (JSON lines) have one span, the broken one among them too.
+    """
     spans: list[tuple[int, int]] = []
     position = failures = 0
+    keys: set[str] = set()  # of the last span's records
+    tidied = broken = False
     while failures < MAX_STARTS and (match := _START.search(text, position)):
         start = match.start()
+        value: Any = None
         try:
-            _, end = _decoder.raw_decode(text, start)
+            value, end = _decoder.raw_decode(text, start)
             position = end
         except json.JSONDecodeError as error:
+            if not tidied and _END_OF_LIST.match(text, error.pos):
+                tidied = True
+                text = text[:start] + _drop_trailing_commas(text[start:])
+                continue
             failures += 1
             # With the character at fault, so that the reader meets the same error.
             end = min(error.pos + 1, len(text))
@@ -36,11 +54,19 @@ def locate_json(text: str) -> list[tuple[int, int]]:
         except RecursionError:
             # Where the nesting ends is not known, and no table is nested so deeply.
             return [*spans, (start, start + 1)]
-        spans.append((start, end))
+        own = set(value) if _is_flat(value) else set()
+        follows = spans and _BETWEEN.fullmatch(text, min(spans[-1][1], start), start)
+        if follows and (own & keys or (own if broken else keys and value is None)):
+            spans[-1] = (spans[-1][0], end)
+            broken = broken or value is None
+        else:
+            spans.append((start, end))
+            broken = value is None
+        keys = own
     return spans
 
 
-def read_json(text: str) -> Table:
+def read_json(text: str, *, loose: bool = False) -> Table:
     """Read a table from a JSON document.
 
     Shapes: ``{name: [record, ...]}`` (the name is the title; several lists of the same columns
@@ -50,6 +76,10 @@ def read_json(text: str) -> Table:
     columns are the union in order of first appearance, what is missing is empty. Numbers keep
     their spelling (1.50 stays 1.50), booleans become ``true`` and ``false``.
 
+    ``loose`` reads what models answer with besides: commas before a closing bracket, JSON lines,
+    a list of rows whose first is the header, lists by column, ``headers`` for ``columns``, and any
+    of these within an object or two that hold no other table.
+
     Raises:
         EmptyTableError: the right shape with nothing in it (``[]``, ``{"t": []}``): no record, so
             no column is known.
@@ -57,7 +87,15 @@ def read_json(text: str) -> Table:
     """
     if not text.strip():
         raise TableError("the JSON text is empty")
-    table = _read_shape(_parse(text))
+    value = _parse(text, loose)
+    try:
+        table = _read_shape(value)
+    except EmptyTableError:
+        raise
+    except TableError:
+        if not loose or (inner := _unwrap(value, MAX_WRAPPING)) is value:
+            raise
+        table = _read_shape(inner)
     refuse_characters(table, _REFUSED, "a text file", title=True)
     return table
 
@@ -81,15 +119,31 @@ def write_json(table: Table) -> str:
     return f"{{{json.dumps(table.title, ensure_ascii=False)}: [\n{lines}\n]}}"
 
 
-def _parse(text: str) -> Any:
+def _drop_trailing_commas(text: str) -> str:
+    return _TRAILING_COMMA.sub(lambda match: match[1] or " ", text)
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether a value is a record of lone values."""
+    return isinstance(value, dict) and not any(isinstance(v, dict | list) for v in value.values())
+
+
+def _parse(text: str, loose: bool) -> Any:
+    text = text.removeprefix("\ufeff")
+    decoder = json.JSONDecoder(
+        parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_read_object
+    )
+    values: list[Any] = []
+    position = 0
     try:
-        return json.loads(
-            text.removeprefix("\ufeff"),
-            parse_float=str,
-            parse_int=str,
-            parse_constant=str,
-            object_pairs_hook=_read_object,
-        )
+        if not loose:
+            return decoder.decode(text)
+        text = _drop_trailing_commas(text.strip())
+        while position < len(text):
+            value, position = decoder.raw_decode(text, position)
+            values.append(value)
+            position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
+        return values if len(values) > 1 else values[0]
     except json.JSONDecodeError as error:
         if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
             raise TableError(f"the JSON is cut off at line {error.lineno}") from error
@@ -121,6 +175,34 @@ def _read_shape(value: Any) -> Table:
     if not isinstance(records, list):
         raise TableError(f"the JSON value of {title!r} is not a list of records")
     return _read_records(records, title)
+
+
+def _unwrap(value: Any, levels: int) -> Any:
+    """A shape of answers as one that :func:`_read_shape` knows; else the value itself."""
+    if isinstance(value, list):
+        rows = len(value) > 1 and all(isinstance(row, list) for row in value)
+        named = rows and any(isinstance(name, str) and _LETTER.search(name) for name in value[0])
+        if len(value) == 1 and levels and value[0] and isinstance(value[0], dict | list):
+            return _unwrap(value[0], levels - 1)
+        return {"columns": value[0], "rows": value[1:]} if named else value
+    if not isinstance(value, dict):
+        return value
+    header = next((value[name] for name in _HEADERS if name in value), None)
+    body = next((value[name] for name in _BODIES if name in value), None)
+    if isinstance(header, list) and isinstance(body, list):
+        records = bool(body) and all(isinstance(row, dict) for row in body)
+        return body if records else {"columns": header, "rows": body}
+    lists = [one for one in value.values() if isinstance(one, list) and one]
+    plain = not any(isinstance(cell, dict | list) for one in lists for cell in one)
+    if plain and len(lists) == len(value) > 1 and len(set(map(len, lists))) == 1:
+        return {"columns": list(value), "rows": [list(row) for row in zip(*lists, strict=True)]}
+    inner: list[Any] = [one for one in value.values() if isinstance(one, dict)]
+    inner += [one for one in lists if all(isinstance(row, dict | list) for row in one)]
+    inner = inner or [one for one in value.values() if one == []]
+    if len(inner) != 1 or not levels:
+        return value
+    found = _unwrap(inner[0], levels - 1)
+    return value if found is inner[0] and isinstance(found, dict) else found
 
 
 def _read_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

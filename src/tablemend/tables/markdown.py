@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby, zip_longest
 
 from markdown_it import MarkdownIt
 
@@ -23,10 +24,14 @@ NO_DELIMITER = "Markdown rows without a delimiter row (|---|---|) under the head
 
 _inline = MarkdownIt("commonmark", {"html": True})
 # Possessive: a run of a million dashes that ends in a letter is looked at once.
-_DELIMITER = re.compile(r"^[|:\- \t]++\r?$", re.MULTILINE)
+_DELIMITER = re.compile(r"^[|+:\-= \t]++\r?$", re.MULTILINE)
+_RULE_CELL = r"[ \t]*+(?:-{2,}+:?+|:-++:?+|-:|:?+=++:?+)[ \t]*+"
+_RULE = re.compile(rf"[ \t]*+[|+]?+(?:{_RULE_CELL}[|+])++(?:{_RULE_CELL})?+[ \t\r]*+")
+_GRID_RULE = re.compile(rf"[ \t]*+\+(?:{_RULE_CELL}\+)++[ \t\r]*+")
+_LABEL = re.compile(r"[^|\n]*[:\uff1a][ \t*_]*(?=\|)|[ \t]*+(?:[-*+]|\d{1,3}[.)])[ \t]+(?=\|)")
 _PIPE = re.compile(r"(?<!\\)\|")
 _BLANKS = " \t\r"
-_DELIMITER_CELL = re.compile(r":?-+:?")
+_DELIMITER_CELL = re.compile(r":?(?:-+|=+):?")
 _MARKUP = re.compile(r"[\\`*_<\[&]")
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)[\s/>]")
 _FORMATTING_TAGS = frozenset(
@@ -43,19 +48,33 @@ def locate_markdown(text: str) -> list[tuple[int, int]]:
     """Spans of the tables in ``text``: header line, delimiter line and the rows below.
 
     The rows end at a blank line, at a line without a pipe (GFM would make a row of such prose)
-    and at a line that starts with ``####``. A ``####`` before the header on its line is outside.
+    and at a line that starts with ``####``. A ``####`` before the header on its line is outside,
+    and so are a label and a bullet (``**Answer:** | Team | Points |``). A grid table starts with
+    its upper rule.
     """
     spans: list[tuple[int, int]] = []
     end = 0
     for delimiter in _DELIMITER.finditer(text):
-        if delimiter.start() <= end or "-" not in delimiter.group():
+        line, first = delimiter.group(), delimiter.start()
+        if first < end or not (
+            _RULE.fullmatch(line) or ("-" in line and not set(line) & set("+="))
+        ):
             continue
-        start = max(end, text.rfind("\n", end, delimiter.start() - 1) + 1)
-        header = text[start : delimiter.start() - 1]
+        start = max(end, text.rfind("\n", end, max(first - 1, 0)) + 1)
+        header = text[start : max(first - 1, start)]
+        if _GRID_RULE.fullmatch(line) and not header.lstrip().startswith("|"):
+            stop = _end_of_rows(text, delimiter.end())
+            if any(map(_RULE.fullmatch, text[delimiter.end() : stop].split("\n"))):
+                end = stop
+                spans.append((first, end))
+            continue
         marker = header.find("####")
         if marker >= 0 and "|" not in header[:marker]:
             start += marker + 4
             header = header[marker + 4 :]
+        label = _LABEL.match(header)
+        if label and len(_split(header)) == len(_split(line)) + 1:
+            start += label.end()
         if "|" in header:
             end = _end_of_rows(text, delimiter.end())
             spans.append((start, end))
@@ -73,7 +92,8 @@ def read_markdown(text: str) -> Table:
     The header decides the width. As in GFM, a short row is filled with empty cells. Unlike GFM,
     nothing is dropped: a row with more cells than the header is refused. A delimiter row of
     another width than the header's is let pass where every row has the header's width, for
-    nothing is lost then.
+    nothing is lost then. Delimiter rows further down are no rows. Grid tables (reStructuredText,
+    MySQL) and psql's output are read too.
 
     Raises:
         TableError: no table, several, a row that is too long, or too much inline markup.
@@ -87,9 +107,13 @@ def read_markdown(text: str) -> Table:
             f"a Markdown table of {len(table):,} characters (limit {MAX_CHARACTERS:,}); use CSV"
         )
     header, delimiter, *body = table.split("\n")
-    columns = _split(header)
-    rows = [_split(line) for line in body]
-    _check_widths(columns, _split(delimiter), rows)
+    if _GRID_RULE.fullmatch(header):
+        columns, *rows = _read_grid([delimiter, *body])
+        _check_widths(columns, ["-"] * len(columns), rows)
+    else:
+        columns = _split(header)
+        rows = [_split(line) for line in body if not _RULE.fullmatch(line)]
+        _check_widths(columns, _split(delimiter.replace("+", "|")), rows)
     refuse_size(len(rows), len(columns))
     blanks = [""] * len(columns)
     grid = [columns, *(row + blanks[len(row) :] for row in rows)]
@@ -119,9 +143,9 @@ def _end_of_rows(text: str, position: int) -> int:
         stop = text.find("\n", position + 1)
         stop = len(text) if stop < 0 else stop
         line = text[position + 1 : stop]
-        if "|" not in line or line.lstrip().startswith("####"):
+        if "|" not in line.replace("\\|", "") and not _GRID_RULE.fullmatch(line):
             break
-        if "|" not in line.replace("\\|", ""):
+        if line.lstrip().startswith("####"):
             break
         position = stop
     return position
@@ -135,6 +159,25 @@ def _split(line: str) -> list[str]:
     if cells and cells[-1] == "":
         cells = cells[:-1]
     return [cell.strip(_BLANKS).replace("\\|", "|") for cell in cells]
+
+
+def _read_grid(lines: list[str]) -> list[list[str]]:
+    """Header and rows of a grid table, whose cells may go on in the lines below."""
+    parts = [
+        [_split(line) for line in part]
+        for is_rule, part in groupby(lines, lambda line: bool(_RULE.fullmatch(line)))
+        if not is_rule
+    ]
+    rows: list[list[str]] = []
+    for number, part in enumerate(parts):
+        for place, cells in enumerate(part):
+            goes_on = not cells[0] or (len(parts) > 2 and not any(cells[1:])) or not number
+            if place and goes_on:
+                pairs = zip_longest(rows[-1], cells, fillvalue="")
+                rows[-1] = [" ".join(filter(None, pair)) for pair in pairs]
+            else:
+                rows.append(cells)
+    return rows
 
 
 def _check_widths(columns: list[str], delimiter: list[str], rows: list[list[str]]) -> None:
@@ -176,7 +219,8 @@ def _read_tag(tag: str) -> str:
 
 
 def _write_row(cells: Sequence[Cell]) -> str:
-    return "| " + " | ".join(_write_cell(cell or "") for cell in cells) + " |"
+    line = "| " + " | ".join(_write_cell(cell or "") for cell in cells) + " |"
+    return line.replace("| ", "| \\", 1) if _RULE.fullmatch(line) else line
 
 
 def _write_cell(cell: str) -> str:

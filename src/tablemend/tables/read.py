@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from tablemend.errors import TablemendError
 from tablemend.tables.csvtable import read_csv
+from tablemend.tables.filings import join_signs, join_spans
 from tablemend.tables.html import locate_html, read_html
 from tablemend.tables.jsontable import locate_json, read_json
 from tablemend.tables.latex import locate_latex, read_latex
@@ -17,13 +21,31 @@ from tablemend.tables.xlsx import XLSX, read_xlsx
 
 Format = Literal["markdown", "json", "latex", "csv", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def guarded(form: str, read: Callable[[Any], Table], text: Any) -> Table:
+    """What a reader makes of a text; any fault of it, or of its parser, is no readable table.
+
+    Signs in columns of their own, as filings have them, stand with their numbers.
+    """
+    try:
+        return join_signs(read(text))
+    except (TablemendError, MemoryError):
+        raise
+    except Exception as error:  # of parsers that are not ours: no common class
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise TableError(f"no readable {form} table ({why})") from error
+
+
 READERS: dict[Format, Callable[[str], Table]] = {
-    "markdown": read_markdown,
-    "json": read_json,
-    "latex": read_latex,
-    "csv": read_csv,
-    "html": read_html,
+    "markdown": partial(guarded, "Markdown", read_markdown),
+    "json": partial(guarded, "JSON", read_json),
+    "latex": partial(guarded, "LaTeX", read_latex),
+    "csv": partial(guarded, "CSV", read_csv),
+    "html": partial(guarded, "HTML", partial(read_html, unmarked=join_spans)),
 }
+ANSWER_READERS = READERS | {"json": partial(guarded, "JSON", partial(read_json, loose=True))}
+"""Of tables in answers, whose JSON is not always a list of records."""
 LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
     "markdown": locate_markdown,
     "json": locate_json,
@@ -63,7 +85,7 @@ def read_table(text: str, format: Format | Literal["auto"] = "auto") -> Table:
     if found is not None:
         return READERS[found](text)
     try:
-        table = read_csv(text)
+        table = READERS["csv"](text)
     except TableError:
         table = None
     if table is None or len(table.columns) < 2 or not table.rows:
@@ -80,7 +102,7 @@ def detect_format(text: str) -> Format | None:
 
 
 def load_table(path: str | Path, format: Format | Literal["auto"] = "auto") -> Table:
-    """Read a UTF-8 file or a workbook; ``"auto"`` goes by the suffix, else by the content.
+    """Read a text file or a workbook; ``"auto"`` goes by the suffix, else by the content.
 
     Raises:
         TableError: starts with the path. No file, unreadable, binary, not UTF-8, empty, larger
@@ -111,7 +133,7 @@ def answer_format(path: str | Path, asked: Format | Literal["auto"]) -> Format |
 
 
 def load_text(path: str | Path, *, may_be_empty: bool = False) -> str:
-    """The text of a UTF-8 file, newlines as they are, a byte-order mark removed.
+    """The text of a UTF-8 file, or UTF-16 with a byte-order mark; newlines as they are.
 
     Raises:
         TableError: as :func:`load_table`; no content is a fault unless it ``may_be_empty``.
@@ -129,15 +151,27 @@ def load_text(path: str | Path, *, may_be_empty: bool = False) -> str:
         raise TableError(f"{path}: no such file") from error
     except IsADirectoryError as error:
         raise TableError(f"{path}: is a folder, not a file") from error
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror})") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise TableError(f"{path!s}: cannot be read ({why})") from error
     if not data.strip() and not may_be_empty:
         raise TableError(f"{path}: the file is empty")
-    if b"\x00" in data:
-        raise TableError(f"{path}: a binary file, or UTF-16, not UTF-8 text; save a text as UTF-8")
+    return decoded(data, str(path))
+
+
+def decoded(data: bytes, name: str) -> str:
+    """A text in UTF-8, or in UTF-16 where a byte-order mark says so.
+
+    Raises:
+        TableError: starts with the name: another encoding, or no text.
+    """
+    encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise TableError(
-            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+            f"{name}: not UTF-8 text (byte {error.start}); save it as UTF-8"
         ) from error
+    if "\x00" in text:
+        raise TableError(f"{name}: a binary file, or UTF-16, not UTF-8 text; save a text as UTF-8")
+    return text

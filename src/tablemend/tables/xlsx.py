@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
 from datetime import datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tablemend.tables.filings import join_signs
 from tablemend.tables.limits import refuse_size
 from tablemend.tables.table import Cell, Table, TableError
 
@@ -26,28 +26,28 @@ def read_xlsx(path: Path) -> list[Table]:
         ModuleNotFoundError: openpyxl is not installed.
     """
     from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
 
     try:
         book = load_workbook(path, read_only=True, data_only=True)
+        sheets = {
+            sheet.title: [row for row in map(_read_row, sheet.iter_rows()) if any(row)]
+            for sheet in book.worksheets
+        }
+        book.close()
     except OSError as error:
         raise TableError(f"{path}: {error.strerror or error}") from error
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise TableError(f"{path}: not a workbook that can be read ({error})") from error
+    except Exception as error:  # of openpyxl and its parsers: no common class
+        why = " ".join(f"{error}".split())
+        raise TableError(f"{path}: not a workbook that can be read ({why})") from error
     tables = []
-    try:
-        for sheet in book.worksheets:
-            rows = [row for row in map(_read_row, sheet.iter_rows()) if any(row)]
-            if not rows:
-                continue
+    for name, rows in sheets.items():
+        if rows:
             width = max(index + 1 for row in rows for index, cell in enumerate(row) if cell)
             refuse_size(len(rows), width)
             filled = [(row + [None] * width)[:width] for row in rows]
             header = [cell or "" for cell in filled[0]]
-            title = sheet.title if len(book.worksheets) > 1 else ""
-            tables.append(Table.of(header, filled[1:], title))
-    finally:
-        book.close()
+            table = Table.of(header, filled[1:], name if len(sheets) > 1 else "")
+            tables.append(join_signs(table))
     if not tables:
         raise TableError(f"{path}: no sheet has a row")
     return tables

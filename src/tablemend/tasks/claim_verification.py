@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tablemend.backends.requests import END_OF_THINKING, behind_thinking
+from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.errors import NoTarget
 from tablemend.from_json import FromJson
@@ -32,6 +32,7 @@ from tablemend.tables.table import Table
 from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
+from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence

@@ -10,9 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
-from tablemend.datasets.tablehallu.distractor_types import TAKEN_IN, taken_in, types_of
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
-from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
+from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
 from tablemend.detector.errors import (
@@ -26,15 +24,29 @@ from tablemend.detector.keys import names_of_rows
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.exact_match import SCORER, compare_exactly
-from tablemend.records import Example, Finding, Judgement, Mark, Relation, SampleView, Share
+from tablemend.records import Example, Finding, Judgement, Mark, Metric, Relation, SampleView, Share
 from tablemend.tables.perturbations import CONFIGURATIONS
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
+from tablemend.values.cells import same_value
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
+
+TAKEN_IN = tuple(
+    Metric(
+        f"distractor_{type}",
+        f"Took in: {type}",
+        f"took in {type}",
+        f"a row or value of a distractor {broken}, of the answers to contexts with one",
+        "distractor",
+    )
+    for type, broken in TYPES.items()
+)
+"""Answers that took in a distractor, by its type."""
 
 
 class TableGeneration(Task[Example]):
@@ -91,8 +103,8 @@ class TableGeneration(Task[Example]):
         return tablehallu.target(sample, view, thinking, self.format)
 
     def versions(self) -> dict[str, str]:
-        """Of prompts and rationales."""
-        return {"prompt_hash": tablehallu.prompt_hash(), "rationale": RATIONALE_VERSION}
+        """Of prompts."""
+        return {"prompt_hash": tablehallu.prompt_hash()}
 
     def evidence(self, sample: Example, view: str) -> Evidence:
         """The context, a text or a table, and the query."""
@@ -223,3 +235,31 @@ class TableScorer:
             if one.view != "clean":
                 shares |= taken_in(one.sample, judgement.findings)
             yield replace(judgement, shares=shares)
+
+
+def taken_in(example: Example, findings: Iterable[Finding]) -> dict[str, Share]:
+    """For each type that the context holds whether an answer took some of it in.
+
+    A row out of scope counts by its name, a wrong value by itself; what distractors of several
+    types say, or gold says too, counts for none.
+    """
+    types = types_of(example)
+    taken = set()
+    for finding in findings:
+        if finding.got is None:
+            continue
+        suspects = {
+            types.get(fact.row) if fact.violates is not None else None
+            for fact in example.facts
+            if (finding.column is None and same_value(fact.entity, finding.got))
+            or (fact.column == finding.column and same_value(fact.value, finding.got))
+        }
+        if finding.column is None:
+            suspects.discard(None)  # a gold entity at another time
+        if len(suspects) == 1:
+            taken |= suspects
+    return {
+        f"distractor_{type}": Share(int(type in taken), 1)
+        for type in TYPES
+        if type in types.values()
+    }

@@ -31,7 +31,7 @@ from tablemend.values.cells import Value, equal_values, read_value
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit
 
-REWARD_VERSION = "5"
+REWARD_VERSION = "6"
 SPELLING = 0.9
 """Credit of a cell or a column name that says the gold's in other letters."""
 IMPURE = 0.5

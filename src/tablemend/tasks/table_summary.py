@@ -10,7 +10,7 @@ from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from tablemend.backends.requests import END_OF_THINKING, behind_thinking
+from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGE, TASKS, ask_for
@@ -37,6 +37,7 @@ from tablemend.runs import hash_text
 from tablemend.tasks.answer_by_answer import after_thinking
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Corruption, Score, Submission, Task
+from tablemend.thinking import behind_thinking, open_thought
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -339,7 +340,7 @@ class SummaryScorer:
 def _no_summary(text: str) -> str:
     """Why an answer is no summary; empty where it may be one."""
     said = behind_thinking(text)
-    if not said and "<think>" in text and not text.endswith(END_OF_THINKING):
+    if not said and open_thought(text) >= 0:
         return "its thinking never ends"
     if said.strip() and all(line.lstrip().startswith("|") for line in said.strip().splitlines()):
         return "a table, no text"

@@ -17,18 +17,17 @@ from typing import Literal, get_args
 
 import yaml
 
-from tablemend.datasets.tablehallu.listing import listing
-from tablemend.datasets.tablehallu.rationale import rationale
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
+from tablemend.tasks.listing import listing
 
 PROMPT_VERSION = "2"
 
 Strategy = Literal["base", "careful", "follow", "cot", "few-shot"]
 OutputFormat = Literal["markdown", "json", "latex"]
-Thinking = Literal["off", "empty", "on", "quote", "quote-then-sort", "list", "rationale"]
+Thinking = Literal["off", "empty", "on", "quote", "quote-then-sort", "list"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 MARKER = "####"
@@ -165,14 +164,14 @@ def target(
     ``"empty"`` to the target.
 
     Raises:
-        NoRationale: ``thinking="rationale"`` or ``"list"``, and a step is not certain.
-        TablemendError: ``thinking="on"``, for which no true thought is known, or a thought about
-            sentences where the context is a table.
+        NoListing: ``thinking="list"``, and the rows cannot be listed.
+        TablemendError: ``thinking="on"`` or another for which no true thought is known, or a
+            thought about sentences where the context is a table.
     """
-    if thinking == "on":
+    if thinking == "on" or thinking not in get_args(Thinking):
         raise TablemendError(
-            "thinking=on has no training target: use thinking=rationale (every step verified), "
-            "quote (the facts in scope), quote-then-sort, list, empty or off (the table alone)"
+            f"thinking={thinking} has no training target: use thinking=quote (the facts in scope), "
+            "quote-then-sort, list, empty or off (the table alone)"
         )
     table = answer(example.gold_table, output)
     if thinking == "off":
@@ -188,8 +187,6 @@ def _thought(example: Example, context: ContextKind, thinking: str) -> str:
             f"thinking={thinking} goes by sentences, and the context {context} is a table: "
             "use thinking=off or empty"
         )
-    if thinking == "rationale":
-        return rationale(example, context)
     if thinking == "list":
         return listing(example, context)
     quoted, gold = quotation(example, context), example.gold_table

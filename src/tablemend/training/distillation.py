@@ -111,8 +111,9 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
         batch: dict[str, Any] = super()._prepare_training_batch(inputs)
         tokens = batch["prompt_mask"].sum() + batch["completion_mask"].sum()
         self.state.num_input_tokens_seen += int(self.accelerator.gather(tokens).sum())
-        texts = [self.text_of(ids) for ids in self._get_completion_ids_list(batch)]
         asked = [self.asked[int(one["prompt"])] for one in inputs]
+        drawn = zip(self._get_completion_ids_list(batch), asked, strict=True)
+        texts = [self.text_of(ids, one.ids) for ids, one in drawn]
         self._note("hallucinated", torch.tensor(self.hallucinated(texts, asked)))
         return batch
 

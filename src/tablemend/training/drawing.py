@@ -29,6 +29,7 @@ from tablemend.renderer import prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
+from tablemend.thinking import PROMPT_END, with_open_thought
 from tablemend.training.arguments import options_of
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder
@@ -225,11 +226,13 @@ class Draws:
                     f"more processes, or set {self.section}.engine=vllm-colocate"
                 ) from error
 
-    def text_of(self, ids: Sequence[int]) -> str | None:
-        """The answer as evaluation reads it; ``None`` where it was cut."""
+    def text_of(self, ids: Sequence[int], prompt: Sequence[int]) -> str | None:
+        """The answer as evaluation reads it; ``None`` where it was cut, or is a thought alone."""
         if not ids or ids[-1] not in self.eos_token_ids:
             return None
-        return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
+        text = str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
+        end = self.processing_class.decode(list(prompt[-PROMPT_END:]))
+        return text if with_open_thought(text, end) == text else None
 
     def judge(
         self, texts: Sequence[str | None], asked: Sequence[Asked], scorer: Scorer[Any]

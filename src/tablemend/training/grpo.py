@@ -206,7 +206,7 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
             TablemendError: an answer that could not be scored; that is no reward of 0.
         """
         asked = [self.asked[each] for each in number]
-        texts = [self.text_of(ids) for ids in completion_ids]
+        texts = [self.text_of(ids, one.ids) for ids, one in zip(completion_ids, asked, strict=True)]
         scores = [self._score(text, one) for text, one in zip(texts, asked, strict=True)]
         parts = defaultdict(list)
         for score in scores:

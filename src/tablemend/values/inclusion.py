@@ -78,6 +78,7 @@ def _is_one_of_several(piece: str, whole: str) -> bool:
     return len(parts) > 1 and piece in map(str.strip, parts)
 
 
+@lru_cache(maxsize=1 << 14)
 def stated_bounds(text: str) -> frozenset[Bound]:
     """What the numbers of a folded text are bounds of: "at least" of "at least 5 users"."""
     if not _HAS_DIGIT.search(text) or len(text) > _WORDING:

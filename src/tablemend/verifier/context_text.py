@@ -19,6 +19,7 @@ from tablemend.values.units import header_unit
 from tablemend.values.words import akin
 from tablemend.verifier.lexicon import LITTLE_WORDS
 from tablemend.verifier.unknown_names import OPENERS
+from tablemend.verifier.wordings import called
 
 Bond = Literal["named", "carried", "loose", "unclear"]
 """How a sentence speaks of an entity: it names it; it begins with a pronoun after a sentence about
@@ -82,8 +83,9 @@ class ContextReader:
         self.places = Places(text)
         self.entities = tuple(dict.fromkeys(entities))
         self._unit = header_unit(header)
-        called = rf"|the {re.escape(header)}(?! (?-i:[^\W\d_a-z]))" if header else ""
-        self._goes_on = re.compile(rf"([^,;:]{{1,80}}, )?(?:{_PRONOUNS}{called})\b", re.I)
+        nouns = "|".join(map(re.escape, [header, *called(header)])) if header else ""
+        called_so = rf"|the (?:{nouns})(?! (?-i:[^\W\d_a-z]))" if header else ""
+        self._goes_on = re.compile(rf"([^,;:]{{1,80}}, )?(?:{_PRONOUNS}{called_so})\b", re.I)
         self._values: set[int] = set()
         self._known = list(dict.fromkeys((*self.entities, *known)))
 
@@ -207,7 +209,33 @@ class ContextReader:
                 if span.start > first and not inside:
                     spans[name].append(span)
             spans[name].sort()
+        for name, span in list(self._repeated(spans)):
+            spans[name] = sorted((*spans[name], span))
         return spans
+
+    def _repeated(self, spans: dict[str, list[Span]]) -> Iterator[tuple[str, Span]]:
+        """Last names that others share, where a sentence begins with the one before's only one.
+
+        "Dewey Burke is a guard. Burke has ..."
+        """
+        named: dict[int, set[str]] = defaultdict(set)
+        for name, own in spans.items():
+            for span in own:
+                named[self.sentence_at(span.start)].add(name)
+        name, end = "", 0
+        for number, sentence in enumerate(self.sentences):
+            words = name.split() if "\n" not in self.text[end : sentence.start] else []
+            last = rf"(?:[^,;:]{{1,80}}, )?({re.escape(words[-1])})\b(?! [A-Z])" if words else ""
+            if named[number]:
+                name = next(iter(named[number])) if len(named[number]) == 1 else ""
+            elif len(words) > 1 and all(word[0].isupper() for word in words):
+                if match := re.compile(last).match(self.text, *sentence):
+                    yield name, Span(*match.span(1))
+                elif self._goes_on.match(self.text, *sentence) is None:
+                    name = ""
+            else:
+                name = ""
+            end = sentence.end
 
     def _is_inside(self, name: Span) -> bool:
         """Whether a place is only a part of a longer cell: "Ann Fay (R) 51%, Bo Lund (D) 49%"."""

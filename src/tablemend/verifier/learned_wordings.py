@@ -172,6 +172,11 @@ class Learned:
         """The wordings that a value stands in, those of most words first on either side."""
         start = max([sentence.start, *(one.end for one in names if one.end <= place.start)])
         end = min([sentence.end, *(one.start for one in names if one.start >= place.end)])
+        if self._reader.text[start : place.start] == " (" and self._reader.text.startswith(
+            ")", place.end
+        ):
+            is_number = self._reader.text[place.start].isdigit()
+            yield "(", "number)" if is_number else ")"  # right behind the name
         match = _BEFORE.search(self._reader.text, max(start, place.start - _REACH), place.start)
         before = match[0].lower().split() if match else []
         match = _BEHIND.match(self._reader.text, place.end, end)

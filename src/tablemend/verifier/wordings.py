@@ -25,3 +25,9 @@ def any_of(*names: str) -> str:
 def words_of(*names: str) -> frozenset[str]:
     """All words of these phrases."""
     return frozenset(re.findall(r"[^\s,]+", " ".join(_PHRASES[name] for name in names)))
+
+
+def called(header: str) -> list[str]:
+    """What a sentence may call a row whose name stands under a header, beside that header."""
+    keys = (f"row {word}" for word in header.lower().split())
+    return [noun for key in keys for noun in _PHRASES.get(key, "").split(", ") if noun]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +20,10 @@ from transformers import (
 )
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf import HFModel, load_model
+from tablemend.backends.hf import Answer, HFModel, load_model
 from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
+from tablemend.records import FinishReason
 
 VOCAB = 40
 EOS = 1
@@ -233,3 +235,21 @@ def test_fingerprint_follows_weights_and_template(tmp_path):
     content[-1] ^= 1
     weights.write_bytes(content)
     assert checkpoint.fingerprint() not in (first, second)
+
+
+def test_a_thought_that_the_prompt_opened_and_nothing_closes_has_its_tag() -> None:
+    words = ["<think>", "so", "</think>", "yes", "<end>"]
+
+    class Words:
+        def decode(self, ids: Sequence[int], **_: bool) -> str:
+            return " ".join(words[number] for number in ids)
+
+    model = HFModel(None, Words(), frozenset((4,)))
+    for prompt, ids, text in (
+        ((3, 0), [1, 1], "<think>\nso so"),
+        ((3, 0), [1, 2, 3, 4], "so </think> yes"),
+        ((0, 2), [3, 4], "yes"),
+    ):
+        finish: FinishReason = "stop" if ids[-1] == 4 else "length"
+        done = model._completion(Answer(Prompt("", prompt), ids, finish))
+        assert (done.text, done.completion_tokens) == (text, len(ids))

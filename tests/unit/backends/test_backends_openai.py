@@ -166,6 +166,7 @@ def test_options_decide_on_the_fields(
         (answer("x", reasoning_content="hm"), "<think>\nhm\n</think>\n\nx", "stop"),
         (answer("x", reasoning="hm"), "<think>\nhm\n</think>\n\nx", "stop"),
         (answer(None, "length", reasoning="hm"), "<think>\nhm", "length"),
+        (answer("hm", "length"), "hm", "length"),
         (
             answer("<think>\nhm\n</think>\n\nx", reasoning="hm"),
             "<think>\nhm\n</think>\n\nx",
@@ -363,3 +364,21 @@ def test_which_servers_the_default_key_is_sent_to(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     key = key_of(ModelName.parse(f"openai:m@{url}"), BackendOptions())
     assert key == (KEY if sent else NO_KEY)
+
+
+@pytest.mark.parametrize(
+    ("reply", "thinking", "text"),
+    [
+        (answer("| a |\n|---|\n| 1 |", "length"), True, "<think>\n| a |\n|---|\n| 1 |"),
+        (answer("| a |\n|---|\n| 1 |", "length"), None, "| a |\n|---|\n| 1 |"),
+        (answer("| a |\n|---|\n| 1 |", "stop"), True, "| a |\n|---|\n| 1 |"),
+        (answer("hm</think>| a |", "length"), True, "hm</think>| a |"),
+        (answer("<thinking>hm", "length"), True, "<thinking>hm"),
+        (answer("| a |", "length", reasoning="hm"), True, "<think>\nhm\n</think>\n\n| a |"),
+    ],
+)
+def test_what_is_cut_while_thinking_is_a_thought(
+    reply: Reply, thinking: bool | None, text: str
+) -> None:
+    asked = replace(request(), thinking=thinking)
+    assert chat.read_reply(reply.body, asked).text == text

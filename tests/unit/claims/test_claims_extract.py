@@ -271,3 +271,25 @@ def test_a_sentence_without_an_end_takes_linear_time(unit: str) -> None:
         return lambda: extract_claims(text)
 
     assert growth(extracting, 500, 3000) < 18  # linear is 6, squared 36
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Springfield has 1,488,202 residents.", ["has 1,488,202 residents"]),
+        (
+            "Springfield has 1,488,202 residents, 12,345 parks and 3 rivers.",
+            ["has 1,488,202 residents", "has 12,345 parks", "has 3 rivers"],
+        ),
+        (
+            "It sold 1,234,567 units and 23,456,789 boxes.",
+            ["sold 1,234,567 units", "23,456,789 boxes"],
+        ),
+        ("It has 12,34,567 voters and 2 seats.", ["has 12,34,567 voters", "has 2 seats"]),
+        ("It has 1,5 kg, 2,5 kg and 3 kg.", ["has 1,5 kg", "has 2,5 kg", "has 3 kg"]),
+    ],
+)
+def test_a_number_is_not_divided_at_its_commas(text: str, expected: list[str]) -> None:
+    found = statements(text)
+    assert len(found) == len(expected)
+    assert all(part in one for part, one in zip(expected, found, strict=True))

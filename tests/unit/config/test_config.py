@@ -128,9 +128,7 @@ def test_held_out_contexts_of_the_small_world_are_asked_twice() -> None:
             if data.test.source == SMALL_WORLD:
                 asked[name] = data.test.queries
                 assert {source.queries for source in data.training_sources} == {1}
-    assert asked == dict.fromkeys(
-        ("tiny", "tiny-rationale", "tiny-dpo", "tiny-grpo", "tiny-distil"), 2
-    )
+    assert asked == dict.fromkeys(("tiny", "tiny-dpo", "tiny-grpo", "tiny-distil"), 2)
 
 
 TRAINED = [name for name, kind in KINDS.items() if kind in STAGES and not name.startswith(CPU)]

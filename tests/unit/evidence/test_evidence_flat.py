@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tablemend.evidence.flat import flatten
-from tablemend.tables.html import read_html
+from tablemend.tables.read import read_table
 from tablemend.tables.table import Table
 
 
@@ -105,9 +105,9 @@ def test_signs_in_columns_of_their_own_join_their_numbers() -> None:
         "<tr><td>Income</td><td>$</td><td>(3</td><td>)</td><td></td><td>$</td><td>(1</td><td>)</td></tr>"
         "</table>"
     )
-    found = flatten(read_html(page))
+    found = flatten(read_table(page))
     assert found.columns == ("Item", "2019", "2018")
-    assert found.rows == (("Sales", "$12", "$9"), ("Income", "($3)", "($1)"))
+    assert found.rows == (("Sales", "$12", "$9"), ("Income", "$(3)", "$(1)"))
 
 
 def test_a_plain_table_stays_as_it_is() -> None:

@@ -16,6 +16,7 @@ from tablemend.evidence.labels import (
     names_total,
 )
 from tablemend.evidence.marks import plain_cell, read_cell
+from tablemend.tables.filings import join_signs
 from tablemend.tables.table import Table
 from tablemend.values.units import Unit
 
@@ -343,12 +344,11 @@ def test_a_column_that_counts_in_a_word_of_its_own() -> None:
 
 
 def test_signs_in_columns_of_their_own_go_to_their_number() -> None:
-    rows = [["", "", "2019", ""], ["Net loss", "$", "(1,452", ")"], ["Sales", "", "44", ""]]
-    rows += [["Costs", "$", "50", ""]]
-    grid = grid_of(rows)
-    number = grid.value(0, 2).number
+    rows = [["Net loss", "$", "(1,452", ")"], ["Sales", "", "44", ""], ["Costs", "$", "50", ""]]
+    grid = Grid(join_signs(Table.of(["", "", "2019", ""], rows)))
+    number = grid.value(0, 1).number
     assert number is not None and number.value == -1452
-    assert grid.cell(0, 1) == ""
+    assert [column.header for column in grid.columns] == ["", "2019"]
 
 
 def test_key_value_lists() -> None:

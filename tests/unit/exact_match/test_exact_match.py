@@ -168,3 +168,11 @@ def test_the_reader_undoes_each_formats_escapes() -> None:
     )
     grid = read_answer(text, "latex")
     assert (grid.columns, grid.rows) == (("A", "5%"), (("-3", "R&D\\x"),))
+
+
+def test_the_numbers_of_rows_are_no_part_of_their_names() -> None:
+    numbered = markdown("1. Ama | 0 | red", "2. Bel | 1200 | -", "3. Cor | 1200 | blue")
+    assert is_whole(score(numbered), GOLD)
+    gold = Table.of(["Club", "Wins"], [["1. Ama", "3"], ["2. Bel", "4"]])
+    assert is_whole(score(answer(gold), gold, sort=None), gold)
+    assert kinds(score(markdown("2. Ama | 0 | red"))) == ["extra_row"]

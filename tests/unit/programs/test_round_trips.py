@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.tabfaith.domains import SYNTHETIC
-from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifiers import PROGRAM

@@ -63,7 +63,7 @@ def test_finds_the_table(format: Format, asked: str, answer: str) -> None:
         ("####\n| a | b |\n| 1 | 2 |", "auto", "Markdown rows without a delimiter row"),
         ("| a | b |\n|---|---|\n| 1 | 2 | 3 |", "auto", "Markdown row 1 has 3 cells"),
         ('{"T": [{"a": "1"}, {"a"', "json", "the JSON is cut off"),
-        ('{"T": [{"a": "1",}]}', "auto", "invalid JSON at line 1, column 1"),
+        ('{"T": [{"a": "1";}]}', "auto", "invalid JSON at line 1, column 1"),
         ("[]", "json", "the JSON list is empty"),
         ("\\begin{tabular}{l} a \\\\ 1", "latex", "the LaTeX table is cut off"),
         ("\\begin{tabular}{l} a \\\\ {1 \\end{tabular}", "auto", "malformed LaTeX table"),
@@ -104,7 +104,8 @@ HEAD = "| a | b |\n|---|---|\n"
 BIG = [
     *("|", "\\", "<think>", "####", "</think>", "-", "\n", "[", "{", '{"', '[{"a":', "[]", "[\n"),
     *("<table><tr><td>", "<table></table>", "| a | b |\n", "|-\n", "a|b\n-\n"),
-    *("\\begin{tabular}", "\\begin{tabular}\\end{tabular}"),
+    *("\\begin{tabular}", "\\begin{tabular}\\end{tabular}", "<answer>", "</answer>x", "> |\n"),
+    *("+--+\n|a|\n", "│\n", '{"a":1}\n', '{"a":1,},', "[1,],", "<a_a_", "a: | b | c\n|---|---|\n"),
 ]
 
 

@@ -30,7 +30,7 @@ def test_loads_by_suffix_and_by_content(tmp_path: Path, format: Format) -> None:
         (b"", "the file is empty"),
         (b" \n\t\n", "the file is empty"),
         (b"PK\x03\x04\x00\x00", "a binary file"),
-        ("Name,Age\nAnn,26".encode("utf-16"), "a binary file"),
+        ("Name,Age\nAnn,26".encode("utf-16-le"), "a binary file"),
         ("Name,Ort\nAnn,Köln".encode("latin-1"), r"not UTF-8 text \(byte 14\)"),
         (b"Name,Age\nAnn\n", "CSV line 2 has 1 cells, the header has 2"),
     ],

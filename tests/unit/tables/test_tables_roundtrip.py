@@ -73,6 +73,8 @@ def test_answers_are_extracted(format: Format, table: Table) -> None:
     written = write_table(table, format)
     if "</think>" in written or "<think>" in written:
         return  # no model can write these inside its answer
+    if table.columns in table.rows:
+        return  # a header that is repeated
     answer = f"<think>no | yes\n|---|---|\n| 1 | 2 |</think>Here:\n####\n{written}\n"
     if format == "csv":
         answer = written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from openpyxl import Workbook
@@ -59,3 +60,22 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(TableError, match=f"{name}: {message}"):
             read_xlsx(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "part", ["[Content_Types].xml", "xl/workbook.xml", "xl/worksheets/sheet1.xml"]
+)
+@pytest.mark.parametrize("content", [b"", b"<a><b></a>", b"\xff\x00", b"<a/>"])
+def test_a_workbook_with_a_broken_part_is_refused(
+    tmp_path: Path, part: str, content: bytes
+) -> None:
+    whole, broken = tmp_path / "whole.xlsx", tmp_path / "broken.xlsx"
+    book = Workbook()
+    book.active.append(["Team", "Points"])
+    book.save(whole)
+    with ZipFile(whole) as old, ZipFile(broken, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, content if name == part else old.read(name))
+    with pytest.raises(TableError, match=r"broken\.xlsx: ") as error:
+        load_table(broken)
+    assert "\n" not in str(error.value)

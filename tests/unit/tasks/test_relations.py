@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.records import RELATIONS, Finding, Judgement, Share
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission

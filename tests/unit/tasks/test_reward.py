@@ -11,11 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.injected_errors import (
-    INJECTED_ERRORS,
-    distractor_rows,
-    gold_rows,
-)
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
@@ -23,6 +18,11 @@ from tablemend.recipe.reward import Reward
 from tablemend.records import CONTEXT_KINDS, Example
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import (
+    INJECTED_ERRORS,
+    distractor_rows,
+    gold_rows,
+)
 from tablemend.tasks.table_reward import (
     IMPURE,
     Rules,

@@ -47,7 +47,7 @@ def test_repair_leaves_gold_alone_where_it_reads_no_sentences() -> None:
         assert repair_answer(gold, evidence.text, evidence.query, "markdown").text == gold
 
 
-@pytest.mark.parametrize("thinking", ["quote", "rationale"])
+@pytest.mark.parametrize("thinking", ["quote", "list"])
 def test_thoughts_about_sentences_are_refused(thinking: str) -> None:
     with pytest.raises(TablemendError, match="csv\\+none is a table"):
         TASK.target(SAMPLES[0], "csv+none", thinking)

@@ -6,8 +6,6 @@ from random import Random
 
 import pytest
 
-from benchmarks.rationale_check import check_rationale
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.evidence.source import Source
@@ -21,6 +19,7 @@ from tablemend.records import CONTEXT_KINDS, Example, SampleView
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.table_reward import IMPURE, Quote, Rules, score_answer
 from tablemend.tasks.task import Submission, TaskOptions
@@ -59,9 +58,7 @@ def test_the_hand_made_examples_are_valid() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("view", CONTEXT_KINDS)
-@pytest.mark.parametrize(
-    "thinking", ["off", "empty", "quote", "quote-then-sort", "list", "rationale"]
-)
+@pytest.mark.parametrize("thinking", ["off", "empty", "quote", "quote-then-sort", "list"])
 def test_a_target_reads_back_as_gold(
     format: tablehallu.OutputFormat, view: str, thinking: str
 ) -> None:
@@ -80,19 +77,9 @@ def test_thoughts_say_that_nothing_is_left() -> None:
         "1950: none",
         "Wheels, ascending: none",
     ]
-    assert ": none.\n</think>" in own.target(NONE, "adversarial", "rationale")
     # nothing to quote, and nothing to sort
     for thinking in ("quote", "quote-then-sort"):
         assert own.target(NONE, "adversarial", thinking).startswith("<think>\n\n</think>\n\n####")
-
-
-@pytest.mark.parametrize("example", [TWO, ONE, NONE])
-@pytest.mark.parametrize("view", CONTEXT_KINDS)
-def test_a_rationale_is_read_back(example: Example, view: str) -> None:
-    thought = tablehallu.rationale(example, view)
-    assert check_rationale(example, thought, view) == []
-    if example is NONE:
-        assert check_rationale(example, thought.replace(": none.", ": Cedar (12)."), view)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -15,7 +15,6 @@ from transformers import AutoTokenizer
 
 from tablemend.config import Source, parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.keys import primary_key
@@ -30,6 +29,7 @@ from tablemend.runs import Run
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.chats import Chat
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.task import Submission
 from tablemend.training.data import render, render_chat
 from tablemend.training.pair_generation import PairGenerator, Prompt, make_pairs
@@ -240,7 +240,7 @@ def test_the_repair_as_scorer_reads_no_gold() -> None:
     assert pair.chosen == target["messages"][-1]["content"] == gold(EXAMPLES[0])
 
 
-@pytest.mark.parametrize("thinking", ["off", "empty", "quote", "rationale"])
+@pytest.mark.parametrize("thinking", ["off", "empty", "quote", "list"])
 def test_a_target_is_trained_on_as_the_sample_with_this_answer_is(
     thinking: str, tiny_model: Path
 ) -> None:

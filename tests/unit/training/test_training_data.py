@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -224,13 +224,16 @@ def test_the_empty_block_is_qwens_and_bears_loss(
         assert tokenizer.decode(off.prompt).endswith("<think>\n\n</think>\n\n")
 
 
-def test_an_example_without_a_rationale_is_dropped_and_counted(
+def test_an_example_whose_rows_cannot_be_listed_is_dropped_and_counted(
     tokenizer: Any, recipe: Callable[..., Experiment]
 ) -> None:
-    config = of_thinking(recipe, "rationale")
-    longer = replace(EXAMPLES[0], adversarial_context=EXAMPLES[0].adversarial_context + "\nAh, 7.")
-    reason = "no rationale: unrecorded text in the adversarial context"
-    built = build_rows(tokenizer, [longer, *EXAMPLES[1:]], config)
+    config = of_thinking(recipe, "list")
+    text = json.dumps(EXAMPLES[0].to_json())
+    marked = Example.from_json(json.loads(text.replace(EXAMPLES[0].facts[0].entity, "Bor | Nis")))
+    reason = "no list: a value with a line break, a thinking tag or a |"
+    built = build_rows(tokenizer, [marked, *EXAMPLES[1:]], config)
     assert built.dropped == {reason: 1} and len(built.rows) == len(EXAMPLES) - 1
-    with pytest.raises(TablemendError, match=rf"no training example is left \(1 x {reason}\)"):
-        build_rows(tokenizer, [longer], config)
+    with pytest.raises(
+        TablemendError, match=re.escape(f"no training example is left (1 x {reason})")
+    ):
+        build_rows(tokenizer, [marked], config)

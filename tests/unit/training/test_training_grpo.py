@@ -14,7 +14,6 @@ import pytest
 
 from tablemend.config import ConfigError, parse, to_yaml
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.recipe.reward import Reward
@@ -23,6 +22,7 @@ from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_jsonl
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.table_reward import TableReward
 from tablemend.training import checkpoints, grpo, stage
 from tests.support.scripts import run_script

@@ -51,9 +51,7 @@ def tokenizer(family: str, tiny_model: Path, tmp_path_factory: pytest.TempPathFa
     )
 
 
-@pytest.mark.parametrize(
-    "thinking", ["off", "empty", "quote", "quote-then-sort", "list", "rationale"]
-)
+@pytest.mark.parametrize("thinking", ["off", "empty", "quote", "quote-then-sort", "list"])
 def test_the_loss_is_on_the_answer_and_its_end_of_turn_alone(
     thinking: str, family: str, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

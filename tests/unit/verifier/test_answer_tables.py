@@ -94,6 +94,18 @@ CASES = [
     ("Rival|Result; Vey|lost; Orla|won",
      "The result of the match against Vey was lost. The result of the match against Orla was won.",
      "", (0, 1), "supported"),
+    # a last name that two share, or "the player" under "Name", carries on from the sentence before
+    ("Player|Goals; Ada Lund|3; Bo Lund|5", "Ada Lund won 7 caps. Lund scored 3 goals. "
+     "Bo Lund won 9 caps. Lund scored 6 goals.", "", (1, 1), "contradicted NUM 6"),
+    ("Player|Goals; Ada Lund|3; Bo Lund|5", "Ada Lund scored 3 goals. Vey won. Lund scored 6.",
+     "", (0, 1), "supported"),
+    ("Name|Goals; Ada Lund|3; Bo Ek|5; Cy Orn|8", "Ada Lund won 7 caps. The player scored 3 goals. "
+     "Bo Ek won 9 caps. The player scored 6 goals. Cy Orn scored 8 goals.", "", (1, 1),
+     "contradicted NUM 6"),
+    # what stands in brackets behind names, row after row, is one column's
+    ("Film|Made in|Length; Oma|1971|90; Bela|1974|95; Ciro|1980|80",
+     "Oma (1971) has a length of 90. Bela (1973) has a length of 95. Ciro (1980) is of length 80.",
+     "", (1, 1), "contradicted TMP 1973"),
     ("Field|Value; born|12 March 1861; place|Halden; died|3 May 1934",
      "Ada Brevik (born 12 March 1861) was a painter from Halden.", "", (0, 1), "supported"),
     ("Field|Value; born|12 March 1861; place|Halden; died|3 May 1934",

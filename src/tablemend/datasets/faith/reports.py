@@ -17,7 +17,7 @@ import lxml.etree
 import lxml.html
 
 from tablemend.errors import TablemendError
-from tablemend.tables.filings import read_ascii, tidy
+from tablemend.tables.filings import read_ascii, tidy, without_copies
 from tablemend.tables.html import locate_html, read_html
 from tablemend.tables.table import Table, TableError
 from tablemend.values.blanks import is_blank
@@ -278,7 +278,7 @@ def _table_of(node: lxml.html.HtmlElement) -> Table | None:
     if node.find(".//table") is not None:
         return None
     html = lxml.html.tostring(node, encoding="unicode", with_tail=False)
-    return _of_numbers(lambda text: tidy(_without_copies(read_html(text))), html)
+    return _of_numbers(lambda text: tidy(without_copies(read_html(text))), html)
 
 
 def _of_numbers(read: Callable[[str], Table], text: str) -> Table | None:
@@ -288,22 +288,6 @@ def _of_numbers(read: Callable[[str], Table], text: str) -> Table | None:
         return None
     cells = [cell for row in table.rows for cell in row[1:] if not is_blank(cell)]
     return table if sum(parse_number(cell or "") is not None for cell in cells) > 1 else None
-
-
-def _without_copies(table: Table) -> Table:
-    """Without columns that only repeat their neighbour, where labels and headers span several."""
-    kept: list[tuple[str | None, ...]] = []
-    for column in zip(table.columns, *table.rows, strict=True):
-        while kept and _covers(column, kept[-1]):
-            kept.pop()
-        if not (kept and _covers(kept[-1], column)):
-            kept.append(column)
-    columns, *rows = zip(*kept, strict=True)
-    return Table.of([name or "" for name in columns], rows, table.title)
-
-
-def _covers(column: Sequence[str | None], other: Sequence[str | None]) -> bool:
-    return all(not b or a == b for a, b in zip(column, other, strict=True))
 
 
 def _text_blocks(text: str) -> Iterator[str | Table]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from tablemend.datasets import build
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
+from tablemend.datasets.source_tables.options import POOL
 from tablemend.datasets.tabfaith import program_summaries
 from tablemend.datasets.tabfaith.domains import DOMAINS
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 from tablemend.datasets.tabfaith.sources import open_tables
-from tablemend.datasets.tablehallu.settings import POOL
 from tablemend.records import CLAIM_ERRORS
 
 FREE = {"kind", "workers", "out", "generator_options"}

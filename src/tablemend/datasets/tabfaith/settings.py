@@ -10,9 +10,9 @@ from pydantic import Field
 from tablemend.backends.names import ModelString
 from tablemend.config import Section
 from tablemend.config.backend import BackendOptions
+from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tabfaith.domains import Domain
-from tablemend.datasets.tablehallu.settings import POOL, HubOptions
 from tablemend.records import CLAIM_ERRORS, ClaimError
 
 SYNTHETIC = "synthetic"

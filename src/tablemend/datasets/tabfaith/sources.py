@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from tablemend.config import HUB
 from tablemend.datasets.build import Skipped, ranked
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.sources import Place, Source, open_source
+from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.mimic import read_panels
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
-from tablemend.datasets.tablehallu.settings import POOL, HubOptions, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, Source, open_source
-from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import speakers
 from tablemend.programs.table import TypedTable
@@ -117,10 +117,9 @@ def _places(
             f"sources.{domain}={name}: no such file or folder; `{built_in}` is built in, and a "
             f"name on the Hub is written {HUB}NAME"
         )
-    hub = settings.sources.model_dump(include=set(HubOptions.model_fields))
     readers = dict.fromkeys(FILINGS, read_filing)
     try:
-        source = open_source(Synthesis(source=name, **hub), readers)
+        source = open_source(name, settings.sources, texts=readers)
     except TablemendError as error:
         raise TablemendError(f"sources.{domain}: {error}") from error
     for place in source.places():

@@ -15,7 +15,7 @@ from random import Random
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import Column, type_columns, words_of
+from tablemend.datasets.source_tables.columns import Column, type_columns, words_of
 from tablemend.datasets.tablehallu.groups import Rejected
 from tablemend.datasets.tablehallu.query import list_columns
 from tablemend.programs.program import (

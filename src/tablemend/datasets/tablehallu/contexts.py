@@ -15,10 +15,10 @@ from itertools import permutations
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import ORDERED, words_of
+from tablemend.datasets.source_tables.columns import ORDERED, words_of
+from tablemend.datasets.source_tables.invented_names import distinct_names
 from tablemend.datasets.tablehallu.compose import StatedRow
 from tablemend.datasets.tablehallu.groups import Bound, GroupMaker, Rejected
-from tablemend.datasets.tablehallu.invented_names import distinct_names
 from tablemend.datasets.tablehallu.rows import ContextRow, Entities, RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape
@@ -131,7 +131,9 @@ class Part:
         missing = sum(wanted) - sum(map(len, found))
         if not invent:
             if any(len(own) < min(n, shape.min_rows) for own, n in zip(found, wanted, strict=True)):
-                raise Rejected("too few rows in a group")
+                by = '" and "'.join(self.scope_names())
+                counts = ", ".join(str(len(own)) for own in found)
+                raise Rejected("too few rows in a group", f'by "{by}" they have {counts}')
             missing = 0
         self.columns = self._draw_columns(shape, found, missing, blanks, rng)
         outside = {*self._scope}.difference(self.columns)
@@ -150,7 +152,7 @@ class Part:
         table = Table(typed.table.columns, tuple(cells), typed.table.title)
         orders = tuple(zip(*(row.orders for row in self.rows), strict=True))
         self.typed = replace(typed, table=table, orders=orders)
-        if not all(map(self._sorts, range(self.count))):
+        if not all(self._sortable(n) or self._sorts_by_name(n) for n in range(self.count)):
             raise Rejected("no sort column without ties")
         for group in range(self.count):
             rows_of = [cells[row] for row in self._members(group)]
@@ -319,7 +321,16 @@ class Part:
         }
         if any(c in fixed for _, c in hidden):
             raise Rejected("blank cell that tells rows apart")
+        if any(
+            self._is_named(c, of[row.cells[key] or ""])
+            for number, row in enumerate(self.rows)
+            for c in self.stated
+            if row.cells[c] is None or (number, c) in hidden
+        ):
+            raise Rejected("a blank that another cell of its row names")
         if not blanks:
+            if any(row.cells[c] is None for row in self.rows for c in self.stated):
+                raise Rejected("a blank where one calculates")
             return hidden
         linked = ({one.total, *one.parts} for one in typed.formulas)
         derived = set[int]().union(*(some for some in linked if some <= {*self.stated}))
@@ -335,10 +346,21 @@ class Part:
                 if target <= 0:
                     break
                 said = [n for n in rows if (n, c) not in hidden and self.rows[n].cells[c]]
-                if number in said and len(said) > 1 and not self._follows(number, c, rows):
-                    hidden.update((other, c) for other in of[self.rows[number].cells[key] or ""])
+                own = of[self.rows[number].cells[key] or ""]
+                is_open = number in said and len(said) > 1 and not self._follows(number, c, rows)
+                if is_open and not self._is_named(c, own):
+                    hidden.update((other, c) for other in own)
                     target -= 1
         return hidden
+
+    def _is_named(self, column: int, rows: Sequence[int]) -> bool:
+        """Whether another cell of some rows has the header of a column: "Voice role" under Notes.
+
+        Where that is blank the text would speak of what it leaves out.
+        """
+        cells = self.maker.naming[column]
+        others = [c for c in self.stated if c not in (column, self.maker.typed.key)]
+        return any(self.rows[row].cells[c] in cells for row in rows for c in others if cells)
 
     def _follows(self, number: int, column: int, group: Sequence[int]) -> bool:
         """Whether a value can be told from the rest of its row, or from rows that are like it."""
@@ -401,9 +423,6 @@ class Part:
         bare = list(map(strip_accents, letters))
         return len({*bare}) == len(bare) and bare == sorted(bare) and letters == sorted(letters)
 
-    def _sorts(self, group: int) -> bool:
-        return bool(self._sortable(group)) or self._sorts_by_name(group)
-
     def ask(self, group: int, rng: Random) -> Question:
         """What a query for a group asks for."""
         typed, rows = self.typed, self._members(group)
@@ -442,7 +461,7 @@ class Part:
 
     def scope_names(self) -> list[str]:
         """Of the columns that the groups differ in."""
-        return [self.typed.table.columns[column] for column in self._scope]
+        return [self.maker.typed.table.columns[column] for column in self._scope]
 
     def names(self) -> Iterable[str]:
         """Of the entities."""

@@ -18,24 +18,24 @@ from tablemend.datasets.build import (
 )
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
 from tablemend.datasets.shortcut_probe import say_shortcuts
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.renaming import read_words
+from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.splits import split_of
+from tablemend.datasets.statistics_plot import (
+    CARD_PART,
+    distributions_of,
+    draw_statistics,
+)
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.datasets.tablehallu.donors import Usable
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
-    TOO_LONG,
     find_tables,
     open_maker,
 )
-from tablemend.datasets.tablehallu.renaming import read_words
-from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import open_source
-from tablemend.datasets.tablehallu.statistics_plot import (
-    CARD_PART,
-    distributions_of,
-    draw_statistics,
-)
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import to_line
@@ -59,8 +59,6 @@ RENAMED = (
     "example: no row is a fact. Headers stay, and of titles what no cell says."
 )
 _IN_VAIN = "no draw gave a valid example"
-MOST_IN_VAIN = 500
-"""Draws after which a source that has given nothing is given up."""
 
 
 def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
@@ -73,7 +71,9 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     def open_tables() -> Opened:
         if settings.source == SMALL_WORLD:
             return Opened([], (), ())
-        tables, skipped = find_tables(open_source(settings), settings)
+        tables, skipped = find_tables(
+            open_source(settings.source, settings, settings.seed), settings
+        )
         unfit = [Skipped(table.place.where, table.unfit) for table in tables if table.unfit]
         hashes = [table.source_hash for table in tables if not table.unfit]
         opened = Opened(tables, hashes, [*skipped, *unfit], len(unfit))
@@ -103,14 +103,13 @@ class RecordMaker:
     def __init__(self, settings: Synthesis, usable: list[Usable]) -> None:
         self._maker = open_maker(settings, usable)
         self._settings = settings
-        self._in_vain: Counter[str] | None = Counter()
-        """Rejected draws until there is a first example."""
+        self._has_made = False
 
     def __call__(self, number: int) -> Record:
         """The record of a number.
 
         Raises:
-            TablemendError: of many draws, none gave an example so far.
+            TablemendError: no draw of this number gave an example, nor did any before it.
         """
         self._maker.rejected.clear()
         gc.disable()  # few examples hold cycles; looking for some costs an eighth of the time
@@ -122,7 +121,7 @@ class RecordMaker:
         if not found:
             self._refuse_in_vain()
             return {**record, "dropped": _IN_VAIN}
-        self._in_vain = None
+        self._has_made = True
         counts = Counter(contexts=1)
         for example in found:
             counts.update(sizes_of(example))
@@ -136,19 +135,17 @@ class RecordMaker:
 
     def _refuse_in_vain(self) -> None:
         """Stop a source that gives nothing by these settings."""
-        if self._in_vain is None:
+        if self._has_made or self._settings.source == SMALL_WORLD:
             return
-        self._in_vain.update(self._maker.rejected)
-        if (draws := self._in_vain.total()) < MOST_IN_VAIN:
-            return
-        most, settings = self._in_vain.most_common(3), self._settings
+        rejected, settings = self._maker.rejected, self._settings
         advice = "a smaller shape.max_rows"
         advice += " or an easier difficulty" * (settings.difficulty != "paper")
-        if settings.max_tokens and self._in_vain[TOO_LONG]:
-            advice = f"max_tokens={2 * settings.max_tokens}, {advice}"
-        reasons = "; ".join(f"{n} x {reason}" for reason, n in most)
+        if shortest := self._maker.shortest:
+            advice = f"max_tokens={shortest} (the shortest context of these), {advice}"
+        reasons = "; ".join(f"{n} x {reason}" for reason, n in rejected.most_common(3))
         raise TablemendError(
-            f"source={settings.source}: {draws} draws gave no example ({reasons}): set {advice}"
+            f"source={settings.source}: {rejected.total()} draws gave no example ({reasons}): "
+            f"set {advice}"
         )
 
 

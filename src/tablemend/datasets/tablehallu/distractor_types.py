@@ -1,4 +1,4 @@
-"""What a distractor breaks (TableHallu, A.2.2), and which distractors an answer took in."""
+"""What a distractor breaks (TableHallu, A.2.2)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from tablemend.datasets.tablehallu.verification import meets
-from tablemend.records import Condition, Example, Finding, Metric, Share
-from tablemend.values.cells import same_value
+from tablemend.records import Condition, Example
 
-_BROKEN = {
+TYPES = {
     "temporal": "of another time",
     "numerical": "with another number",
     "categorical": "of another category",
@@ -18,18 +17,7 @@ _BROKEN = {
     "entity": "of another kind of subject",
     "both": "that breaks more than one condition",
 }
-TYPES = tuple(_BROKEN)
-TAKEN_IN = tuple(
-    Metric(
-        f"distractor_{type}",
-        f"Took in: {type}",
-        f"took in {type}",
-        f"a row or value of a distractor {broken}, of the answers to contexts with one",
-        "distractor",
-    )
-    for type, broken in _BROKEN.items()
-)
-"""Answers that took in a distractor, by its type."""
+"""Types of distractors, and what those of each are."""
 _PLACE = re.compile(
     r"\b(?:country|nation|state|province|region|county|city|town|village|district|municipality|"
     r"locations?|place|venue|stadium|headquarters|birthplace|continent|island|port|terminus|"
@@ -67,32 +55,4 @@ def _type_in(condition: Condition, rows: Iterable[dict[str, str]]) -> str:
     ends = [end for end in (condition.low, condition.high) if end]
     values = [values[condition.column] for values in rows if condition.column in values]
     is_time = any("-" in end[1:] for end in ends) or all(map(_YEAR.fullmatch, [*ends, *values]))
-    return type_of(condition.column, bool(ends or condition.top), is_time)
-
-
-def taken_in(example: Example, findings: Iterable[Finding]) -> dict[str, Share]:
-    """For each type that the context holds whether an answer took some of it in.
-
-    A row out of scope counts by its name, a wrong value by itself; what distractors of several
-    types say, or gold says too, counts for none.
-    """
-    types = types_of(example)
-    taken = set()
-    for finding in findings:
-        if finding.got is None:
-            continue
-        suspects = {
-            types.get(fact.row) if fact.violates is not None else None
-            for fact in example.facts
-            if (finding.column is None and same_value(fact.entity, finding.got))
-            or (fact.column == finding.column and same_value(fact.value, finding.got))
-        }
-        if finding.column is None:
-            suspects.discard(None)  # a gold entity at another time
-        if len(suspects) == 1:
-            taken |= suspects
-    return {
-        f"distractor_{type}": Share(int(type in taken), 1)
-        for type in TYPES
-        if type in types.values()
-    }
+    return type_of(condition.column, bool(ends), is_time)

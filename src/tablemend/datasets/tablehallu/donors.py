@@ -10,38 +10,32 @@ from math import log
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.source_tables.columns import TypedTable, words_of
+from tablemend.datasets.source_tables.letter_case import is_small
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.renaming import names_in
+from tablemend.datasets.source_tables.sources import Place, SourceTable
+from tablemend.datasets.source_tables.topics import more_names
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import TypedTable
-from tablemend.datasets.tablehallu.invented_names import GIVEN
-from tablemend.datasets.tablehallu.letter_case import is_small
-from tablemend.datasets.tablehallu.renaming import names_in
-from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.sources import Place, SourceTable
-from tablemend.datasets.tablehallu.topics import more_names
+from tablemend.datasets.tablehallu.labels import ONE_LEAGUE, WORDS, are_persons
+from tablemend.datasets.tablehallu.settings import Synthesis
 
 NAMES_A_TABLE = 30
 """Names that one table gives another at first: large tables are not to give most."""
+NAMES_OF_POOL = 5
+"""Names that the pool makes up in one go."""
 TABLES = 200
 """Most tables that are looked at for one."""
 OWN, RECOMBINED = 2, 50
 """Names made of the parts of others, for each of these: of the table's, and of all tables'."""
 SAME_NAMES = 0.2
 """Share of the smaller table's entities (two at least) that show two to be of one kind."""
-ALIKE = 0.5
-"""Weight of the headers in common, of all, from which on tables of a key are of one kind."""
-PERSONS = 0.12
-"""Share of names with a known given name (of a few hundred) from which on they are persons."""
-_GIVEN = frozenset(GIVEN)
-_PERSON = re.compile(
-    r"\b(?:player|athlete|rider|driver|cyclist|skater|swimmer|wrestler|boxer|golfer|coach|manager|"
-    r"actor|actress|singer|author|director|candidate|representative|senator|president|"
-    r"minister|governor|mayor|person|contestant|officer|bishop|king|queen|captain|"
-    r"celebrity|astronaut|pilot|jockey|fighter)\b",
-    re.I,
-)
+ALIKE = (0.5, 0.9)
+"""Weight of the headers in common, of all, from which on tables of a key are of one kind; the
+latter where names are those of one league."""
+SPORTS = frozenset(WORDS["sports"].split())
 _PLAIN = re.compile(r"[^\W\d_][^\W\d_'.-]*(?: [^\W\d_][^\W\d_'.-]*)+")
 _ODD = re.compile(r"""[\d()"/,;:&]""")
-_OF_PERSONS = re.compile(r"\b(?:age|height|hometown|born|birth\w*|occupation|heat|lane)\b")
 
 
 class Usable(NamedTuple):
@@ -56,6 +50,7 @@ class Usable(NamedTuple):
         is_of_persons: whether they are persons.
         marks: figures, brackets and other signs that most of them have.
         is_small: it is written without capitals.
+        sports: which its title names, and of men or women.
         unfit: why it gives no context of the length asked for; empty where it does.
     """
 
@@ -67,6 +62,7 @@ class Usable(NamedTuple):
     is_of_persons: bool
     marks: frozenset[str]
     is_small: bool
+    sports: frozenset[str] = frozenset()
     unfit: str = ""
 
     @classmethod
@@ -86,6 +82,7 @@ class Usable(NamedTuple):
             are_persons(headers, names),
             marks,
             is_small(read.table.rows),
+            SPORTS.intersection(words_of(read.topic).split()),
         )
 
 
@@ -139,24 +136,22 @@ class Donors:
     def _alike(self, own: Usable) -> list[Usable]:
         """Tables about entities of the same kind, likeliest first.
 
-        They have entities in common, or else the key (or persons as entities), the domain, most
-        headers and the looks of their names.
+        Beside the domain and the key (or persons as entities) they have entities in common or most
+        headers; the teams of one league are known by names in common, or by all headers.
         """
         same = self._sharing(own, *(("name", name.casefold()) for name in own.names))
-        found = [
-            place
-            for place, names in same.items()
-            if names >= max(2, SAME_NAMES * min(len(own.names), len(self._tables[place].names)))
-        ]
+        is_league = not own.is_of_persons and not ONE_LEAGUE.isdisjoint(own.headers[0].split())
         kind = "persons" if own.is_of_persons else ("key", own.headers[0], own.domain)
-        found += [
-            place
-            for place in self._sharing(own, kind)
-            if place not in found
-            and self._tables[place].domain == own.domain
-            and self._likeness(own, self._tables[place]) >= ALIKE
+        tables = [
+            table
+            for table in map(self._tables.__getitem__, self._sharing(own, kind))
+            if table.domain == own.domain
+            and (
+                same[table.place] >= max(2, SAME_NAMES * min(len(own.names), len(table.names)))
+                or self._likeness(own, table) >= ALIKE[is_league and same[table.place] < 2]
+            )
+            and (own.sports == table.sports or not own.sports or not table.sports)
         ]
-        tables = [self._tables[place] for place in found]
         alike = [t for t in tables if (t.is_of_persons, t.marks) == (own.is_of_persons, own.marks)]
         return sorted(alike, key=lambda table: -self._likeness(own, table))
 
@@ -169,7 +164,7 @@ class Donors:
         rng = Random(f"names:{self._settings.seed}:{place.where}")
         if self._settings.source == POOL:
             while True:
-                yield from more_names(place.offset, NAMES_A_TABLE, rng)
+                yield from more_names(place.offset, NAMES_OF_POOL, rng)
         own = self._tables[place]
         rest: list[str] = []
         alike = self._alike(own)
@@ -213,21 +208,6 @@ class Donors:
 
 def _signs(name: str) -> set[str]:
     return {*_ODD.findall(re.sub(r"\d", "0", name))}
-
-
-def are_persons(headers: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether names are those of persons, by the headers of a table or by their given names.
-
-    Persons have two names at least, and few share one, as awards do.
-    """
-    words = [name.split() for name in names]
-    ends = Counter(end for own in words for end in {own[0], own[-1]})
-    most = max(2, len(names) // 3)
-    full = [own for own in words if len(own) > 1 and max(ends[own[0]], ends[own[-1]]) <= most]
-    known = sum(own[0] in _GIVEN for own in full) >= PERSONS * len(names)
-    known = known or any(map(_OF_PERSONS.search, headers[1:]))
-    known = known or bool(_PERSON.search(headers[0]))
-    return known and len(full) >= 0.8 * len(names)
 
 
 def recombined(names: Sequence[str], times: int, rng: Random) -> Iterator[str]:

@@ -19,10 +19,10 @@ from math import ceil, floor, log10
 from operator import itemgetter
 from random import Random
 
-from tablemend.datasets.tablehallu.columns import Kind, TypedTable, is_whole
+from tablemend.datasets.source_tables.columns import Kind, TypedTable, is_whole
+from tablemend.datasets.source_tables.invented_names import is_like
 from tablemend.datasets.tablehallu.distractor_types import type_of
-from tablemend.datasets.tablehallu.invented_names import is_like
-from tablemend.datasets.tablehallu.labels import ORDINALS, labels_of
+from tablemend.datasets.tablehallu.labels import NO_VALUE, ORDINALS, labels_of
 from tablemend.datasets.tablehallu.rows import ContextRow, Range, RowMaker
 from tablemend.programs.nouns import WORDS
 from tablemend.records import Condition
@@ -37,6 +37,7 @@ _RECURRING = re.compile(
 JITTER = 0.2
 """How far the ends of an interval are from where groups of equal size would have them, at most, as
 a share of an interval: the groups of two contexts of a table differ."""
+NO_GROUPS = "no column whose values make"
 TRIES = 6
 EVEN = (0.0, 0.0, 0.5, 1.0)
 """How evenly wide intervals are, from one try to the next: where values are dense, there are none
@@ -44,7 +45,15 @@ left for made-up rows."""
 
 
 class Rejected(Exception):
-    """A draw that makes no valid example; the message is the reason, to be counted."""
+    """A draw that makes no valid example; the message is the reason, to be counted.
+
+    Attributes:
+        found: what the table has instead; may be empty.
+    """
+
+    def __init__(self, reason: str, found: str = "") -> None:
+        super().__init__(reason)
+        self.found = found
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +181,12 @@ class GroupMaker:
             if column.kind == "category" or (recurs and counts and max(counts.values()) > 1):
                 folded = Counter(map(str.casefold, counts))
                 found[index] = Counter(
-                    {v: n for v, n in counts.items() if folded[v.casefold()] == 1 and '"' not in v}
+                    {
+                        v: n
+                        for v, n in counts.items()
+                        if folded[v.casefold()] == 1 and '"' not in v
+                        if len(v) > 2 and not NO_VALUE.match(v)  # "T" and "DNF" say nothing
+                    }
                 )
         return found
 
@@ -210,7 +224,18 @@ class GroupMaker:
             if (axes := draw(type, count, rows, rng)) is not None:
                 return Groups(axes, type)
             del open_types[type]
-        raise Rejected(f"no column whose values make {count} groups of {rows} rows")
+        raise Rejected(f"{NO_GROUPS} {count} groups of {rows} rows")
+
+    def say_most(self, count: int, rows: int, rng: Random) -> str:
+        """Which column gives most groups of so many rows, and how many: fewer than ``count``."""
+        most, name = 0, ""
+        for index in {index for of in self.columns.values() for index in of}:
+            parts = count - 1
+            while parts > most and self._axis(index, parts, rows, rng) is None:
+                parts -= 1
+            if parts > most:
+                most, name = parts, self._typed.columns[index].name
+        return f'"{name}" makes {most}' if name else "none makes two"
 
     def _single(self, type: str, count: int, rows: int, rng: Random) -> tuple[Axis, ...] | None:
         columns = dict(self.columns[type])

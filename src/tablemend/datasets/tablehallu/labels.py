@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import Column
+from tablemend.datasets.source_tables.columns import Column, TypedTable, words_of
+from tablemend.datasets.source_tables.invented_names import GIVEN
 from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import (
     is_plural_label,
     noun_of,
+    plural_of,
     spoken,
     takes_article,
     with_article,
@@ -36,8 +39,6 @@ def _by_label(section: str) -> dict[str, Any]:
 
 EVENTS: dict[str, str] = _by_label("events")
 """Label of a column of years or dates -> what happened then."""
-HOMES: dict[str, list[str]] = _by_label("homes")
-"""Label -> what stands behind the name of a person."""
 SUBJECTS: dict[str, list[str]] = _by_label("subjects")
 SAYS: dict[tuple[str, str, str], list[str]] = {
     (kind, cells, label): said.split(" / ")
@@ -47,6 +48,12 @@ SAYS: dict[tuple[str, str, str], list[str]] = {
     for label in labels.split("|")
 }
 """Kind of rows, kind of cells and label -> phrases for the values."""
+_LIKE = [
+    (kind, cells, re.compile(label.replace("*", "((?!total ).+)"), re.I), said)
+    for (kind, cells, label), said in SAYS.items()
+    if "*" in label
+]
+_ARTICLED = re.compile("|".join(WORDS["the"]))
 GENERAL: dict[str, list[str]] = {what: said.split(" / ") for what, said in WORDS["general"].items()}
 """Phrases for values of which that has none, by what they are."""
 _DEED = re.compile(r"(is|was) (\w+ (?:by|in|near) \{v\})")
@@ -60,6 +67,8 @@ DEEDS = {label: deed for label, (_, deed) in _DEEDS.items()}
 STATES = frozenset(label for label, (be, _) in _DEEDS.items() if be == "is")
 """Those of what lasts: "is" stands before it."""
 _SAID = frozenset(label for _, _, label in SAYS)
+NO_VALUE = re.compile(f"(?:{'|'.join(WORDS['entries'])})$", re.I)
+"""Cells that say that there is no value: "Did not enter"."""
 ORDINALS = frozenset(WORDS["ordinals"].split())
 """Last words of labels of numbers that say which one, not how much."""
 QUANTITIES = frozenset(WORDS["quantities"].split())
@@ -79,13 +88,43 @@ _SPACED = re.compile(r" (?=['\u2019]s\b)|(?<=\w) (?=- \w)|(?<=\w -) (?=\w)")
 _PERCENT = re.compile(r"%(?! of)|%")
 _PLAIN = re.compile(r"[^\W\d_][\w' -]*")
 _SLASH = re.compile(r"(?<=[A-Za-z]{3}) ?/ ?(?=[A-Za-z]{3})")
+_REWRITTEN = [(re.compile(pattern, re.I), said) for pattern, said in WORDS["rewritten"]]
 _TALLY = re.compile(r"(?:total )?(?:number|no|nr|num|count) (?:of )?(.+)")
 AGENTS: dict[str, str] = {verb: verb for verb in WORDS["agents"].split()} | WORDS["irregular"]
 """Participle behind what is counted -> what who has the number did: "lost" of "games lost"."""
 PARTICIPLES = NOUNS["participles"] | NOUNS["events"] | set(AGENTS)
+NO_ROWS = frozenset(WORDS["no_rows"])
+"""Last words of headers and lists that do not say what the rows are."""
+PERSONS = (0.12, 0.4)
+"""Share of names with a known given name (of a few hundred) from which on they are persons: without
+and with a header that says something else."""
+ONE_LEAGUE = frozenset(WORDS["one_league"].split())
+"""Headers of keys whose names are those of one league."""
+_GIVEN = frozenset(GIVEN)
+PERSONAL = NOUNS["persons"].union(WORDS["persons"].split()) - {"name"}
 _NO_NOUNS = NOUNS["no_nouns"] | frozenset(WORDS["no_nouns"])
 JOINING = (NOUNS["joining"] | {"with"}) - {"the"}
 """Words that a label neither begins nor ends with inside a sentence."""
+
+
+def phrases_for(label: str, rows: Sequence[str], cells: str) -> list[str]:
+    """What can be said of the values of a column; of labels with a "*" that word for word.
+
+    The most special kind of rows stands first.
+    """
+    for row in rows:
+        for group in (cells, *["codes"] * (cells == "ranks"), "all"):
+            if found := SAYS.get((row, group, label.lower())):
+                return found
+        for kind, group, pattern, said in _LIKE:
+            if kind == row and group in (cells, "all") and (match := pattern.fullmatch(label)):
+                return [text.replace("{*}", match[1]) for text in said]
+    return []
+
+
+def named(value: str) -> str:
+    """The value with its article, where it takes one: "the United States"."""
+    return f"the {value}" if _ARTICLED.match(value) else value
 
 
 class Label(NamedTuple):
@@ -179,6 +218,8 @@ def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
 
     None becomes what another column is called already.
     """
+    for pattern, said in _REWRITTEN:
+        name = pattern.sub(said, name)
     folded = name.lower()
     if (whole := WORDS["labels"].get(folded)) and whole not in taken:
         return str(whole)
@@ -195,7 +236,7 @@ def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
         said = said if tally[1] in taken else tally[1]
     if said.lower() in taken - {folded}:
         return name
-    return said.lower() if said.lower() in EVENTS or said.lower() in _SAID else said
+    return str(said.lower() if said.lower() in EVENTS or said.lower() in _SAID else said)
 
 
 def _spoken(header: str) -> str:
@@ -232,7 +273,7 @@ def _say_unit(text: str) -> tuple[str, str] | None:
 
 def articled(label: str) -> str:
     """The label with its article, where it takes one; "income" takes none, "a net income" does."""
-    without = not takes_article(label) or label.split()[-1] in WORDS["no_article"]
+    without: bool = not takes_article(label) or label.split()[-1] in WORDS["no_article"]
     without &= not label.endswith(" income")
     return label if without else with_article(label)
 
@@ -259,3 +300,45 @@ def row_noun(header: str) -> str:
     ):
         return ""
     return folded if _COMMON.issuperset(folded.split()) else folded.rpartition(" ")[2]
+
+
+def kind_of(typed: TypedTable) -> str:
+    """What the rows are by the title and the headers together; empty where these do not say."""
+    last = re.split(r"[ /]+", typed.columns[typed.key].name.lower().split(" (")[0])[-1]
+    if noun_of(last) and not last.endswith("ed"):
+        return plural_of(last)
+    if last.isalpha() and is_plural_label(last) and last not in NO_ROWS:
+        return last
+    known = {*map(str.lower, typed.table.columns), *words_of(typed.table.title).split()}
+    kinds: dict[str, list[str]] = WORDS["kinds"]
+    told = (kind for kind, signs in kinds.items() for s in signs if known >= {*s.split(" + ")})
+    return next(told, "")
+
+
+def are_persons(headers: Sequence[str], names: Sequence[str], share: float = PERSONS[0]) -> bool:
+    """Whether names are those of persons, by the headers (that of the names first, all in small
+    letters) or by the share with a known given name.
+
+    Persons have two names at least, and few share one, as awards do.
+    """
+    share = share if ONE_LEAGUE.isdisjoint(headers[0].split()) else PERSONS[1]
+    personal, impersonal = map({*headers}.intersection, WORDS["columns_of_persons"])
+    words = [name.split() for name in names]
+    ends = Counter(end for own in words for end in {own[0], own[-1]} if own)
+    most = max(2, len(names) // 3)
+    full = [own for own in words if len(own) > 1 and max(ends[own[0]], ends[own[-1]]) <= most]
+    known = sum(own[0] in _GIVEN for own in full) >= share * len(names)
+    known |= bool(personal) or not PERSONAL.isdisjoint(re.findall(r"[a-z]+", headers[0]))
+    return known and not impersonal and len(full) >= 0.8 * len(names)
+
+
+def without_odd_labels(typed: TypedTable, fewest: int) -> TypedTable:
+    """The table without columns of which nothing reads well, where more than so few are left."""
+    columns: list[Column] = []
+    for column, label in zip(typed.columns, labels_of(typed.columns), strict=True):
+        is_noun = label.is_plain and (column.kind != "text" or not label.name.endswith("ed"))
+        is_said = is_noun or phrases_for(label.name, ("any", "things", "persons", "events"), "")
+        is_needed = len(columns) in (typed.key, *typed.distinguishing)
+        columns.append(replace(column, usable=column.usable and (bool(is_said) or is_needed)))
+    enough = sum(column.usable for column in columns) > fewest
+    return replace(typed, columns=tuple(columns)) if enough else typed

@@ -16,36 +16,40 @@ from typing import NamedTuple, Protocol
 
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import Skipped
-from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.arithmetic import is_measure, with_computed_column
-from tablemend.datasets.tablehallu.columns import Unusable, type_table
-from tablemend.datasets.tablehallu.compose import Context
-from tablemend.datasets.tablehallu.contexts import Part, Question, Sizes, refuse_alike
-from tablemend.datasets.tablehallu.donors import Donors, Usable
-from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
-from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
-from tablemend.datasets.tablehallu.renaming import Renaming, read_words
-from tablemend.datasets.tablehallu.rows import RowMaker
-from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
-from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Shape, Synthesis
-from tablemend.datasets.tablehallu.sources import (
+from tablemend.datasets.source_tables.columns import Unusable, type_table
+from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.source_tables.renaming import Renaming, read_words
+from tablemend.datasets.source_tables.sources import (
     Place,
     Source,
     SourceTable,
     open_source,
     pool_place,
 )
-from tablemend.datasets.tablehallu.topics import related_number
+from tablemend.datasets.source_tables.topics import related_number
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.arithmetic import is_measure, with_computed_column
+from tablemend.datasets.tablehallu.compose import Context
+from tablemend.datasets.tablehallu.contexts import Part, Sizes, refuse_alike
+from tablemend.datasets.tablehallu.donors import Donors, Usable
+from tablemend.datasets.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
+from tablemend.datasets.tablehallu.labels import without_odd_labels
+from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
+from tablemend.datasets.tablehallu.rows import RowMaker
+from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
+from tablemend.datasets.tablehallu.settings import Difficulty, Shape, Synthesis
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.qwen_tokens import count_tokens
 
-ENGINE = "program/9"
+ENGINE = "program/10"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
 GROUPS: dict[Difficulty, int] = {"paper": 5, **EXPANSION}
 TOO_LONG = "longer than max_tokens"
+INVALID = "an error of the engine"
+"""Before the reason of a verification that fails."""
 PASSAGES_A_PARAGRAPH = (3, 5)
 """Of whole rows, and of parts of rows."""
 FEWEST_ROWS = 5
@@ -53,7 +57,8 @@ FEWEST_ROWS = 5
 SAME_KINDS = ({"team", "club", "side", "squad"}, {"country", "nation", "state", "territory"})
 """What no reader tells apart: a club is a team. Neither are persons by what they do."""
 NAMES_A_ROW = 2
-"""Names of other tables that one table is given, for each row of the longest context."""
+"""Names of other tables that one table is given, for each row of the longest context: more than
+needed, as many contexts are of one table. Those of the pool are used once."""
 TRIES_A_TABLE = 8
 TABLES_TRIED = 40
 OPEN_TABLES = 512
@@ -76,10 +81,12 @@ class OpenTable:
             renamed = type_table(read.table, fewest, rows, read.key)
             # It stays in the split of the table that it was.
             typed = replace(renamed, source_hash=typed.source_hash)
+        typed = without_odd_labels(typed, fewest)
         self.read, self.typed, self.renaming = read, typed, renaming
         invent = settings.distractors == "extended"
         most = GROUPS["hard" if settings.difficulty == "mixed" else settings.difficulty]
-        most *= NAMES_A_ROW * (settings.shape.max_rows + 1)
+        most *= settings.shape.max_rows + 1
+        most *= 1 if settings.source == POOL else NAMES_A_ROW
         self.rows = RowMaker(typed, islice(names, most))
         self.groups = GroupMaker(self.rows, invent)
         enough = GROUPS[_easiest(settings)] * settings.shape.min_rows
@@ -107,10 +114,12 @@ class Maker(Protocol):
 
     Attributes:
         rejected: how many draws were rejected so far, by reason.
+        shortest: tokens of the shortest context that was longer than the settings say, if any.
         rows: how many rows the last context has, and how many of them are made up.
     """
 
     rejected: Counter[str]
+    shortest: int
     rows: Counter[str]
 
     def make(self, number: int) -> list[Example]:
@@ -123,6 +132,7 @@ class SmallWorld:
     def __init__(self, settings: Synthesis) -> None:
         self._settings = settings
         self.rejected: Counter[str] = Counter()
+        self.shortest = 0
         self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> list[Example]:
@@ -182,6 +192,7 @@ class Engine:
         self._donors = Donors(settings, usable)
         self._vocabulary = read_words(settings.rename) if settings.rename else None
         self.rejected: Counter[str] = Counter()
+        self.shortest = 0
         self.rows: Counter[str] = Counter()
 
     def make(self, number: int) -> list[Example]:
@@ -196,7 +207,8 @@ class Engine:
         """
         rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
         # Drawn once: draws that are too long must not turn hard examples into easy ones.
-        difficulty = _draw_difficulty(self._settings, rng)
+        wanted = self._settings.difficulty
+        difficulty = rng.choice(tuple(EXPANSION)) if wanted == "mixed" else wanted
         few = not self._settings.arithmetic and rng.random() < self._settings.few
         for attempt in range(TABLES_TRIED):
             try:
@@ -211,9 +223,9 @@ class Engine:
                 except Rejected as reason:
                     self.rejected[str(reason)] += 1
                     continue
-                # All or none: which of them are asked must not depend on what they say.
+                # Never the case: who refuses after the draw prefers some groups to others.
                 if invalid := next(filter(None, map(verify, drawn.examples)), None):
-                    self.rejected[invalid] += 1
+                    self.rejected[f"{INVALID}: {invalid}"] += 1
                     continue
                 return drawn
         return None
@@ -270,7 +282,9 @@ class Engine:
         parts = self._parts(tables, GROUPS[difficulty], few, rng)
         refuse_alike(parts)
         context, subjects = self._tell(tables, parts, rng)
-        if settings.max_tokens is not None and count_tokens(context.text) > settings.max_tokens:
+        most = settings.max_tokens
+        if most is not None and (tokens := count_tokens(context.text)) > most:
+            self.shortest = min(tokens, self.shortest or tokens)
             raise Rejected(TOO_LONG)
         # What is asked for is drawn last, so nothing in the context can say what it is.
         groups = [
@@ -299,6 +313,12 @@ class Engine:
                 part.typed, question, subjects[asked.part], part.speaker, rng
             )
             composition = context.ask(gold, violated)
+            cells, header = part.typed.table.rows, part.typed.table.columns
+            gold_table = Table(
+                tuple(header[column] for column in question.columns),
+                tuple(tuple(cells[n][c] for c in question.columns) for n in question.rows),
+                tables[asked.part].read.topic,
+            )
             read = tables[asked.part].read
             example = Example(
                 topic=read.topic,
@@ -306,7 +326,7 @@ class Engine:
                 domain=read.domain,
                 query=query,
                 constraints=constraints,
-                gold_table=_gold_table(part, question, read.topic),
+                gold_table=gold_table,
                 gold_context=composition.clean,
                 adversarial_context=composition.adversarial,
                 difficulty=difficulty,
@@ -355,16 +375,21 @@ class Engine:
     def unfit(self, place: Place) -> str:
         """Why the table at a place gives no context of the easiest difficulty; empty: it does."""
         count = GROUPS[_easiest(self._settings)]
-        rng, reasons = Random(f"trial:{self._settings.seed}:{place.where}"), Counter[str]()
+        rng = Random(f"trial:{self._settings.seed}:{place.where}")
+        reasons, found = Counter[str](), dict[str, str]()
         table = self._read(place)
         for _ in range(TRIES_A_TABLE):
             try:
                 self._parts([table], count, False, rng)
-            except Rejected as reason:
-                reasons[str(reason)] += 1
+            except Rejected as rejected:
+                reasons[str(rejected)] += 1
+                found[str(rejected)] = rejected.found
             else:
                 return ""
-        return reasons.most_common(1)[0][0]
+        reason, _ = reasons.most_common(1)[0]
+        if reason.startswith(NO_GROUPS):
+            found[reason] = table.groups.say_most(count, self._settings.shape.min_rows, rng)
+        return f"{reason}: {found[reason]}" if found[reason] else reason
 
     def _tell(
         self, tables: Sequence[OpenTable], parts: Sequence[Part], rng: Random
@@ -395,23 +420,8 @@ class Engine:
         )
 
 
-def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:
-    if settings.difficulty != "mixed":
-        return settings.difficulty
-    return rng.choice(tuple(EXPANSION))
-
-
 def _easiest(settings: Synthesis) -> Difficulty:
     return "easy" if settings.difficulty == "mixed" else settings.difficulty
-
-
-def _gold_table(part: Part, question: Question, title: str) -> Table:
-    """The rows asked for; what is not said of them is blank."""
-    table = part.typed.table
-    rows = tuple(
-        tuple(table.rows[row][column] for column in question.columns) for row in question.rows
-    )
-    return Table(tuple(table.columns[column] for column in question.columns), rows, title)
 
 
 def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:
@@ -442,7 +452,10 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         trial = Engine(settings, source, tables)
         tables = [table._replace(unfit=trial.unfit(table.place)) for table in tables]
     if all(table.unfit for table in tables):
-        reasons = Counter([*(entry.reason for entry in skipped), *(one.unfit for one in tables)])
+        said = [*(entry.reason for entry in skipped), *(one.unfit for one in tables)]
+        if len(said) > 1:
+            said = [reason.partition(": ")[0] for reason in said]
+        reasons = Counter(said)
         listing = "; ".join(f"{count}x {reason}" for reason, count in reasons.most_common(3))
         raise TablemendError(
             f"source={settings.source}: none of {reasons.total()} tables is usable ({listing})"
@@ -454,7 +467,8 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
 def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> str:
     """The first of some smaller settings by which one of the tables would do."""
     shape = settings.shape
-    for rows, columns in product(
+    for distractors, rows, columns in product(
+        dict.fromkeys((settings.distractors, "real")),
         sorted({shape.min_rows, *(n for n in (3, 2, 1) if n < shape.min_rows)}, reverse=True),
         sorted({shape.min_columns, 3}, reverse=True),
     ):
@@ -462,11 +476,14 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
         smaller = Shape(
             min_rows=rows, max_rows=most, min_columns=columns, max_columns=shape.max_columns
         )
-        trial = settings.model_copy(update={"shape": smaller, "difficulty": "paper"})
+        trial = settings.model_copy(
+            update={"shape": smaller, "difficulty": "paper", "distractors": distractors}
+        )
         engine = Engine(trial, source, [*tables])
         if any(not engine.unfit(table.place) for table in tables[:TABLES_TRIED]):
             said = f"shape.min_rows={rows} shape.max_rows={most} shape.min_columns={columns}"
             said += " difficulty=paper" * (settings.difficulty != "paper")
+            said += f" distractors={distractors}" * (settings.distractors != distractors)
             return f"; some are by {said}"
     wider = ", or set shape.min_columns=3" if shape.min_columns > 3 else ""
     return f": give larger tables, or more of one subject{wider}"
@@ -484,7 +501,7 @@ def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker
     """
     if settings.source == SMALL_WORLD:
         return SmallWorld(settings)
-    source = open_source(settings)
+    source = open_source(settings.source, settings, settings.seed)
     found = find_tables(source, settings)[0] if usable is None else usable
     return Engine(settings, source, found)
 

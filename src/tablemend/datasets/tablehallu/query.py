@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tablemend.datasets.source_tables.columns import TypedTable, is_whole, words_of, write_day
+from tablemend.datasets.source_tables.letter_case import with_capital
 from tablemend.datasets.tablehallu import labels
-from tablemend.datasets.tablehallu.columns import TypedTable, is_whole, words_of, write_day
 from tablemend.datasets.tablehallu.contexts import Question
 from tablemend.datasets.tablehallu.groups import Bound, cost_of_number, decimal_of
 from tablemend.datasets.tablehallu.labels import EVENTS, Label
-from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.sentences import Speaker
-from tablemend.programs.nouns import is_plural_label, noun_of, plural_of
+from tablemend.programs.nouns import is_plural_label, plural_of
 from tablemend.records import Condition, Constraints, SortOrder
 from tablemend.values.places import singular
 
@@ -54,8 +54,8 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
         return Subject(rows)
     title = typed.table.title
     cells = {*typed.table.columns, *(cell for row in typed.table.rows for cell in row if cell)}
-    folded, is_plain = title.casefold(), speaker.rows in ("entries", "people")
-    called = (_kind_of(typed) if is_plain else "") or speaker.rows
+    folded, called = title.casefold(), speaker.rows
+    is_plain = called in ("entries", "people")
     if title == folded:
         title = with_capital(title)
     is_idle = {*folded.split()} <= {*WORDS["no_titles"]} or folded in map(str.casefold, cells)
@@ -64,24 +64,12 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
     if folded.startswith(WORDS["list_of"]):
         title = title[len(WORDS["list_of"]) :]
         head = re.split(r" (?:in|of|by|at|on|with|for|from) ", title.lower())[0]
-        is_of_all = is_plain and is_plural_label(head) and head.split()[-1] not in WORDS["no_rows"]
+        is_of_all = is_plain and is_plural_label(head) and head.split()[-1] not in labels.NO_ROWS
         if is_of_all or called.split()[-1] in title.lower().split():
             return Subject(title)
     if _DATED.match(title) and not {*WORDS["events"]}.isdisjoint(folded.split()):
         title = f"the {title}"
     return Subject(called, title)
-
-
-def _kind_of(typed: TypedTable) -> str:
-    """What the rows are by the title and the headers together; empty where these do not say."""
-    last = re.split(r"[ /]+", typed.columns[typed.key].name.lower().split(" (")[0])[-1]
-    if noun_of(last) and not last.endswith("ed"):
-        return plural_of(last)
-    if last.isalpha() and is_plural_label(last) and last not in WORDS["no_rows"]:
-        return last
-    known = {*map(str.lower, typed.table.columns), *words_of(typed.table.title).split()}
-    kinds = ((kind, sign) for kind, signs in WORDS["kinds"].items() for sign in signs)
-    return next((kind for kind, sign in kinds if known.issuperset(sign.split(" + "))), "")
 
 
 def choose_subject(
@@ -218,17 +206,17 @@ def _phrase_bound(
                 deed = ""  # no "plants in Etawah located in Lunel"
             if deed and (not persons or deed.split()[0] in labels.WORDS["personal"]):
                 patterns = [("{is}" if folded in labels.STATES else "{was}") + deed]
+            elif folded in EVENTS and not persons:
+                patterns = [f"{{was}}{EVENTS[folded]} in {{v}}"]
             elif folded in labels.PLACES and " " not in rows:
                 patterns = [f"{labels.PLACES[folded]} {{v}}"]
         patterns = _CATEGORIES.get(folded, patterns) if is_plain else _SCOPES["marked"]
-        if len(slots["v"]) < 3:  # "T" says nothing without a header
-            slots["c"], patterns = f'"{typed.table.columns[bound.column]}"', _SCOPES["marked"]
     elif bound.kind in ("year", "date") or is_year:
         form, slots["low"], slots["high"] = _time_ends(bound)
         event, lead = EVENTS.get(folded, folded) if is_plain else "", "whose {c} {be} "
         if folded in (*WORDS["times"], *WORDS["periods"]) or (event and event[:5] in rows):
             lead = ""  # "the launches of X in 1990"
-        elif persons and event.split()[0] not in labels.WORDS["personal"] and folded in EVENTS:
+        elif persons and folded in EVENTS and event.split()[0] not in labels.WORDS["personal"]:
             pass  # nobody premieres
         elif folded in EVENTS or (is_plain and last in labels.PARTICIPLES):
             lead = "{was}" + event.replace("broadcast", "aired") + " "
@@ -241,7 +229,8 @@ def _phrase_bound(
     else:
         form, slots["low"], slots["high"] = _number_ends(bound, typed, label)
         is_ordinal = last in labels.ORDINALS and not has_unit and " in " not in folded
-        manner = "count" if label.is_counted and not has_unit else "amount"
+        manner = "amount" if has_unit or last in labels.QUANTITIES else "figure"
+        manner = "count" if label.is_counted and not has_unit else manner
         manner = "quoted" if not is_plain else "ordinal" if is_ordinal else manner
         patterns = _ORDINALS.get(folded, {}).get(form) or _SCOPES[manner][form]
         if manner == "count" and slots["high"] == "0":
@@ -249,7 +238,10 @@ def _phrase_bound(
         elif manner == "count" and form != "both" and "1" in (slots["low"], slots["high"]):
             slots["c"] = name.removesuffix(last) + singular(last)
             patterns = patterns[:1]
-    return str(rng.choice(patterns)).format(**slots)
+    pattern = str(rng.choice(patterns))
+    if "{c} {v}" not in pattern:
+        slots["v"] = labels.named(slots["v"])
+    return pattern.format(**slots)
 
 
 def _time_ends(bound: Bound) -> tuple[str, str, str]:

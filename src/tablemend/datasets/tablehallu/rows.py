@@ -9,7 +9,7 @@ left out where rows are made up.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -18,7 +18,7 @@ from math import gcd, inf
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import (
+from tablemend.datasets.source_tables.columns import (
     DIGITS,
     ORDERED,
     Column,
@@ -26,8 +26,9 @@ from tablemend.datasets.tablehallu.columns import (
     TypedTable,
     read_date,
     read_number,
+    words_of,
 )
-from tablemend.datasets.tablehallu.invented_names import distinct_names
+from tablemend.datasets.source_tables.invented_names import distinct_names
 from tablemend.tables.table import Cell
 from tablemend.values.periods import MONTHS
 
@@ -225,6 +226,15 @@ class RowMaker:
         counts = map(Counter, cells_of)
         self._shared = [{cell for cell, n in own.items() if n > 1} - {None} for own in counts]
         """Words that more than one row says, by column: no made-up row says what is unique."""
+        labels = [words_of(name) for name in typed.table.columns]
+        spoken = words_of(" ".join(cell for cells in cells_of for cell in cells if cell))
+        self.naming = [
+            {c for cells in cells_of for c in cells if c and label in words_of(c)}
+            if label.strip() and label in spoken
+            else set[str]()
+            for label in labels
+        ]
+        """Cells that have the header of a column, by column."""
         self.ranges = {
             index: Range.of(column, cells_of[index], typed.orders[index])
             for index, column in enumerate(typed.columns)
@@ -426,25 +436,35 @@ class Entities:
 
 
 def _bound_pairs(typed: TypedTable, ordered: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Columns of which one rises or falls with the other, or never exceeds it."""
+    """Columns of which one rises or falls with the other, or never exceeds it.
+
+    One row in ten may be an exception, of those that do not say what most say.
+    """
     for one, other in combinations(ordered, 2):
         rows = zip(typed.orders[one], typed.orders[other], strict=True)
-        both = sorted((a, b) for a, b in rows if a is not None and b is not None)
+        both = [(a, b) for a, b in rows if a is not None and b is not None]
+        firsts, lasts = [a for a, _ in both], [b for _, b in both]
         if len(both) < 4:
             continue
-        firsts, lasts = [a for a, _ in both], [b for _, b in both]
-        rises = lasts == sorted(lasts)
-        falls = [b for _, b in sorted(both, key=lambda pair: (pair[0], -pair[1]))]
-        falls_with = falls == sorted(falls, reverse=True)
-        if len({*firsts}) > 2 and len({*lasts}) > 2 and (rises or falls_with):
-            yield one, other
-            continue
-        alike = (typed.columns[one].kind, typed.columns[one].unit) == (
-            typed.columns[other].kind,
-            typed.columns[other].unit,
-        )
-        for (first, low), (last, high) in permutations(((one, firsts), (other, lasts))):
-            overlap = max(low) > min(high)
-            pairs = both if first == one else [(b, a) for a, b in both]
-            if alike and overlap and all(a <= b for a, b in pairs):
-                yield first, last
+        usual = max(*Counter(firsts).values(), *Counter(lasts).values())
+        least = len(both) - (len(both) - usual) // 10
+        if len({*firsts}) > 2 and len({*lasts}) > 2:
+            falling = ((a, -b) for a, b in both)
+            if any(_longest_rise(sorted(some)) >= least for some in (both, falling)):
+                yield one, other
+                continue
+        kinds = {(typed.columns[index].kind, typed.columns[index].unit) for index in (one, other)}
+        for low, high in permutations((firsts, lasts)):
+            below = sum(a <= b for a, b in zip(low, high, strict=True))
+            if len(kinds) == 1 and max(low) > min(high) and below >= least:
+                yield one, other
+                break
+
+
+def _longest_rise(pairs: Sequence[tuple[float, float]]) -> int:
+    """How many of the second numbers can stay so that none is below one before it."""
+    ends = list[float]()
+    for _, value in pairs:
+        place = bisect_right(ends, value)
+        ends[place : place + 1] = [value]
+    return len(ends)

@@ -9,51 +9,60 @@ is said of a value depends on its column's label, its kind and what the rows are
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from functools import lru_cache, reduce
+from itertools import takewhile
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tablehallu.columns import Column, TypedTable
+from tablemend.datasets.source_tables.columns import Column, TypedTable
+from tablemend.datasets.source_tables.letter_case import MONTH
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
-from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.labels import (
     AGENTS,
     EVENTS,
     GENERAL,
-    HOMES,
     JOINING,
+    NO_VALUE,
     ORDINALS,
     PARTICIPLES,
     PASSIVE,
     PERIOD,
+    PERSONAL,
+    PERSONS,
     QUANTITIES,
-    SAYS,
     SUBJECTS,
     WORDS,
     YEAR,
     Label,
+    are_persons,
     articled,
+    kind_of,
     labels_of,
+    named,
+    phrases_for,
     row_noun,
 )
-from tablemend.datasets.tablehallu.letter_case import MONTH
 from tablemend.datasets.tablehallu.rows import Row
-from tablemend.programs.nouns import WORDS as NOUNS
 from tablemend.programs.nouns import plural_of
 from tablemend.tables.table import Cell
 from tablemend.values.places import singular
 
 _DATE = re.compile(rf"{MONTH.pattern}|\d{{4}}-\d\d-\d\d", re.I)
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")
+_OF_NAMES = re.compile(r"\{e\}(?:,| \()|of \{e\}")
+"""Patterns that a pronoun does not fit."""
 _SLOT = re.compile(r"\{(\w+)\}")
 _CODE = re.compile(r".*\d")
 _DONE = re.compile(r"\w{2,}[^e]ed")
 _NO_NUMBER = re.compile(rf"(?!.*\d|{MONTH.pattern})", re.I)
-_NO_NAME = re.compile(f"(?:{'|'.join(WORDS['entries'])})$", re.I)
 _NAMED = re.compile(r"\D*[^\W\d_]{3}")
+_SIDE = re.compile(r"(?:home|away|neutral)$", re.I)
+_RANK = re.compile(r"\d+(?:st|nd|rd|th)$")
+_FULL_NAME = re.compile(
+    r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])(?: (?:Jr|Sr)\.?| I+)?"
+)
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
     1: ((1,),),
@@ -65,19 +74,15 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     7: ((3, 2, 2), (2, 3, 2), (3, 4), (2, 2, 3)),
 }
 """Number of facts of a passage -> how many each of its sentences may join."""
-PERSONS = (0.12, 0.4)
-"""Share of names with a known given name (of a few hundred) from which on they are persons: without
-and with a header that says something else."""
 APART = 0.4
 """Share of passages that say with the name what an entity is, where not all are of one kind."""
-_OF_MATCHES = {"score", "record"}
-_GIVEN = frozenset(GIVEN)
+BEHIND = 0.8
+"""Share of what may stand behind the name that does."""
+_WORDS = ("words", "codes", "letters", "times", "sides", "ranks")
+_CARRIERS = frozenset(WORDS["carriers"].split())
 _HAPPENED = frozenset(WORDS["happened"].split())
-_PERSONS = NOUNS["persons"].union(WORDS["persons"].split())
-_LEADS = ("its", "Its", "its2", "the", "whose")
+_LEADS = ("its", "Its", "its2", "whose")
 _WHERE = ("at ", "@", "vs")
-_PLURALS = {"is": "are", "was": "were", "has": "have"}
-_AUXILIARIES = frozenset(("was", "is", "were", "are", "has", "have", "had"))
 new = tuple.__new__  # skips the keyword handling of named tuples
 
 
@@ -88,11 +93,12 @@ class Clause(NamedTuple):
     after: str
 
 
-Phrase = tuple[int, Clause]
-"""A column and what is said around its value."""
+Phrase = tuple[int, Clause, tuple[tuple[int, Clause], ...]]
+"""A column, what is said around its value, and the same of the columns said right behind it."""
 Way = tuple[str, Clause, Clause]
 """One way to say a value: part of a sentence ("d" participle, "v" predicate, "n" what one has, "s"
-what is so), the words, and for "d" the same as a predicate."""
+what is so, "p" what follows a predicate, "h" what follows the name), the words, and for "d" the
+same as a predicate."""
 
 
 class Wording(NamedTuple):
@@ -101,20 +107,19 @@ class Wording(NamedTuple):
     Attributes:
         is_number: the values have digits, or are dates.
         ways, one, entry: any of them, those for the value 1, those for what is no such value.
-        homes: right behind the name; often none.
         whole, verb: what is so, in two pieces: "of" and the name stand between them.
-        given, noted: "5 USD as the price" and "price: 5 USD".
+        noted: "price: 5 USD".
+        follows: it can stand behind a predicate or the name.
     """
 
     is_number: bool
     ways: Sequence[Way]
     one: Sequence[Way]
     entry: Sequence[Way]
-    homes: Sequence[Clause]
     whole: str
     verb: Clause
-    given: Clause
     noted: Clause
+    follows: bool
 
 
 @lru_cache(maxsize=1 << 13)
@@ -124,8 +129,6 @@ def _wording(
     cells: str,
     rows: tuple[str, ...],
     past: bool,
-    plural: bool,
-    timed: bool,
 ) -> Wording:
     """All ways to speak of a column.
 
@@ -135,8 +138,6 @@ def _wording(
         cells: what they are, as in ``sentences.yaml``; followed by "!" if they repeat the label.
         rows: what they are, from a noun to "any", as there.
         past: tense of the verbs.
-        plural: their number; that of "they".
-        timed: a time stands before the sentence: not "In 2007, the entry for X gives ...".
     """
     name, before, after = label.name, label.before, label.after
     full = value = f"{before}{{v}}{after}"
@@ -145,12 +146,13 @@ def _wording(
     is_of_persons = "persons" in rows
     has_unit, on = kind == "measure" or bool(before or after), "in" if kind == "year" else "on"
     is_deed = last in PARTICIPLES or _DONE.fullmatch(last) is not None
-    found = (SAYS.get((row, group, folded)) for row in rows for group in (of, "all"))
-    said: list[str] = next(filter(None, found), [])
+    said = phrases_for(name, rows, of)
     if of == "times" and folded in EVENTS:
         said = [f"was {EVENTS[folded]} {on} {{v}}"]
         if is_of_persons and said[0].split()[1] not in WORDS["personal"]:
             said = []
+    elif not said and of == "codes" and folded in EVENTS:
+        said = [f"was {EVENTS[folded]} in {{v}}"]
     elif not said and of != "numbers" and PASSIVE.fullmatch(folded):
         said = [f"was {folded} {{v}}"]
     elif not said and of == "times" and is_deed and not noun:
@@ -172,7 +174,7 @@ def _wording(
     elif label.is_plural and after[:4] == " in ":
         what, value, called = "counted", f"{before}{{v}}", f"{name}{after}"
         whole, is_one = f"number of {name}", True
-    elif label.is_counted and kind == "number":
+    elif label.is_counted and (kind == "number" or of == "codes"):
         what, one, is_one = "counted", _singular(name), True
         whole = f"number {'of ' if noun or last not in PARTICIPLES else ''}{name}"
         if folded.startswith("total "):
@@ -180,12 +182,12 @@ def _wording(
         elif not said and last in AGENTS:
             said = [f"{AGENTS[last]} {{v}} {noun}".rstrip()]
     elif of == "numbers":
-        what = "quantity" if has_unit or last not in ORDINALS else "which"
+        what = "quantity" if has_unit or last in QUANTITIES else "figure"
+        what = "which" if last in ORDINALS and not has_unit else what
     elif last in QUANTITIES and of != "words":
         what = "quantity"
     else:
         what = of if of in ("times", "words") else "codes"
-    its = "their" if is_of_persons else "its"
 
     def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
         slots = (
@@ -193,58 +195,54 @@ def _wording(
             ("{on}", on),
             ("{c}", called),
             ("{a}", articled(called)),
-            ("{its}", its),
             ("{v}", value),
         )
         return [
-            _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past, plural)
+            _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past)
             for text in texts
         ]
 
     be = ("was" if past else "is") if is_one else ("were" if past else "are")
     so = _clause(f"{whole} {be} {full}")
-    plain = [] if timed else [("s", so, so)]
     own, ways = spoken(said, full, name), spoken(GENERAL[what], value, called)
-    if not own:
-        ways = ways * 3 + plain * 2
-    elif of == "times" or (is_deed and not noun) or PASSIVE.fullmatch(folded):
-        ways = own  # never "its built by is X"
-    else:
-        ways = own * (6 // len(own)) + ways[:2] + plain
+    if all(part in "ph" for part, *_ in own):
+        own += ways if what not in (*_WORDS, "which") else [*ways * 2, ("s", so, so)]
     return Wording(
-        of in ("numbers", "times"),
-        ways,
-        spoken(GENERAL[what], value, one) if one else ways,
-        spoken(GENERAL["clause"], "{v}", f"the {whole}" if label.is_plain else whole),
-        [*map(_clause, HOMES.get(folded, []) if is_of_persons and of == "words" else [])],
+        of in ("numbers", "times") or "time" in folded.split(),
+        own,
+        spoken(said or GENERAL[what], value, one) if one else own,
+        spoken(
+            phrases_for(name, ("any",), "entries") or GENERAL["clause"],
+            "{v}",
+            f"the {whole}" if label.is_plain else whole,
+        ),
         whole,
         _clause(f"{be} {full}"),
-        _clause(f"{full} as the {whole}" if label.is_plain else f"{full} under {name}"),
         _clause(f"{name}: {full}"),
+        any(part in "ph" for part, *_ in own),
     )
 
 
 @lru_cache(maxsize=1 << 16)
 def _is_entry(value: str, is_number: bool) -> bool:
     """Whether it says that there is no value: "Did not enter", "DSQ" among numbers."""
-    return bool(_NO_NAME.match(value) or (is_number and _NO_NUMBER.match(value)))
+    return bool(NO_VALUE.match(value) or (is_number and _NO_NUMBER.match(value)))
 
 
-def _way(phrase: str, past: bool, plural: bool) -> Way:
-    """A phrase of ``sentences.yaml``, in the tense and the number."""
+def _way(phrase: str, past: bool) -> Way:
+    """A phrase of ``sentences.yaml``, in the tense."""
     verb, _, rest = phrase.partition(" ")
     clause = _clause(rest)
     if verb in ("with", "has/had"):
         return "n", clause, clause
+    if part := {"+": "p", "~": "h"}.get(verb):
+        clause = _clause(f" {rest}")
+        return part, clause, clause
     part = "d" if verb in ("is", "was") else "v"
     present, _, ago = ("is/was" if verb == "is" else verb).partition("/")
-    verb = ago if past and ago else present
-    if plural:
-        is_regular = ago and not past and present not in _PLURALS
-        verb = (
-            re.sub("ies$", "y", verb).removesuffix("s") if is_regular else _PLURALS.get(verb, verb)
-        )
-    whole = _clause(f"{verb} {rest}")
+    whole = _clause(f"{ago if past and ago else present} {rest}")
+    if verb == "so":
+        return "s", clause, clause
     return part, clause if part == "d" else whole, whole
 
 
@@ -267,32 +265,30 @@ Frame = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
-def _frames(pronoun: str, which: str, has: str, timed: bool) -> Mapping[str, tuple[Frame, ...]]:
+def _frames(which: str, has: str, later: bool, timed: bool) -> Mapping[str, tuple[Frame, ...]]:
     """The patterns of sentences, by what they join, with some words in their slots.
 
     Args:
-        pronoun: the subject; empty where that is a name.
-        which: the word for it.
+        which: the word for the subject in a clause.
         has: the form of "has".
+        later: the subject is a pronoun.
         timed: a time stands before the sentence.
     """
 
     def cut(text: str) -> Frame:
-        its = "their" if which == "who" else "its"
-        known = {"has": has, "which": which, "poss": its, "Poss": capital(its)}
-        known |= {"e": pronoun} if pronoun else {}
+        known = {"has": has, "which": which}
         parts = _SLOT.split(_SLOT.sub(lambda slot: known.get(slot[1], slot[0]), text))
         return tuple(zip(parts[::2], [*parts[1::2], ""], strict=True))
 
     def fits(text: str) -> bool:
-        if pronoun:
-            return re.search(r"\{e\}(?:,| \()|(?:of|for) \{e\}", text) is None
-        return not timed or text.startswith("{e}")
+        if later:
+            return _OF_NAMES.search(text) is None
+        return not timed or text.startswith(("{e}", "the"))
 
-    texts = WORDS["frames"] | (WORDS["later"] if pronoun else {})
+    texts = WORDS["frames"] | (WORDS["later"] if later else {})
     return {
-        parts: tuple(cut(text) for text in patterns if fits(text))
-        for parts, patterns in texts.items()
+        parts: tuple(map(cut, [text for text in own if fits(text)] or own))
+        for parts, own in texts.items()
     }
 
 
@@ -320,15 +316,16 @@ class Speaker:
         self._key = key
         self._is_panel = any((row[key] or "") in repeated for row in typed.table.rows)
         header = columns[key].name
-        if header.lower() == "team" and {column.name.lower() for column in columns} >= _OF_MATCHES:
-            header = "opponent"
+        headers = [header.lower(), *(column.name.lower() for column in columns)]
+        for keys, signs, subject in WORDS["subjects_by_columns"]:
+            if headers[0] in keys and not {*headers}.isdisjoint(signs):
+                header = subject
         names = [row[key] or "" for row in typed.table.rows]
         phrase, noun, self.rows = SUBJECTS.get(header.lower()) or ("{e}", row_noun(header), "")
-        is_a_person = noun.rpartition(" ")[2] in _PERSONS
-        headers = {column.name.lower() for column in columns}
-        personal, impersonal = map(headers.intersection, WORDS["columns_of_persons"])
-        share = PERSONS[1] if noun else 1 if impersonal else 0 if personal else PERSONS[0]
-        is_a_person |= _are_persons(names, share)
+        if not noun and (kind := kind_of(typed)):
+            self.rows, noun = kind, singular(kind) if kind in WORDS["kinds"] else ""
+        is_a_person = noun.rpartition(" ")[2] in PERSONAL
+        is_a_person |= are_persons(headers, names, PERSONS[bool(noun)])
         self.is_of_persons = phrase == "{e}" and is_a_person  # a match against X is none
         if not self.rows:
             plural = noun if noun in WORDS["same"] else plural_of(noun)
@@ -337,35 +334,31 @@ class Speaker:
         self._says_kind = False
         self._before, self._after = phrase.split("{e}")
         self.labels = labels_of(columns)
-        self._its = "their" if self.is_of_persons else "its"
         self._is_number = [column.kind == "number" for column in columns]
-        self._is_past = noun.rpartition(" ")[2] in _HAPPENED
-        things = ("events", "things") if self._is_past else ("things",)
+        is_event = noun.rpartition(" ")[2] in _HAPPENED
+        things = ("events", "things") if is_event else ("things",)
         kinds = (noun, *(("persons",) if self.is_of_persons else things), "any")
         cells_of = zip(*typed.table.rows, strict=True)
         read = [_kinds(*each) for each in zip(columns, self.labels, cells_of, strict=True)]
         tellers = (*typed.distinguishing, *range(len(columns)))
-        found = (self._time_of(typed, index) for index in tellers)
+        is_dated = is_event or self._is_panel or self.is_of_persons
+        found = (self._time_of(typed, index, is_dated) for index in tellers)
         self._time = next(filter(None, found), None)
         # "The line" would name one of several if "Upper Line" is another.
         self._is_apart = bool(noun) and not any(noun in name.lower() for name in names)
-        pronouns = [f"the {noun}"] if self._is_apart else []
-        pronouns += ["they"] if self.is_of_persons and not self._is_apart else []
-        pronouns += [] if self.is_of_persons else ["it", "it"]
-        which = "who" if self.is_of_persons else "which"
-
-        def ways(past: bool, pronoun: str = "", timed: bool = False) -> _Manner:
-            has = (("have", "had") if pronoun == "they" else ("has", "had"))[past]
-            forms = (kinds, past, pronoun == "they", timed)
-            wordings = [
-                _wording(label, *of, *forms) for label, of in zip(self.labels, read, strict=True)
-            ]
-            return wordings, _frames(pronoun, which, has, timed)
-
-        # Of first and of later sentences: in the present, in the past.
-        self._first = [ways(past) for past in (False, True)]
-        self._timed = ways(True, timed=True)
-        self._later = [[ways(past, pronoun) for pronoun in pronouns] for past in (False, True)]
+        self._pronouns = [f"the {noun}"] if self._is_apart else []
+        if not self.is_of_persons:
+            self._pronouns += ["it", "it"]
+        past = bool(is_event or self._time or YEAR.search(typed.table.title))
+        past |= not {*headers}.isdisjoint(WORDS["past"].split())
+        which, has = "who" if self.is_of_persons else "which", "had" if past else "has"
+        self._wordings = [
+            _wording(label, *of, kinds, past) for label, of in zip(self.labels, read, strict=True)
+        ]
+        self._follows = [wording.follows for wording in self._wordings]
+        self._is_inner = [all(way[0] != "h" for way in w.ways) for w in self._wordings]
+        self._first, self._timed = (_frames(which, has, False, timed) for timed in (False, True))
+        self._later = _frames(which, has, True, False)
 
     def with_kinds(self) -> Speaker:
         """One that says what an entity is where its name does not: "the ship Mary"."""
@@ -373,12 +366,14 @@ class Speaker:
         speaker._says_kind = not self._before
         return speaker
 
-    def _time_of(self, typed: TypedTable, index: int) -> tuple[int, Clause] | None:
+    def _time_of(self, typed: TypedTable, index: int, is_dated: bool) -> tuple[int, Clause] | None:
         """The column whose value opens a sentence, and what is said around it."""
         column, label = typed.columns[index], self.labels[index].name
         is_year = column.kind == "year" and label.endswith(" year") and label not in EVENTS
         said = WORDS["times"].get(label.lower(), WORDS["times"]["* year"] if is_year else None)
         if said is None or index == self._key or not column.usable:
+            return None
+        if not is_dated and not said.startswith("On "):  # of works: "Solaris (1972)"
             return None
         cells = [row[index] or "" for row in typed.table.rows]
         pattern = _DATE if said.startswith("On ") else YEAR
@@ -431,41 +426,39 @@ class Speaker:
         for last in range(len(facts) - 1, 0, -1):
             other = int(random() * (last + 1))
             facts[last], facts[other] = facts[other], facts[last]
+        facts.sort(key=self._is_inner.__getitem__)
         plans = _PLANS.get(len(facts)) or ((3,) * -(-len(facts) // 3),)
         plan = plans[int(random() * len(plans))]
-        is_past = self._is_past or time is not None
-        wordings, frames, its = *(self._timed if time else self._first[is_past]), self._its
         before, is_later = self._before, False
+        frames = self._timed if time else self._first
         if self._says_kind and self.noun not in entity.lower():
             is_later = self._is_apart and len(plan) > 1 and random() >= APART
             before = "" if is_later else f"the {self.noun} "
         elif before and entity.startswith(_WHERE):
             before = before.removesuffix("against ")
-        text, position = "", 0
+        text, position, subject = "", 0, ""
         for size in plan:
-            parts, home = self._draw(
-                wordings, row, facts[position : position + size], not position, random
-            )
+            parts, home = self._draw(row, facts[position : position + size], not position, random)
             what = "".join(part for part, phrases in parts.items() if phrases)
             if what in ("v", "n", "s", "vs") and len(parts[what[-1]]) > 1:
                 what += what[-1]
             start, is_name = len(text), False
             if time and not position:
-                text = f"{self._say(text, row, [time], stated, '')}, "
+                text = f"{self._say(text, row, [(*time, ())], stated, '')}, "
                 is_name = True
             among = frames[what]
             frame = among[int(random() * len(among))]
-            if its != self._its and what[0] == "s":
-                frame = among[0]  # which says the kind
-            elif parts["s"] and any("(" in (row[index] or "") for index, _ in parts["s"]):
+            if home or any("(" in (row[index] or "") for index, *_ in parts["s"]):
                 frame = among[-1]  # no brackets within others
-            if before and self._says_kind and frame[0][0] == "the ":
-                frame = among[-1]  # not "the owner of the plant X is Y": what is Y?
             for literal, slot in frame:
                 text += literal
-                if slot == "e":
-                    is_name |= not before and len(text) == start
+                if slot == "e" and position:
+                    text += subject
+                elif slot == "e":
+                    is_name |= not before and len(text) == start and named(entity) == entity
                     text += before
+                    if before == self._before and not before.endswith("the "):
+                        text += named(entity)[: -len(entity)]
                     if with_key:
                         begin = len(text)
                         key = (self._names[self._key], entity, begin, begin + len(entity))
@@ -474,24 +467,23 @@ class Speaker:
                     if home:
                         text = self._say(text, row, home, stated, "")
                 elif slot in _LEADS:
-                    lead = self._its if slot.lower().startswith("its") else slot
-                    is_kind = its != self._its and len(text) == start
-                    said = its if is_kind else lead
-                    text += capital(said) if slot == "Its" else said
+                    lead = "whose" if slot == "whose" else "the" if self.is_of_persons else "its"
+                    is_start = len(text) == start or slot == "Its"
+                    own = subject or self._pronoun(entity, random)
+                    own = capital("its" if own == "it" else f"{own}'s")
+                    text += f"{own if is_start else lead} "
                     phrases = parts["s"][1:] if slot == "its2" else parts["s"]
                     joint = " and " if slot == "whose" else f" and {lead} "
-                    text = self._say(f"{text} ", row, phrases, stated, joint)
-                elif slot == "as":
-                    given = [(index, wordings[index].given) for index, _ in parts["s"]]
-                    text = self._say(text, row, given, stated, " and ")
+                    text = self._say(text, row, phrases, stated, joint)
                 elif slot == "note":
-                    noted = [(index, wordings[index].noted) for index, _ in parts["s"]]
+                    noted = [(index, self._wordings[index].noted, ()) for index, *_ in parts["s"]]
                     text = self._say(text, row, noted, stated, "; ")
                 elif slot == "c":
-                    text += wordings[parts["s"][0][0]].whole
+                    text += self._wordings[parts["s"][0][0]].whole
                 elif slot == "be":
                     index = parts["s"][0][0]
-                    text = self._say(text, row, [(index, wordings[index].verb)], stated, "")
+                    verb = self._wordings[index].verb
+                    text = self._say(text, row, [(index, verb, ())], stated, "")
                 elif slot == "vv":
                     text = self._say(text, row, parts["v"], stated, ", ")
                 elif slot:
@@ -503,36 +495,54 @@ class Speaker:
                 text = text[:start] + capital(text[start:])
             # "Inc." ends its sentence
             text = f"{text[:-1] if text.endswith('..') else text} "
-            later = self._later[is_past]
-            wordings, frames = later[0 if is_later else int(random() * len(later))]
-            its = f"the {self.noun}'s" if is_later else self._its
+            frames = self._later
+            subject = f"the {self.noun}" if is_later else self._pronoun(entity, random)
             position, is_later = position + size, False
         return Sentence(text[:-1], tuple(stated), theme)
 
+    def _pronoun(self, entity: str, random: _Random) -> str:
+        """What a later sentence calls an entity: "it", what it is, or the family name."""
+        found = self.is_of_persons and _FULL_NAME.fullmatch(entity)
+        names = [*self._pronouns, *([found["family"]] if found else [])] or [entity]
+        return names[int(random() * len(names))]
+
     def _draw(
-        self, said: Sequence[Wording], row: Row, facts: list[int], first: bool, random: _Random
+        self, row: Row, facts: list[int], first: bool, random: _Random
     ) -> tuple[dict[str, list[Phrase]], list[Phrase]]:
         """A way to say each fact, by the part of a sentence that it is; what follows the name."""
         parts: dict[str, list[Phrase]] = {"d": [], "v": [], "n": [], "s": []}
         home: list[Phrase] = []
+        behind: list[tuple[int, Clause]] = []
         predicate: Phrase | None = None
-        for index in facts:
-            wording, value = said[index], row[index] or ""
-            if first and wording.homes and not home and len(facts) > 1 and random() < 0.85:
-                home.append((index, wording.homes[int(random() * len(wording.homes))]))
-                continue
+        for index in sorted(facts, key=self._follows.__getitem__):
+            wording, value = self._wordings[index], row[index] or ""
             ways = wording.one if value == "1" else wording.ways
             if _is_entry(value, wording.is_number):
                 ways = wording.entry
+            if wording.follows:
+                out = "h" if home or not first or len(facts) < 2 or "(" in value else ""
+                out += "" if any(map(_carries, (*parts["v"], *parts["d"]))) else "p"
+                ways = [way for way in ways if way[0] not in out]
+                before = [way for way in ways if way[0] == "h"]
+                ways = before if before and random() < BEHIND else ways
             part, clause, other = ways[int(random() * len(ways))]
             if part == "d":
                 if predicate or random() < 0.4:
                     part, clause = "v", other
                 else:
-                    predicate = index, other
-            parts[part].append((index, clause))
+                    predicate = index, other, ()
+            if part == "h":
+                home.append((index, clause, ()))
+            elif part == "p":
+                behind.append((index, clause))
+            else:
+                parts[part].append((index, clause, ()))
         if predicate and not (parts["v"] or parts["n"]):
             parts["v"], parts["d"] = [predicate], []
+        if behind:  # the last but for that which carries it
+            hosts = parts["v"] if any(map(_carries, parts["v"])) else parts["d"]
+            hosts.sort(key=_carries)
+            hosts[-1] = (*hosts[-1][:2], tuple(behind))
         return parts, home
 
     def _say(
@@ -541,25 +551,30 @@ class Speaker:
         """The text with the values of some columns behind it."""
         last, shared = len(phrases) - 1, ""
         if last:  # "was built by X and owned by Y", but "was built by X and has Y as its owner"
-            verbs = {before.partition(" ")[0] for _, (before, _) in phrases}
-            shared = f"{verbs.pop()} " if len(verbs) == 1 and verbs < _AUXILIARIES else ""
-        for place, (index, (before, after)) in enumerate(phrases):
+            words = zip(*(before.split(" ")[:-1] for _, (before, _), _ in phrases), strict=False)
+            same = [one for one, *others in takewhile(lambda w: len({*w}) == 1, words)]
+            is_verb = same and same != ["took"] and same[0] not in ("a", "an", "the")
+            shared = " ".join([*same, ""]) if is_verb else ""
+        for place, (index, (before, after), behind) in enumerate(phrases):
             if place:
                 text += joint if place == last or joint == "; " else f", {joint[5:]}"
                 before = before[len(shared) :]
-            value = row[index] or ""
-            start = len(text) + len(before)
-            text = f"{text}{before}{value}{after}"
-            stated.append(new(Stated, (self._names[index], value, start, start + len(value))))
+            for column, (lead, end) in ((index, (before, after)), *behind):
+                value = row[column] or ""
+                text += lead
+                if lead.endswith(" a ") and value[0] in "AEIOUaeiou":
+                    text = f"{text[:-1]}n "
+                elif lead[-2:] not in (" (", ": ", ' "', "s ") and lead[:4] != "the ":
+                    text += named(value)[: -len(value)]
+                start = len(text)
+                text = f"{text}{value}{end}"
+                stated.append(new(Stated, (self._names[column], value, start, start + len(value))))
         return text
 
 
-def _are_persons(names: Sequence[str], share: float) -> bool:
-    """Whether enough begin with a given name, and few end alike: "... High School"."""
-    given = sum(" " in name and name.partition(" ")[0] in _GIVEN for name in names)
-    share = share if 2 * sum(" " in name for name in names) > len(names) else 1
-    (_, alike), *_ = Counter(name.rpartition(" ")[2] for name in names).most_common(1)
-    return given >= share * len(names) and (alike < 3 or 4 * alike <= len(names))
+def _carries(phrase: Phrase) -> bool:
+    """Whether something can stand behind it: "finished 3rd in the marathon"."""
+    return not _CARRIERS.isdisjoint(phrase[1][0].split()[:2])
 
 
 def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, str]:
@@ -574,7 +589,7 @@ def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, st
         return "date" if days else "year", "times"
     last = label.name.rpartition(" ")[2].lower()
     echoes = "!" if any(last in cell.lower() for cell in filled[:20]) else ""
-    for of, looks in (("words", _NAMED), ("codes", _CODE)):
+    for of, looks in (("sides", _SIDE), ("ranks", _RANK), ("words", _NAMED), ("codes", _CODE)):
         if sum(map(bool, map(looks.match, filled))) >= 0.8 * len(filled):
             return "text", of + echoes
     return "text", "letters"

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from tablemend.config import HUB, SMALL_WORLD, Section
+from tablemend.config import SMALL_WORLD, Section
+from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares, split_of
 from tablemend.shipped import here_or_shipped
 
-POOL = "pool"
 Difficulty = Literal["paper", "easy", "medium", "hard"]
 
 
@@ -60,24 +60,6 @@ class Types(Section):
         """All at 0."""
         if not any(self.model_dump(exclude={"entity"}).values()):
             yield "temporal", "one type beside entity must be above 0"
-
-
-class HubOptions(Section):
-    """What is read of a data set on the Hub."""
-
-    dataset_split: str = "train"
-    """Split to read where the source is on the Hub."""
-    dataset_config: str | None = None
-    """Configuration (subset) of a data set on the Hub; null where it has but one."""
-    dataset_revision: str | None = None
-    """Commit, tag or branch of a data set on the Hub; null: the newest."""
-
-    def unread(self, *sources: str) -> Iterator[tuple[str, str]]:
-        """The options that no source reads."""
-        if not any(source.startswith(HUB) for source in sources):
-            for name in ("dataset_config", "dataset_revision"):
-                if getattr(self, name) is not None:
-                    yield name, f"only a `{HUB}` source has one"
 
 
 class Grouped(HubOptions):

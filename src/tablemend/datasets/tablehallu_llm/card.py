@@ -8,13 +8,13 @@ from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
+from tablemend.datasets.statistics_plot import CARD_PART
 from tablemend.datasets.tablehallu.dataset import (
     MEANS,
     examples_card,
     say_distractors,
     say_made_up,
 )
-from tablemend.datasets.tablehallu.statistics_plot import CARD_PART
 from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost, say_usage
 from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
 

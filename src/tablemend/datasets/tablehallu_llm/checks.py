@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
-from tablemend.datasets.tablehallu.columns import words_of
+from tablemend.datasets.source_tables.columns import words_of
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft

@@ -24,8 +24,8 @@ from tablemend.datasets.build import (
     split_files,
 )
 from tablemend.datasets.splits import split_of
+from tablemend.datasets.statistics_plot import FILE, draw_statistics
 from tablemend.datasets.tablehallu.dataset import sizes_of
-from tablemend.datasets.tablehallu.statistics_plot import FILE, draw_statistics
 from tablemend.datasets.tablehallu_llm.asking import Rejection, Row
 from tablemend.datasets.tablehallu_llm.card import card_of
 from tablemend.datasets.tablehallu_llm.counts import Counts, cost_of, estimate, has_failed

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from tablemend.datasets.tablehallu.columns import read_date, read_number, words_of
+from tablemend.datasets.source_tables.columns import read_date, read_number, words_of
 from tablemend.datasets.tablehallu.verification import meets
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.statements import is_text

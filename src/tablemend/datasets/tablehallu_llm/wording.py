@@ -8,24 +8,19 @@ it writes cannot tell which rows are gold. A program checks every passage, and l
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
+from tablemend.datasets.source_tables.columns import words_of
+from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.tablehallu import program_engine
-from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.datasets.tablehallu.compose import Context, Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.program_engine import Drawn, Engine, find_tables
-from tablemend.datasets.tablehallu.sources import open_source
-from tablemend.datasets.tablehallu.verification import (
-    Evidence,
-    check_blanks,
-    check_repetition,
-    verify,
-)
+from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.asking import GivenUp, Rejection, Row, Talk
 from tablemend.datasets.tablehallu_llm.checks import NOT_STATED, check_numbers, check_prose
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
@@ -46,6 +41,8 @@ NUMBER = "another number of passages"
 NOT_NAMED = "row not named in the first sentence"
 NO_KIND = "kind of the row not said"
 FOREIGN = "name that the row does not have"
+REPEATED = "value repeated in its sentence"
+BLANK_NAMED = "blank attribute named beside its entity"
 NAME, VALUE = "Item", "xxxx"
 """Stand for the name and the cells of a row where what is said beside them is read."""
 
@@ -79,7 +76,7 @@ class ContextMaker(RowMaker):
 
     def __init__(self, settings: LlmSynthesis, topics: Topics, stack: ExitStack) -> None:
         drawing = settings.drawing
-        source = open_source(drawing)
+        source = open_source(drawing.source, drawing, drawing.seed)
         tables, _ = find_tables(source, drawing)
         self._engine = Engine(drawing, source, tables)
         self._tables = hash_text("".join(table.source_hash for table in tables))
@@ -133,7 +130,7 @@ class ContextMaker(RowMaker):
         subject = drawn.context.heading or " and ".join(dict.fromkeys(drawn.keys))
         for batch in (passages[start : start + size] for start in range(0, len(passages), size)):
             done: dict[int, Sentence] = {}
-            check = partial(_check_batch, batch, done, drawn.examples[0])
+            check = partial(_check_batch, batch, done)
             shown = [
                 f"{n}. {f'({p.kind}) ' if p.kind else ''}{json.dumps(p.cells, ensure_ascii=False)}"
                 for n, p in enumerate(batch, 1)
@@ -167,7 +164,7 @@ def passages_of(drawn: Drawn) -> list[Passage]:
 
 
 def _check_batch(
-    batch: Sequence[Passage], done: dict[int, Sentence], example: Example, texts: Sequence[str]
+    batch: Sequence[Passage], done: dict[int, Sentence], texts: Sequence[str]
 ) -> list[Problem]:
     """What is wrong with the passages of an answer; one that has passed before is kept."""
     if len(texts) != len(batch):
@@ -175,20 +172,19 @@ def _check_batch(
     problems = []
     for place, (passage, text) in enumerate(zip(batch, texts, strict=True)):
         if place not in done:
-            sentence, found = read_passage(passage, text, example)
+            sentence, found = read_passage(passage, text)
             problems += [Problem(p.kind, f"Row {place + 1}: {p.text}") for p in found]
             if not found:
                 done[place] = sentence
     return problems
 
 
-def read_passage(passage: Passage, text: str, example: Example) -> tuple[Sentence, list[Problem]]:
+def read_passage(passage: Passage, text: str) -> tuple[Sentence, list[Problem]]:
     """Where a passage states its cells, and what is wrong with it.
 
     Args:
         passage: what is to be said.
         text: what a model said.
-        example: any of the context; the rules of its verification are asked of this row alone.
     """
     entity, taken, stated = next(iter(passage.cells.values())), list[Span](), list[Stated]()
     problems = list(check_prose(text))
@@ -207,19 +203,10 @@ def read_passage(passage: Passage, text: str, example: Example) -> tuple[Sentenc
     if passage.kind and words_of(passage.kind) not in words_of(text):
         problems.append(Problem(NO_KIND, f"Say {passage.kind!r} of {entity!r}."))
     problems += _check_rest(passage, text, entity, taken)
-    first, *others = passage.cells
+    problems += _check_words(passage, text, stated)
+    first = next(iter(passage.cells))
     recorded = [one for one in stated if passage.first or one.column != first]
     sentence = Sentence(text, tuple(recorded), passage.theme)
-    if not problems:
-        alone = Context([StatedRow(entity, (sentence,))], [0], Random(0)).ask([0], [None])
-        columns = [first, *others, *passage.blanks]
-        table = Table.of(columns, [[passage.cells.get(column) for column in columns]])
-        evidence = Evidence(
-            replace(example, gold_table=table, adversarial_context=text, facts=alone.facts)
-        )
-        how = "state each value once, and leave out " + (", ".join(passage.blanks) or "all else")
-        found_in = (check(evidence) for check in (check_repetition, check_blanks))
-        problems += [Problem(why, f"{why}: {how}.") for why in found_in if why]
     return sentence, problems
 
 
@@ -227,13 +214,11 @@ def _check_rest(
     passage: Passage, text: str, entity: str, taken: Sequence[Span]
 ) -> Iterator[Problem]:
     """Nothing is said beside the cells: they are put out of sight, and the readers see the rest."""
-    rest, position = "", 0
-    for span in sorted(taken):
-        name = NAME if text[slice(*span)] == entity else VALUE
-        rest, position = rest + text[position : span.start] + name, span.end
+    names = [NAME if text[slice(*span)] == entity else VALUE for span in taken]
+    rest = _with_words(text, zip(taken, names, strict=True))
     columns = [*passage.cells, *passage.blanks]
     row = [NAME, *(VALUE for _ in [*passage.cells][1:]), *(None for _ in passage.blanks)]
-    read = Statements(Table.of(columns, [row]), rest + text[position:])
+    read = Statements(Table.of(columns, [row]), rest)
     omissions = Omissions(read)
     yield from check_numbers(read)
     for problem in omissions.find():
@@ -241,3 +226,29 @@ def _check_rest(
     for word in (word for sentence in read.sentences for word in omissions.foreign(sentence)):
         if f". {word.capitalize()}" not in text:  # a sentence begins behind "26.8 km." too
             yield Problem(FOREIGN, f"Leave out {word!r}, which the row does not have.")
+
+
+def _with_words(text: str, words: Iterable[tuple[tuple[int, int], str]]) -> str:
+    """A text with other words at some places."""
+    rest, position = "", 0
+    for (start, end), word in sorted(words):
+        rest, position = rest + text[position:start] + word, end
+    return rest + text[position:]
+
+
+def _check_words(passage: Passage, text: str, stated: Sequence[Stated]) -> Iterator[Problem]:
+    """No value is said twice, and no blank column is named."""
+    entity, *values = passage.cells.values()
+    rest = _with_words(text, (((one.start, one.end), " | ") for one in stated))
+    labels, spoken = [*map(words_of, passage.cells)], words_of(rest.replace(entity, " | "))
+    for cell in values:
+        is_specific = any(map(str.isdigit, cell)) or sum(map(str.isalpha, cell)) > 2
+        value = words_of(cell)
+        if is_specific and value in spoken and not any(value in label for label in labels):
+            yield Problem(REPEATED, f"State {cell!r} once.")
+    for column in passage.blanks:
+        blank, said = words_of(column), words_of(text.replace(entity, " | "))
+        for label in labels:  # "capacity in 2010" is not the blank "capacity"
+            said = said.replace(label, " | ") if blank in label else said
+        if blank.strip() and blank in said:
+            yield Problem(BLANK_NAMED, f"Leave out {column!r}, of which nothing is known.")

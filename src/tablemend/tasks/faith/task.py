@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tablemend.backends.requests import END_OF_THINKING, behind_thinking
+from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.errors import NoTarget
 from tablemend.prompting.files import PromptFolder, after_rejection
@@ -32,6 +32,7 @@ from tablemend.tasks.faith.sample import DERIVATIONS, SCENARIOS, MaskedSpan, wri
 from tablemend.tasks.faith.values import Match, compare, read_values
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Corruption, Score, Task
+from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence

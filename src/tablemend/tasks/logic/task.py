@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tablemend.backends.requests import END_OF_THINKING, behind_thinking
+from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.datasets.logic.pair import Pair
 from tablemend.errors import NoTarget
@@ -30,6 +30,7 @@ from tablemend.tasks.logic.protocol import PROMPTS, PROTOCOL_HASH
 from tablemend.tasks.logic.tree import QUESTIONS, RELATION_WORDS, leaves, path_to
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
+from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 
-from tablemend.backends.requests import END_OF_THINKING, behind_thinking
+from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.records import (
     UNSCORED,
@@ -37,6 +37,7 @@ from tablemend.tasks.torr.finqa_program import execution_accuracy
 from tablemend.tasks.torr.sample import TableQuestion
 from tablemend.tasks.torr.scoring import METRICS as SCORES
 from tablemend.tasks.torr.scoring import Unscored, first_line, load_rouge
+from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence

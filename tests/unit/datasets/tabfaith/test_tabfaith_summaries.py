@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
-from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.programs.execute import check
 from tablemend.programs.program import Rows, Value
 from tablemend.programs.speaker import Unsayable

@@ -10,7 +10,6 @@ from random import Random
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.program_engine import examples, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
@@ -23,6 +22,7 @@ from tablemend.records import Example
 from tablemend.tables.table import Cell, Table
 from tablemend.tables.write import write_table
 from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.injected_errors import INJECTED_ERRORS
 
 
 @pytest.fixture(scope="module")

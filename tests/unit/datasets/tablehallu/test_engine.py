@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,25 +13,25 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.splits import split_of
-from tablemend.datasets.tablehallu.columns import (
+from tablemend.datasets.source_tables.columns import (
     Unusable,
     clean_cell,
     read_number,
     type_table,
 )
-from tablemend.datasets.tablehallu.contexts import Part, Sizes
-from tablemend.datasets.tablehallu.dataset import RecordMaker
-from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
-from tablemend.datasets.tablehallu.invented_names import (
+from tablemend.datasets.source_tables.invented_names import (
     FAMILY,
     GIVEN,
     TOWNS,
     distinct_names,
     is_like,
 )
+from tablemend.datasets.source_tables.sources import open_source
+from tablemend.datasets.splits import split_of
+from tablemend.datasets.tablehallu.contexts import Part, Sizes
+from tablemend.datasets.tablehallu.dataset import RecordMaker
+from tablemend.datasets.tablehallu.groups import GroupMaker, Rejected
 from tablemend.datasets.tablehallu.program_engine import (
-    TOO_LONG,
     Engine,
     examples,
     find_tables,
@@ -39,7 +40,6 @@ from tablemend.datasets.tablehallu.program_engine import (
 from tablemend.datasets.tablehallu.rows import RowMaker
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis, Types
-from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
@@ -282,15 +282,40 @@ def test_a_city_stays_in_its_country_where_countries_are_scopes() -> None:
     assert all(city == f"{country}ville" for city, country in said)
 
 
-def test_max_tokens_is_named_where_it_is_one_reason_of_several(tmp_path: Path) -> None:
-    path = write_tables(tmp_path / "terms.jsonl", TERMS)
-    shares = ["shares.train=1", "shares.validation=0", "shares.test=0", "difficulty=easy"]
-    few = ["shape.min_rows=2", "shape.max_rows=2", "shape.min_columns=3", "max_tokens=50"]
-    given = settings(f"source={path}", "n=9", *shares, *few)
-    maker = RecordMaker(given, [])
-    maker._in_vain = Counter({"too few rows": 400, TOO_LONG: 300})
-    with pytest.raises(TablemendError, match="set max_tokens=100, a smaller"):
-        maker._refuse_in_vain()
+@pytest.mark.parametrize("source", ["pool", "data_gen/tables"])
+def test_max_tokens_that_are_enough_are_named(source: str) -> None:
+    """However few contexts are asked for."""
+    given = settings(f"source={source}", "n=1", "max_tokens=50", "queries=1")
+    usable = (
+        []
+        if source == "pool"
+        else find_tables(open_source(given.source, given, given.seed), given)[0]
+    )
+    with pytest.raises(TablemendError, match=r"set max_tokens=\d+ \(the shortest") as refused:
+        RecordMaker(given, usable)(0)
+    found = re.search(r"max_tokens=(\d+)", str(refused.value))
+    assert found
+    wider = open_maker(given.model_copy(update={"max_tokens": int(found[1])}), usable)
+    assert wider.make(0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], r'5 groups of 6 rows: "County" makes 3\); some are by .*max_rows=4 .*=real'),
+        (["difficulty=hard"], r'30 .* "County" makes 3\); some are by .* difficulty=paper dist'),
+        (["distractors=real"], r'by "County" they have 4, 4\); some are by shape.min_rows=3'),
+    ],
+)
+def test_a_table_that_is_too_small_is_told_what_it_has(
+    more: list[str], said: str, tmp_path: Path
+) -> None:
+    counties = ("Kent", "Devon", "Essex")
+    rows = [[f"{town} Rovers", counties[n % 3], f"a{n} b"] for n, town in enumerate(TOWNS[:12])]
+    table = Table.of(["Club", "County", "Ground"], rows)
+    path = write_tables(tmp_path / "clubs.jsonl", table)
+    with pytest.raises(TablemendError, match=said):
+        open_maker(settings(f"source={path}", "shape.min_columns=3", *more))
 
 
 def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
@@ -341,7 +366,7 @@ def test_real_tables_give_verified_examples(
     path = tmp_path / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     wanted = settings(f"source={path}", "n=60", "seed=7", *smaller)
-    source = open_source(wanted)
+    source = open_source(wanted.source, wanted, wanted.seed)
     tables, _ = find_tables(source, wanted)
     assert len(tables) >= usable
     engine = Engine(wanted, source, tables)
@@ -454,7 +479,7 @@ def test_names_are_borrowed_within_a_split_from_tables_of_the_same_kind(tmp_path
     path = write_tables(tmp_path / "ships.jsonl", SHIPS, *tables)
     sizes = ("shape.min_rows=3", "shares.train=0.5", "shares.test=0.4")
     wanted = settings(f"source={path}", "n=14", *sizes)
-    source = open_source(wanted)
+    source = open_source(wanted.source, wanted, wanted.seed)
     usable, _ = find_tables(source, wanted)
     split = {table.place.where: split_of(table.source_hash, wanted.shares) for table in usable}
     homes = {
@@ -618,4 +643,4 @@ def test_no_blank_can_be_worked_out() -> None:
                 )
                 assert column != 1 and not beside <= {*part.stated}
                 blanked.add(column)
-    assert blanked >= {2, 3, 5, 6}
+    assert blanked >= {3, 4, 5, 6}  # points and total go together: contexts are sorted by points

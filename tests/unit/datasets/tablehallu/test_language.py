@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import date
 from random import Random
 
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.source_tables.columns import Column, is_whole, type_table
+from tablemend.datasets.source_tables.letter_case import with_capital
 from tablemend.datasets.tablehallu import query
-from tablemend.datasets.tablehallu.columns import Column, is_whole, type_table
 from tablemend.datasets.tablehallu.groups import Bound
 from tablemend.datasets.tablehallu.labels import labels_of
-from tablemend.datasets.tablehallu.letter_case import with_capital
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.query import Subject, subject_of
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.order import SortRule
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.records import Condition, Example
@@ -85,19 +83,19 @@ WORDS = "Rice Duke Yale Brown Drake Baylor Tulane Temple".split()
         ("Innings pitched", NUMBERS, "E pitched 3 innings.", "pitched of 3"),
         ("Total runs", NUMBERS, "E has a total of 3 runs.", "total runs of"),
         ("Drawn", ["0", *NUMBERS[1:]], "E has 0 draws.", "times"),
-        ("Train No.", NUMBERS, "E has 3 as its train number.", "No."),
-        ("Notes", ["5.81 m SB", *WORDS[1:]], "E has 5.81 m SB in the notes.", "carries"),
-        ("Bronze", WORDS, "E has bronze for Rice.", "medals"),
+        ("Train No.", NUMBERS, "E has the train number 3.", "No."),
+        ("Notes", ["5.81 m SB", *WORDS[1:]], "E has the note 5.81 m SB.", "carries"),
+        ("Bronze", WORDS, "E saw Rice take bronze.", "medals"),
         (
             "Open cup",
             ["Did not enter", *WORDS[1:]],
             'E is marked "Did not enter" for the',
             "was Did",
         ),
-        ("College", WORDS, "E has Rice as its college.", "of Rice"),
+        ("College", WORDS, "E has the college Rice.", "as its"),
         ("2006 - 10", NUMBERS, "E recorded 3 in 2006-10.", '"'),
-        ("1st (m)", NUMBERS, "E has 3 under 1st (m).", '"'),
-        ("Ending with", NUMBERS, 'E has 3 under "Ending with".', "ending"),
+        ("1st (m)", NUMBERS, "E shows 3 under 1st (m).", '"'),
+        ("Ending with", NUMBERS, 'E shows 3 under "Ending with".', "ending"),
         (
             "Left office",
             [f"{n} May 2001" for n in range(1, 9)],
@@ -119,6 +117,42 @@ def test_a_date_alone_is_said_too() -> None:
     days = [f"{n} May 2001" for n in range(1, 9)]
     said = say("Date", days, "Race")
     assert all("1 May 2001" in text and "record." not in text for text in said)
+
+
+GIVEN = "Ada Bill Carl Dan Earl Fred Greg Henry".split()
+NAMES = [f"{given} {family}en" for given, family in zip(GIVEN, WORDS, strict=True)]
+PLACES = [*["United States", "Netherlands", "Soviet Union", "Norway"] * 2]
+
+
+@pytest.mark.parametrize(
+    ("key", "names", "columns", "some", "none"),
+    [
+        # one person is no "they"; names have their article; one tense
+        ("Player", NAMES, {"Country": PLACES, "Goals": NUMBERS, "Caps": NUMBERS},
+         "the United States", r"\b[Tt]he[yi]r?\b|from United|had"),
+        ("Name", NAMES, {"Nationality": PLACES, "Born": [str(1950 + n) for n in range(8)],
+         "Height (m)": NUMBERS}, "Riceen stands 3 m tall", r"\b[Tt]he[yi]r?\b|had|stood"),
+        ("Competition", [f"{n} Games" for n in WORDS], {"Year": [str(1990 + n) for n in range(8)],
+         "Event": WORDS[::-1], "Position": [f"{n}th" for n in range(4, 12)]},
+         "in 4th place|brought 4th", r"\b(?:is|has|brings)\b|its event"),
+        ("Opponent", WORDS, {"Venue": ["Home", "Away"] * 4, "Attendance": NUMBERS,
+         "Result": [f"{n}-1" for n in range(8)]}, "(?:Home)|listed as Home", "at Home|has"),
+        ("Film", SHOWS, {"Year": [str(1990 + n) for n in range(8)], "Director": NAMES,
+         "Role": WORDS}, r"\(1990\)", r"\bis\b|^In 1990"),
+    ],
+)  # fmt: skip
+def test_rows_are_told_by_what_they_are(
+    key: str, names: list[str], columns: dict[str, list[str]], some: str, none: str
+) -> None:
+    typed = type_table(Table.of((key, *columns), zip(names, *columns.values(), strict=True)), 2)
+    speaker = Speaker(typed, ())
+    texts = [
+        passage.text
+        for seed in range(60)
+        for passage in speaker.state(typed.table.rows[0], [[1, 2, 3]], Random(seed)).sentences
+    ]
+    assert any(re.search(some, text) for text in texts), texts
+    assert not [text for text in texts if re.search(none, text)]
 
 
 def test_few_sentences_say_that_something_is_so() -> None:
@@ -146,7 +180,8 @@ def test_few_sentences_say_that_something_is_so() -> None:
 @pytest.mark.parametrize(
     ("header", "kind", "changes", "said"),
     [
-        ("Day", "category", {"values": ("T",)}, 'under "Day"'),
+        ("Country", "category", {"values": ("United States",)}, "from the United States"),
+        ("Solo", "number", {"low": 4.0}, "(?:at least 4|4 or more|more than 3) in solo"),
         ("Draws", "number", {"high": 0.0}, "no draws|without draws"),
         ("Closing date", "date", {"high": float(date(2011, 9, 26).toordinal())}, "2011 or earlier"),
         ("Country", "category", {"values": ("Chile",)}, "from Chile"),
@@ -241,7 +276,7 @@ def test_one_day_is_a_scope_that_can_be_said(header: str) -> None:
     assert said and all("on 5 March 2024" in one for one in said)
 
 
-def test_both_contexts_open_alike_and_say_nothing_else_unrecorded(stream: list[Example]) -> None:
+def test_both_contexts_open_alike(stream: list[Example]) -> None:
     for example in stream:
         if not example.gold_table.rows:
             continue
@@ -249,12 +284,6 @@ def test_both_contexts_open_alike_and_say_nothing_else_unrecorded(stream: list[E
         opening = example.gold_context[:first]
         assert example.adversarial_context.startswith(opening)
         assert opening == "" or re.fullmatch(r"[^\n]+\n\n", opening)
-    example = next(one for one in stream if one.gold_table.rows)
-    name = str(example.gold_table.rows[0][0])
-    lead = replace(example, id="", adversarial_context=f"{example.adversarial_context} See {name}.")
-    assert verify(lead) == "unrecorded text in the adversarial context"
-    lead = replace(example, id="", adversarial_context=f"{example.adversarial_context} More of it.")
-    assert verify(lead) is None
 
 
 def test_distractors_have_paragraphs_of_their_own_where_asked_for() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tablemend.config import ConfigError, parse
+from tablemend.datasets.source_tables.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis, read_settings
 from tablemend.datasets.tablehallu_llm.stages import RowMaker
 from tablemend.datasets.tablehallu_llm.topics import open_topics, split_key

@@ -8,10 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tablemend.datasets.tablehallu.rationale import NOTHING, NoRationale, checked, rows_of
+from tablemend.datasets.tablehallu.verification import rows_of
+from tablemend.errors import NoTarget
 from tablemend.records import Condition, ContextKind, Example, Fact
 
+NOTHING = "none"
+"""In place of rows where the query asks for what no row of the context meets."""
 _MARK = re.compile(r"[\n|]|</?think>")
+
+
+class NoListing(NoTarget):
+    """An example whose rows cannot be listed; the message is the reason."""
+
+    kind = "no list"
 
 
 def listing(example: Example, context: ContextKind = "adversarial") -> str:
@@ -22,13 +31,21 @@ def listing(example: Example, context: ContextKind = "adversarial") -> str:
     order.
 
     Raises:
-        NoRationale: the record leaves a step open, or a value has a mark of the lists.
+        NoListing: a value has a mark of the lists, or a column is to be worked out.
     """
-    evidence = checked(example)
+    if example.constraints.computed:
+        raise NoListing("a computed column")
     if any(map(_MARK.search, (text for f in example.facts for text in (f.value, f.entity)))):
-        raise NoRationale("a value with a line break, a thinking tag or a |")
+        raise NoListing("a value with a line break, a thinking tag or a |")
     asked = [condition.column for condition in example.constraints.conditions]
-    rows = list(rows_of(evidence, context))
+    gold = rows_of(example, True)
+    others = [] if context == "clean" else rows_of(example, False).values()
+    rows = sorted(
+        (*gold.values(), *others),
+        key=lambda facts: min(
+            (context == "clean" and fact.clean) or fact.adversarial for fact in facts
+        ),
+    )
     stated = [row for row in rows if row[0].violates in (None, *asked)]
     kept = [row for row in rows if row[0].violates is None]
     lines = [f"{', '.join(asked)}: {_listed(stated, asked)}"]
@@ -40,7 +57,7 @@ def listing(example: Example, context: ContextKind = "adversarial") -> str:
     )
     if column not in asked and not is_name:
         lines.append(f"{column}: {_listed(kept, [column])}")
-    ordered = [evidence.gold[row] for row in range(len(kept))]
+    ordered = [gold[row] for row in range(len(kept))]
     lines.append(f"{column}, {example.constraints.sort_order}: {_listed(ordered, [column])}")
     return "\n".join(lines)
 
@@ -58,10 +75,6 @@ def _listed(rows: Iterable[Sequence[Fact]], columns: Iterable[str]) -> str:
 def _scope(condition: Condition) -> str:
     """A condition without its column, as the exercises have it; dates as in the record."""
     low, high = condition.low, condition.high
-    if condition.top:
-        return f"{'highest' if condition.top > 0 else 'lowest'} {abs(condition.top)}"
-    if condition.excluded:
-        return f"other than {' or '.join(condition.excluded)}"
     if condition.values:
         return " or ".join(condition.values)
     if low is not None and high is not None:

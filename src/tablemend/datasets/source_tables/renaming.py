@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from tablemend.datasets.tablehallu.columns import ORDERED, TypedTable, is_name
-from tablemend.datasets.tablehallu.invented_names import GIVEN
-from tablemend.datasets.tablehallu.sources import SourceTable
+from tablemend.datasets.source_tables.columns import ORDERED, TypedTable, is_name
+from tablemend.datasets.source_tables.invented_names import GIVEN
+from tablemend.datasets.source_tables.sources import SourceTable
 from tablemend.datasets.vocabulary import Vocabulary, read_vocabulary
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Table

@@ -16,9 +16,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from tablemend.datasets.tablehallu.flags import without_flags
-from tablemend.datasets.tablehallu.formulas import Formula, find_formulas
-from tablemend.datasets.tablehallu.letter_case import is_small, with_capitals
+from tablemend.datasets.source_tables.flags import without_flags
+from tablemend.datasets.source_tables.formulas import Formula, find_formulas
+from tablemend.datasets.source_tables.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
 from tablemend.evidence.flat import flatten
 from tablemend.tables.table import Cell, Table
@@ -50,6 +50,9 @@ DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _TWICE = re.compile(r"(\d[\d.,]*)( ?%?) \( ?\1 ?%? ?\)")  # "-84 ( 84 )", "3.5% (3.5%)"
 _SPACED_SIGN = re.compile(r"(?<=^[-+\u2212\u2013]) (?=[\d.,]+$)")
 _CODE = re.compile(r"0\d")
+_SIMPLE = re.compile(r"[1-9](?:\d{0,2}(?:,\d{3})+|\d*)(?:\.\d+)?")
+_CLEAN = re.compile(r"[A-Za-z0-9]+(?:(?:, |[ ,.'-])[A-Za-z0-9]+)*")
+"""Most cells: there is nothing to clean."""
 _SIGNS = "()+-\u2212\u2013 "
 _TOTAL = re.compile(
     r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b|(?:majority|turnout|swing)\b"
@@ -71,7 +74,8 @@ _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
     r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|report|"
     r"aggregate|source|section|refs?|tv|loss|save|high|leading|attendance|height|weight|"
-    r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up)\b",
+    r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up|"
+    r"(?:directed|written|produced) by|referee)\b",
     re.I,
 )
 _CODES = (
@@ -136,6 +140,8 @@ def clean_cell(cell: Cell) -> Cell:
     """
     if cell is None:
         return None
+    if _CLEAN.fullmatch(cell):
+        return None if is_blank(cell) else cell
     text = _SPACED_SIGN.sub("", " ".join(cell.split()))
     if "[" in text:
         text = _FOOTNOTE.sub("", text).strip()
@@ -149,6 +155,8 @@ def read_number(text: str) -> tuple[float, str, str] | None:
 
     The value is that of the digits: 5 of "$5 million".
     """
+    if _SIMPLE.fullmatch(text):
+        return float(text.replace(",", "")), "", ""
     match = DIGITS.search(text)  # first: it is quick, and most cells are words
     if match is None or _CODE.match(match[0]) or (number := read_value(text).number) is None:
         return None
@@ -177,7 +185,7 @@ def write_day(day: date) -> str:
 def type_table(
     table: Table, min_columns: int = 4, min_rows: int = 4, key: int | None = None
 ) -> TypedTable:
-    """Clean a table, type its columns and choose its key, unless that is given.
+    """Clean a table, type its columns and choose its key; one whose key is given is clean.
 
     Rows that sum up others, repeat the header or head a section, rows without an entity, exact
     repetitions and rows that nothing tells from others of their entity are left out: the context
@@ -187,18 +195,9 @@ def type_table(
     Raises:
         Unusable: with the reason.
     """
-    flat = Table(table.columns, table.rows[:MAX_ROWS], table.title)
-    flat = flatten(flat) if key is None else flat
-    names = list(map(clean_cell, flat.columns))
-    if sum(map(bool, names)) < 2:
-        raise Unusable("only one column")
-    headers = list(filter(None, names))
-    rows = [
-        tuple(clean_cell(cell) for name, cell in zip(names, row, strict=True) if name)
-        for row in flat.rows
-    ]
-    rows = [row for row in rows if not _is_heading(headers, row)]
-    rows = list(zip(*map(_written_out, map(without_flags, zip(*rows, strict=True))), strict=True))
+    headers, rows = list(table.columns), list(table.rows[:MAX_ROWS])
+    if key is None:
+        headers, rows = _cleaned(Table(table.columns, table.rows[:MAX_ROWS], table.title))
     if len(rows) < min_rows:
         raise Unusable("too few rows")
     columns, orders = type_columns(headers, rows)
@@ -230,7 +229,10 @@ def type_table(
         [i for i, column in enumerate(columns) if column.kind in ("number", "year")],
         [i for i, column in enumerate(columns) if column.kind == "date"],
         orders,
-        [max(map(_decimals, cells)) for cells in zip(*rows, strict=True)],
+        [
+            max(map(_decimals, cells)) if column.kind == "number" else 0
+            for column, cells in zip(columns, zip(*rows, strict=True), strict=True)
+        ],
     )
     repeated = len({row[key] for row in rows}) < len(rows)
     if not repeated and _RECURRING.search(headers[key]):
@@ -245,6 +247,22 @@ def type_table(
         formulas,
         distinguishing if repeated else (),
     )
+
+
+def _cleaned(table: Table) -> tuple[list[str], list[tuple[Cell, ...]]]:
+    """The columns that have a header and the rows that head nothing, all of their cells clean."""
+    flat = flatten(table)
+    names = list(map(clean_cell, flat.columns))
+    if sum(map(bool, names)) < 2:
+        raise Unusable("only one column")
+    headers = list(filter(None, names))
+    found = [
+        tuple(clean_cell(cell) for name, cell in zip(names, row, strict=True) if name)
+        for row in flat.rows
+    ]
+    found = [row for row in found if not _is_heading(headers, row)]
+    columns = map(_written_out, map(without_flags, zip(*found, strict=True)))
+    return headers, list(zip(*columns, strict=True))
 
 
 def _written_out(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -281,6 +299,8 @@ def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[floa
     nothing = (None,) * len(cells)
     if not filled:
         return Column(name, "text", usable=False), nothing
+    if not any(map(_has_digit, filled)):
+        return Column(name, _text_kind(filled)), nothing
     numbers = [None if cell is None else read_number(cell) for cell in cells]
     found = [number for number in numbers if number is not None]
     others = sum(_SHORT.fullmatch(cell) is None for cell in filled)  # no "dsq", "x"
@@ -514,6 +534,7 @@ def _mark_usable(
     return marked
 
 
+@lru_cache(maxsize=1 << 14)
 def words_of(text: str) -> str:
     """Casefolded words and numbers between single spaces, with a space at both ends.
 

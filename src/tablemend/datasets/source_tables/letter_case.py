@@ -1,13 +1,13 @@
 """Capitals and spaces put back into tables that a source has written in small letters throughout.
 
-The lists of words are in ``sentences.yaml``. What is no name stays as it is.
+The lists of words are beside those of sentences. What is no name stays as it is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from importlib.resources import files
 
 import yaml
 
@@ -15,7 +15,7 @@ from tablemend.tables.table import Cell
 from tablemend.values.periods import MONTHS
 
 _WORDS: dict[str, str] = yaml.safe_load(
-    Path(__file__).with_name("sentences.yaml").read_text("utf-8")
+    files("tablemend.datasets.tablehallu").joinpath("sentences.yaml").read_text("utf-8")
 )["case"]
 _PROPER, _SMALL, _ACRONYMS, _TITLES = (
     frozenset(_WORDS[name].split()) for name in ("proper", "small", "acronyms", "titles")

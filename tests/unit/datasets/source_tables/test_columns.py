@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tablemend.datasets.tablehallu.columns import Column, TypedTable, Unusable, type_table
-from tablemend.datasets.tablehallu.flags import without_flags
+from tablemend.datasets.source_tables.columns import Column, TypedTable, Unusable, type_table
+from tablemend.datasets.source_tables.flags import without_flags
 from tablemend.datasets.tablehallu.labels import labels_of
 from tablemend.tables.table import Table
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import write_day
-from tablemend.datasets.tablehallu.invented_names import FAMILY, GIVEN, TOWNS, invent_person
+from tablemend.datasets.source_tables.columns import write_day
+from tablemend.datasets.source_tables.invented_names import FAMILY, GIVEN, TOWNS, invent_person
 from tablemend.tables.table import Cell, Table
 
 ROWS = 40

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from tablemend.config import HUB
-from tablemend.datasets.tablehallu.domains import domain_of
-from tablemend.datasets.tablehallu.settings import POOL, Synthesis
-from tablemend.datasets.tablehallu.topics import make_table
+from tablemend.datasets.source_tables.domains import domain_of
+from tablemend.datasets.source_tables.options import POOL, HubOptions
+from tablemend.datasets.source_tables.topics import make_table
 from tablemend.errors import TablemendError, install
 from tablemend.evidence.files import load_source
 from tablemend.tables.limits import SURROGATES, refuse_characters
@@ -80,21 +80,25 @@ class Source(Protocol):
         """
 
 
-def open_source(settings: Synthesis, texts: Mapping[str, Reader] | None = None) -> Source:
-    """The source that the settings name.
+def open_source(
+    name: str, options: HubOptions, seed: int = 0, texts: Mapping[str, Reader] | None = None
+) -> Source:
+    """The source of a name.
 
     Args:
-        settings: where the tables are.
+        name: where the tables are.
+        options: what is read of a data set on the Hub.
+        seed: of the pool.
         texts: what reads files with these endings, one table each.
 
     Raises:
         TablemendError: no such file or folder, or nothing readable in it.
     """
-    name, readers = settings.source, texts or {}
+    readers = texts or {}
     if name == POOL:
-        return PoolSource(settings.seed)
+        return PoolSource(seed)
     if name.startswith(HUB):
-        return DatasetSource(settings)
+        return DatasetSource(name.removeprefix(HUB), options)
     path = Path(name)
     endings = (*dict.fromkeys((*FILES, *readers)), ".jsonl")
     known = f"{', '.join(endings[:-1])} or {endings[-1]}"
@@ -189,19 +193,20 @@ class DatasetSource:
     """A data set of the ``datasets`` library, one table a row.
 
     Args:
-        settings: its name, split, configuration and revision.
+        name: on the Hub.
+        options: its split, configuration and revision.
     """
 
-    def __init__(self, settings: Synthesis) -> None:
+    def __init__(self, name: str, options: HubOptions) -> None:
         try:
             from datasets import load_dataset
             from datasets.exceptions import DatasetsError
         except ImportError as error:
             raise TablemendError(f"a `hub:` source needs the extra: {install('data')}") from error
-        name, split = settings.source.removeprefix(HUB), settings.dataset_split
+        split = options.dataset_split
         try:
             self._rows = load_dataset(
-                name, settings.dataset_config, split=split, revision=settings.dataset_revision
+                name, options.dataset_config, split=split, revision=options.dataset_revision
             )
         except (OSError, ValueError, DatasetsError) as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)

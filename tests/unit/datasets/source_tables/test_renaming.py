@@ -14,13 +14,13 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.columns import type_table
+from tablemend.datasets.source_tables.columns import type_table
+from tablemend.datasets.source_tables.invented_names import GIVEN
+from tablemend.datasets.source_tables.renaming import Renaming, read_words
+from tablemend.datasets.source_tables.sources import SourceTable
 from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.invented_names import GIVEN
 from tablemend.datasets.tablehallu.program_engine import examples
-from tablemend.datasets.tablehallu.renaming import Renaming, read_words
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.sources import SourceTable
 from tablemend.datasets.vocabulary import Vocabulary
 from tablemend.errors import TablemendError
 from tablemend.records import Example

@@ -11,11 +11,11 @@ import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.tablehallu.domains import UNKNOWN, domain_of
+from tablemend.datasets.source_tables.domains import UNKNOWN, domain_of
+from tablemend.datasets.source_tables.sources import open_source
+from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.sources import open_source
-from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.tables.records import find_table
 from tablemend.tables.table import TableError
@@ -98,7 +98,7 @@ def test_bad_input_is_reported_per_file_and_passed_over(
 
     monkeypatch.setattr(Path, "open", locked)
     wanted = settings(f"source={tmp_path}")
-    usable, passed_over = find_tables(open_source(wanted), wanted)
+    usable, passed_over = find_tables(open_source(wanted.source, wanted, wanted.seed), wanted)
     skipped = {entry.where: entry.reason for entry in passed_over}
     assert len(usable) == 1
     assert skipped.keys() == {
@@ -123,7 +123,7 @@ def test_every_table_of_a_page_is_one_of_the_source(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(write_table(TABLE, "html") * 2 + "<table><tr>", "utf-8")
     (tmp_path / "one.html").write_text(write_table(TABLE, "html"), encoding="utf-8")
     (tmp_path / "three.html").write_text(write_table(TABLE, "html") * 3, encoding="utf-8")
-    source = open_source(settings(f"source={tmp_path}"))
+    source = open_source(str(tmp_path), settings())
     places = list(source.places())
     assert [place.where for place in places] == [
         "one.html", "page.html", "three.html#1", "three.html#2", "three.html#3",
@@ -181,7 +181,7 @@ def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
         "source=hub:owner/ships", "n=4", "dataset_split=test", "dataset_config=old",
         "dataset_revision=abc123",
     )  # fmt: skip
-    source = open_source(wanted)
+    source = open_source(wanted.source, wanted, wanted.seed)
     assert hub == [("owner/ships", "old", {"split": "test", "revision": "abc123"})]
     assert find_tables(source, wanted)[1] == [Skipped("owner/ships:2", "only one column")]
     made = list(examples(wanted))
@@ -191,8 +191,10 @@ def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
 
 def test_a_data_set_that_does_not_load_is_refused_in_one_line(hub: list[tuple[Any, ...]]) -> None:
     with pytest.raises(TablemendError, match=r"^source=hub:nobody/nothing, .*: no such data set$"):
-        open_source(settings("source=hub:nobody/nothing"))
+        open_source("hub:nobody/nothing", settings())
     with pytest.raises(TablemendError, match=r"ValueError$"):
-        open_source(settings("source=hub:owner/ships", "dataset_config=nameless"))
+        open_source(
+            "hub:owner/ships", settings("source=hub:owner/ships", "dataset_config=nameless")
+        )
     with pytest.raises(ConfigError, match="dataset_revision: only a `hub:` source has one"):
         settings("source=pool", "dataset_revision=abc123")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from tablemend.datasets.tablehallu.columns import words_of
+from tablemend.datasets.source_tables.columns import words_of
 
 UNKNOWN = "unknown"
 

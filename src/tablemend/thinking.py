@@ -1,0 +1,53 @@
+"""Where a model's answer begins and its thinking ends, however the model writes that."""
+
+from __future__ import annotations
+
+import re
+
+PROMPT_END = 16
+"""Tokens at the end of a prompt among which a template opens a thought."""
+
+_NAME = (
+    r"(?:[a-z0-9]+[:_.-])*(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad"
+    r"|monologue)(?:[:_.-][a-z0-9]+)*"
+)
+# <think>, <seed:think>, <|START_THINKING|>, <|begin_of_thought|>, [THINK]; the channels of gpt-oss,
+# also as they are left where special tokens are dropped, and of Gemma.
+_OPENED = re.compile(
+    rf"<\|?\s?(?!end[_-]){_NAME}(?:\s[^<>|]*)?\|?>|\[think\]|\u25c1think\u25b7|<unused94>"
+    r"|<\|channel\|>\s*(?:analysis|commentary)|<\|channel>\s*thought"
+    r"|\A\s*analysis(?=(?-i:[A-Z]))",
+    re.IGNORECASE,
+)
+_CLOSED = re.compile(
+    rf"<\|?\s?(?:/\s?|(?=end[_-])){_NAME}\s?\|?>|\[/think\]|\u25c1/think\u25b7|<unused95>"
+    r"|<\|channel\|>\s*final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|<channel\|>"
+    r"|(?-i:assistantfinal)",
+    re.IGNORECASE,
+)
+
+
+def end_of_thinking(text: str) -> int:
+    """Where an answer goes on behind the last thought that is closed; 0 where none is."""
+    return max((match.end() for match in _CLOSED.finditer(text)), default=0)
+
+
+def open_thought(text: str) -> int:
+    """Where a thought is opened that is never closed; -1 where none is."""
+    match = _OPENED.search(text, end_of_thinking(text))
+    return match.start() if match else -1
+
+
+def behind_thinking(text: str) -> str:
+    """What of an answer is not thinking; empty where the thinking never ends."""
+    return "" if open_thought(text) >= 0 else text[end_of_thinking(text) :]
+
+
+def with_open_thought(text: str, prompt_end: str) -> str:
+    """An answer that a prompt began with a thought: with its tag, where nothing closes it."""
+    opened = list(_OPENED.finditer(prompt_end))
+    if not opened or prompt_end[opened[-1].end() :].strip():
+        return text
+    if _CLOSED.search(text) or _OPENED.match(text.lstrip()):
+        return text
+    return f"{opened[-1][0]}\n{text}"
