@@ -189,8 +189,8 @@ def labelled_claims() -> Iterator[Item]:
         record = json.loads(line)
         table = Table.of(record["columns"], record["rows"], record.get("title"))
         for claim in record["claims"]:
-            if claim["verdict"] in ("supported", "wrong"):
-                label: Label = "supported" if claim["verdict"] == "supported" else "contradicted"
+            if claim["verdict"] in ("supported", "not wrong", "wrong"):
+                label: Label = "contradicted" if claim["verdict"] == "wrong" else "supported"
                 key, source = table.content_hash(), Source((table,))
                 yield Item(claim["text"], "claims", "", claim["text"], source, key, label=label)
 

@@ -19,6 +19,8 @@ Verdict = Literal["supported", "contradicted", "not_in_source", "unscored"]
 Span: TypeAlias = tuple[int, int]
 WHOLE = "answer"
 """The place of what concerns a table as a whole."""
+ENOUGH = 0.8
+"""Share of the claims from which on "nothing wrong was found" is said of a text."""
 LONGEST = 300
 """Characters of a line for a person; the JSON has all."""
 
@@ -170,6 +172,11 @@ class Coverage(Record):
     of: Literal["claims", "error types"]
     """What is counted."""
 
+    @property
+    def share(self) -> float:
+        """How much of it was scored, 0 to 1; 0 of nothing."""
+        return self.scored / self.total if self.total else 0.0
+
     def __str__(self) -> str:
         return f"{self.scored} of {self.total} {self.of} checked"
 
@@ -246,9 +253,19 @@ class Result(Record):
         score = "none" if self.score is None else f"{self.score:.2f}"
         return f"{self.score_name} {score}, {self.coverage}"
 
+    def conclusion(self) -> str:
+        """What follows where nothing wrong was found: how far that can be relied on."""
+        if self.errors or not self.coverage.scored:
+            return ""
+        if self.coverage.of == "claims" and self.coverage.share < ENOUGH:
+            left = self.coverage.total - self.coverage.scored
+            return f"{left} of {self.coverage.total} claims could not be checked."
+        return "Nothing wrong was found."
+
     def __str__(self) -> str:
-        """The errors, one a line, then :meth:`summary`."""
-        return "\n".join([*map(str, self.errors), self.summary()])
+        """The errors, one a line, or :meth:`conclusion`; then :meth:`summary`."""
+        lines = [*map(str, self.errors), self.conclusion(), self.summary()]
+        return "\n".join(filter(None, lines))
 
     def to_html(self) -> str:
         """A whole page that loads nothing, as ``--html`` writes it."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import tablemend
 from tablemend.cli.app import main
 from tablemend.script import SCRIPTS, as_commands
 from tablemend.shipped import shipped
@@ -97,8 +98,11 @@ def test_one_of_the_files_may_be_the_standard_input(
     [
         ([], 0),
         (["--fail-on", "error"], 3),
-        (["--min-score", "0.5"], 0),
-        (["--min-score", "0.51"], 3),
+        (["--min-score", "0.5"], 3),  # of 2 of 3 claims
+        (["--min-score", "0.5", "--min-coverage", "0.6"], 0),
+        (["--min-score", "0.51", "--min-coverage", "0.6"], 3),
+        (["--min-coverage", "0.66"], 0),
+        (["--min-coverage", "0.67"], 3),
     ],
 )
 def test_what_is_no_success_exits_with_3(options: list[str], status: int) -> None:
@@ -106,6 +110,26 @@ def test_what_is_no_success_exits_with_3(options: list[str], status: int) -> Non
     line = json.dumps({"text": TEXT, "source": TABLE})
     Path("batch.jsonl").write_text(f"{line}\n", encoding="utf-8")
     assert main(["verify", "--batch", "batch.jsonl", *options]) == status
+
+
+@pytest.mark.parametrize(
+    ("said", "conclusion"),
+    [
+        ("Alba won 41 points. Sella won 37 points.", "Nothing wrong was found."),
+        ("Alba won 41 points. Vey smiled. Sella cried.", "2 of 3 claims could not be checked."),
+    ],
+)
+def test_nothing_wrong_is_said_only_of_what_was_checked(
+    said: str, conclusion: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("summary.txt").write_text(said, encoding="utf-8")
+    assert main(VERIFY) == 0
+    assert conclusion in capsys.readouterr().out
+    found = tablemend.verify(said, TABLE)
+    assert found.conclusion() == conclusion and conclusion in found.to_html()
+    assert str(found).startswith(conclusion)
+    assert not tablemend.verify("Vey smiled.", TABLE).conclusion()
+    assert not tablemend.verify("Alba won 40 points.", TABLE).conclusion()
 
 
 def test_unscored_claims_fail_only_where_that_is_asked() -> None:

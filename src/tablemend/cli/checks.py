@@ -21,6 +21,7 @@ from tablemend.cli.options import (
     Html,
     Labels,
     MaxNewTokens,
+    MinCoverage,
     MinScore,
     Output,
     Query,
@@ -101,6 +102,7 @@ def verify(
     verbose: Verbose = False,
     fail_on: FailOn = None,
     min_score: MinScore = None,
+    min_coverage: MinCoverage = None,
     verifier: VerifierName = "program",
     extractor: ExtractorName = "program",
     labels: Labels = "",
@@ -111,7 +113,7 @@ def verify(
     """Score every claim of a text by its table, or an answer table by its context: STAF."""
     from tablemend.cli import inputs, running
 
-    output = Output(as_json, html, verbose, fail_on, min_score)
+    output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
     asking = Asking(verifier, extractor, labels, option or [], thinking, max_new_tokens)
     asking.refuse_unread(None, answer=context is not None)
     if batch is not None:
@@ -143,6 +145,7 @@ def mend(
     verbose: Verbose = False,
     fail_on: FailOn = None,
     min_score: MinScore = None,
+    min_coverage: MinCoverage = None,
     verifier: VerifierName = "program",
     extractor: ExtractorName = "program",
     labels: Labels = "",
@@ -154,7 +157,7 @@ def mend(
     from tablemend.cli import inputs, running
     from tablemend.mitigations.mend import named
 
-    output = Output(as_json, html, verbose, fail_on, min_score)
+    output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
     asking = Asking(verifier, extractor, labels, option or [], thinking, max_new_tokens)
     method = method or ("repair" if model is None else "cave")
     named(method, model)

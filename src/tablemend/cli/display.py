@@ -65,8 +65,8 @@ def show(found: Detection | Verification | Mended, output: Output) -> None:
     left = found.unscored if found.coverage.of == "claims" and not output.verbose else ()
     for item in () if found.coverage.scored else left[:SHOWN]:
         console.print(Text("unscored: ", "yellow"), Text(str(item)), sep="")
-    if not found.errors and not mends and found.coverage.scored:
-        console.print("Nothing wrong was found.")
+    if not mends and (conclusion := found.conclusion()):
+        console.print(conclusion)
     more = Text(" (-v lists all)" if left else "")
     console.print(Text(found.summary(), "bold"), more, sep="")
     if output.verbose:

@@ -51,6 +51,15 @@ FailOn = Annotated[
 MinScore = Annotated[
     float | None, typer.Option(min=0, max=1, help="Exit with 3 where the score is below this.")
 ]
+MinCoverage = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Exit with 3 where a smaller share of the claims could be checked; 0.8 beside "
+        "--min-score.",
+    ),
+]
 MODELS = "Verifying with models"
 VerifierName = Annotated[
     str,
@@ -96,6 +105,7 @@ class Output(NamedTuple):
     verbose: bool
     fail_on: str | None
     min_score: float | None
+    min_coverage: float | None = None
 
 
 class Asking(NamedTuple):

@@ -34,12 +34,12 @@ from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import VERDICTS, Usage
 from tablemend.records import Verification as Verdicts
 from tablemend.reports.tabulation import summarise
-from tablemend.results import Coverage, Detection, Mended, Unscored, Verification
+from tablemend.results import ENOUGH, Coverage, Detection, Mended, Unscored, Verification
 from tablemend.runs import write_text
 from tablemend.statistics import Rate, mean_interval
 
 FAILED = 3
-"""Exit status where ``--fail-on`` or ``--min-score`` is not met."""
+"""Exit status where ``--fail-on``, ``--min-score`` or ``--min-coverage`` is not met."""
 Raw = TypeVar("Raw")
 ResultT = TypeVar("ResultT", Verification, Mended)
 
@@ -56,7 +56,10 @@ def finish(found: Detection | Verification | Mended, output: Output, why: str) -
 
 
 def _status(found: Sequence[Detection | Verification | Mended], output: Output) -> int:
-    """Whether ``--fail-on`` and ``--min-score`` are met."""
+    """Whether ``--fail-on``, ``--min-score`` and ``--min-coverage`` are met."""
+    least = output.min_coverage
+    if least is None:  # a score of few claims is no score to pass on
+        least = 0.0 if output.min_score is None else ENOUGH
     for one in found:
         # a gold table without rows has no cells to recall: only its errors count
         score = 1.0 if one.kind == "detect" and one.coverage.scored else 0.0
@@ -64,7 +67,8 @@ def _status(found: Sequence[Detection | Verification | Mended], output: Output) 
         low = output.min_score is not None and score < output.min_score
         wrong = output.fail_on is not None and bool(one.errors)
         open_ = output.fail_on == "unscored" and bool(one.unscored)
-        if low or wrong or open_:
+        unchecked = one.coverage.of == "claims" and one.coverage.share < least
+        if low or wrong or open_ or unchecked:
             return FAILED
     return 0
 
@@ -182,8 +186,11 @@ def verify_batch(path: Path, asking: Asking, output: Output) -> int:
         status = NOTHING
     rate = mean_interval([one.score for one in found if one.score is not None])
     totals = Counter(claim.verdict for one in found for claim in one.claims)
+    scored = sum(one.coverage.scored for one in found)
+    claims = sum(one.coverage.total for one in found)
     lines = {
         "STAF": _rate(rate, "no document has a claim that could be scored"),
+        "checked": str(Coverage(scored=scored, total=claims, of="claims")),
         "documents": f"{len(found)}, {len(found) - rate['n']} without a scored claim",
         "claims": ", ".join(f"{totals[name]} {name.replace('_', ' ')}" for name in VERDICTS),
         "verifier": ", ".join(dict.fromkeys(one.scorer for one in found if one.scorer)),

@@ -31,7 +31,7 @@ from tablemend.verifier.reading import Amount, Reading
 
 Link = ColumnLink | RowLink | CellLink | MomentLink
 
-VERSION = "repair/3"
+VERSION = "repair/4"
 FARTHEST = 10
 """A number is not mended to one that is more than this many times as large, or as small."""
 TELLING = 3
@@ -78,6 +78,7 @@ _OF = re.compile(r"\bof (?:the |its |all )?\Z")
 _BOUND = re.compile(r"(?:more|less|fewer|at|over|under|above|below|between|not)\b|[-$€£\d]")
 _NAME = re.compile(r"\b[A-Z][a-z]")
 _ZERO = re.compile(r"zero|no|0[.0]*", re.I)
+_OTHER_TABLE = "another table of the source may be meant"  # such as a nested JSON document
 _OTHER_NAME = "another name of the sentence may be wrong"
 
 
@@ -244,10 +245,14 @@ class _Reader:
             return None
         edit = self._edit(claim, new)
         if cell is None:
-            return Correction(edit, self._doubt_worked_out(claim, new))
+            several = len(self.source.tables) > 1
+            doubt = _OTHER_TABLE if several else self._doubt_worked_out(claim, new)
+            return Correction(edit, doubt)
         if not self._is_of_unit(amount, cell):
             return None
         others = tuple(self._others(amount, claim.sentence, cell))
+        if len(self.source.tables) > 1:
+            return Correction(edit, _OTHER_TABLE, others)
         return Correction(edit, self._doubt(claim, amount, cell, new, bool(others)), others)
 
     def _edit(self, claim: _Claim, new: str) -> Edit:
@@ -469,10 +474,7 @@ class _Reader:
             return None
         if fold(new) == fold(said) or said[:1].isupper() != cell.text[:1].isupper():
             return None  # "off the bench" is no position "G"
-        links = self.linking.links(claim.sentence, cell.grid.number)
-        anchored = cell.column != cell.grid.key and self._is_anchored(claim.sentence, cell)
-        is_certain = anchored and self._is_row_meant(claim.span, links, cell, anchored)
-        return Correction(self._edit(claim, new), "" if is_certain else _OTHER_NAME)
+        return Correction(self._edit(claim, new), _OTHER_NAME)  # no name is certain
 
 
 def _is_of_size(amount: Amount, new: str) -> bool:

@@ -61,7 +61,7 @@ class Edit:
         old: the words or the cell before.
         new: what is there now; ``None`` for a row that is dropped or a cell left blank.
         reason: why, in one line for a person.
-        method: what made it: ``repair/3``, ``cave/2``.
+        method: what made it: ``repair/4``, ``cave/2``.
         error_type: what was wrong, where one claim was.
         start, end: place of ``old`` in the original text; ``None`` in a table.
         row: index of the original answer table's row; ``None`` for the order of rows or columns.

@@ -49,9 +49,16 @@ _APART = re.compile(
 )
 _PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
 _REACH = 6
-_CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
+_CAME = frozenset(
+    "came stood amounted reached equal equals equalled recorded totaled never fell dropped dipped "
+    "went slipped rose climbed".split()
+)
 _NEAR = 0.05
 _LATER = frozenset("later earlier apart afterwards".split())
+_LOSING = frozenset("lose loses losing lost shed sheds shedding cut cuts cutting".split())
+GAINING = dict.fromkeys("gain gains gained add adds added put".split(), 1)
+GAINING |= dict.fromkeys((*_LOSING, "gave"), -1)
+"""Verbs before an amount by which something rises or falls, with the direction."""
 _GAPS = frozenset("drop difference gap lead margin reduction".split())
 _BEYOND = frozenset("over under above below short ahead behind".split())
 _JUST = frozenset("just slightly barely".split())
@@ -319,6 +326,14 @@ def is_difference(frame: Frame, stated: StatedNumber) -> bool:
         return True
     if is_margin(frame.reading.plain, stated.amount):
         return True
+    if gained_between(frame, stated):
+        return True
+    if words[max(0, stated.first - 1)] in _LOSING and not any(
+        set(terms("lost loss")) & set(frame.view.columns[h.column].terms)
+        for h in frame.headings
+        if h.first == stated.last
+    ):
+        return any(h.first == stated.last for h in frame.headings)  # "losing six employees"
     if not _GAPS.isdisjoint(words[max(0, stated.first - 3) : stated.first]):
         return True  # "a drop of 2.4"
     if any(
@@ -345,6 +360,19 @@ def is_difference(frame: Frame, stated: StatedNumber) -> bool:
             than = "than" in words[first : last + 3] or (ends and not between)
             return than and not apart and "with" not in between and "or" not in between
     return False
+
+
+def gained_between(frame: Frame, stated: StatedNumber) -> bool:
+    """Whether an amount is what something rose by: "gained 2 from Q1 to Q2", "lost 6 between"."""
+    place = stated.first - 1
+    while place > 0 and frame.words[place] in _HEDGING | {"another", "a", "further"}:
+        place -= 1
+    if place < 0 or frame.words[place] not in GAINING:
+        return False
+    behind = frame.words[stated.last : stated.last + 8]
+    joined = ("from", "to") if "from" in behind else ("between", "and")
+    named = [*(p.first for p in frame.phrases), *(h.first for h in frame.headings)]
+    return set(joined) <= set(behind) and any(stated.last < first for first in named)
 
 
 def is_margin(plain: str, amount: Amount) -> bool:

@@ -7,13 +7,17 @@ said of it as of a name.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tablemend.claims.cues import Cue
+from tablemend.verifier.amounts import counts_rows
 from tablemend.verifier.frame import Frame
 from tablemend.verifier.measures import moment
 from tablemend.verifier.mentions import ColumnMention
 from tablemend.verifier.row_filter import RowFilter, range_set
+from tablemend.verifier.table_size import size_of
 
+_WITHIN = frozenset("in during for".split())
 _COMPARING = frozenset("high low large small great good bad many few little exceed beat".split())
 
 
@@ -49,7 +53,12 @@ def _pair(
     if cue.kind == "change" and cue.sense in ("rise", "fall"):
         times = {h: at for h in named if (at := moment(columns[h.column].header)) is not None}
         periods = sorted(times, key=times.__getitem__)
-        if len({h.column for h in periods}) != 2 or frame.amounts:
+        stated = [s for s in frame.amounts if s.amount.role != "year"]
+        if any(not counts_rows(frame, s) and not size_of(frame, s) for s in stated):
+            return None  # "rose from 5 to 7"
+        if len({h.column for h in periods}) == 1:
+            periods = [*_before(frame, periods[0]), *periods]  # "rose in Q2"
+        if len({h.column for h in periods}) != 2:
             return None
         pair = periods[-1], periods[0]  # filings have the later period first
     elif cue.kind == "comparative" and cue.sense in _COMPARING:
@@ -63,3 +72,13 @@ def _pair(
         return None
     one, other = (columns[h.column] for h in pair)
     return pair if one.kind == other.kind and one.index != other.index else None
+
+
+def _before(frame: Frame, named: ColumnMention) -> list[ColumnMention]:
+    """The period before a named one, where the table has the periods side by side."""
+    if frame.words[max(0, named.first - 1)] not in _WITHIN:
+        return []
+    periods = [(at, c.index) for c in frame.view.columns if (at := moment(c.header)) is not None]
+    periods.sort()
+    place = [column for _, column in periods].index(named.column)
+    return [replace(named, column=periods[place - 1][1])] if place else []

@@ -9,7 +9,7 @@ from math import log
 from tablemend.values.cells import read_value
 from tablemend.verifier.agreement import in_open_scale
 from tablemend.verifier.limits import is_part, is_part_of_group, unread
-from tablemend.verifier.operators.comparisons import comparisons, equalities, references
+from tablemend.verifier.operators.comparisons import comparisons, references
 from tablemend.verifier.operators.counts import counts, only, quantifiers
 from tablemend.verifier.operators.extremes import extremes, ranks
 from tablemend.verifier.operators.series import changes, totals
@@ -31,7 +31,6 @@ _OPERATORS: tuple[Callable[[Slots], Iterator[Computed]], ...] = (
     ranks,
     counts,
     comparisons,
-    equalities,
     quantifiers,
     only,
     totals,
@@ -121,16 +120,20 @@ def _is_torn(slots: Slots, reading: Computed) -> bool:
 def features(slots: Slots, readings: Sequence[Computed], reading: Computed) -> dict[str, float]:
     """What is known of a reading: its slots, and how much of the sentence it accounts for."""
     frame = slots.frame
-    left = frame.content - reading.used
-    weight = {place: _weight(slots, place) for place in frame.content}
+    first, last = reading.part or (0, len(frame.words))
+    content = frame.content & range_set(first, last)
+    left = content - reading.used
+    weight = {place: _weight(slots, place) for place in content}
     covered = 1.0 - sum(weight[place] for place in left) / (sum(weight.values()) or 1.0)
-    numbers = sum(not reading.used & range_set(s.first, s.last) for s in frame.amounts)
-    names = sum(not f.used & reading.used for f in slots.filters)
+    stated = [s for s in frame.amounts if first <= s.first < last]
+    numbers = sum(not reading.used & range_set(s.first, s.last) for s in stated)
+    named = [f for f in slots.filters if first <= f.first < last]
+    names = sum(not f.used & reading.used for f in named)
+    spans = [(cue.kind, frame.token_range(cue.start, cue.end)) for cue in frame.cues]
     kinds = [
-        cue.kind
-        for cue in frame.cues
-        if cue.kind in _OPERATIONS
-        and not reading.used & range_set(*frame.token_range(cue.start, cue.end))
+        kind
+        for kind, span in spans
+        if kind in _OPERATIONS and first <= span[0] < last and not reading.used & range_set(*span)
     ]
     own = reading.operator
     alike = sum(
@@ -153,7 +156,7 @@ def features(slots: Slots, readings: Sequence[Computed], reading: Computed) -> d
         "negations left": float("negation" in kinds),
         "alike": log(alike),
         "readings": log(sum(r.operator == own for r in readings)),
-        "words": min(len(frame.content), 30) / 10,
+        "words": min(len(content), 30) / 10,
     }
     known |= {f"{own} left {kind}": 1.0 for kind in kinds}
     known |= {f"{own} {name}": 1.0 for name in reading.features}

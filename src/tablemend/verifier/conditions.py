@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tablemend.verifier.amounts import bounds, zeros
 from tablemend.verifier.frame import Frame
+from tablemend.verifier.lexicon import comes_from
 from tablemend.verifier.mentions import ColumnMention, Phrase
 from tablemend.verifier.row_filter import RowFilter, range_set
 from tablemend.verifier.times import days, months, years
@@ -14,36 +15,13 @@ from tablemend.verifier.vocabulary import RESULTS, THINGS
 from tablemend.verifier.worded_bounds import worded_bounds
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
+_LACKING = frozenset("lack lacks lacked lacking without no".split())
+_HAVING = frozenset(
+    "support supports supported has have had with offer offers include includes "
+    "feature features provide provides is are was were come comes".split()
+)
 _AT = frozenset("and on in at of the".split())
 _LISTING = frozenset({"and", "or", "both", "the", "nor"})
-_ORIGIN = ("an", "ish", "ese", "ch", "ss", "sh", "ek", "qi", "li", "ni")
-_COUNTRIES = {
-    adjective: tuple(names.split("|"))
-    for adjective, names in {
-        "american": "united states|usa|u.s.",
-        "british": "great britain|united kingdom|england|scotland|wales",
-        "english": "england",
-        "scottish": "scotland",
-        "welsh": "wales",
-        "irish": "ireland",
-        "french": "france",
-        "spanish": "spain",
-        "dutch": "netherlands|holland",
-        "danish": "denmark",
-        "swiss": "switzerland",
-        "greek": "greece",
-        "turkish": "turkey",
-        "polish": "poland",
-        "finnish": "finland",
-        "czech": "czech",
-        "norwegian": "norway",
-        "filipino": "philippines",
-        "chinese": "china",
-        "portuguese": "portugal",
-        "korean": "korea",
-        "german": "germany",
-    }.items()
-}
 _PRONOUNS = frozenset("also same it its he his she her they their".split())
 _BEING = frozenset("be is was are were as".split())
 _PREDICATING = _BEING | frozenset("the a an play plays played list listed serve served".split())
@@ -57,7 +35,7 @@ def conditions(frame: Frame) -> list[RowFilter]:
     timed = frozenset[int]().union(*(condition.used for condition in found))
     worded = list(worded_bounds(frame))
     timed |= frozenset[int]().union(*(condition.used for condition in worded))
-    found += [*worded, *bounds(frame, timed), *zeros(frame), *_results(frame)]
+    found += [*worded, *bounds(frame, timed), *zeros(frame), *_results(frame), *_flagged(frame)]
     taken = {place for condition in found for place in condition.used}
     for phrase in frame.phrases:
         tokens = range(phrase.first, phrase.last)
@@ -210,21 +188,31 @@ def _results(frame: Frame) -> Iterator[RowFilter]:
             yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, column.index)
 
 
+def _flagged(frame: Frame) -> Iterator[RowFilter]:
+    """As in "supports 5G", "lacks 5G", of a column of yes and no."""
+    for heading in frame.headings:
+        flags = frame.view.columns[heading.column].flags
+        first = heading.first
+        while first and frame.words[first - 1] in ("a", "an", "the", "any"):
+            first -= 1
+        word = frame.words[first - 1] if first else ""
+        if flags and heading.share >= 0.5 and word in _LACKING | _HAVING:
+            wanted = word not in _LACKING
+            rows = frozenset(r for r in frame.rows if flags.get(r) is wanted)
+            used = range_set(first - 1, heading.last)
+            yield RowFilter(first - 1, heading.last, rows, used, 0.9, heading.column, True)
+
+
 def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[RowFilter]:
     """As in "Australian" of rows that say "Australia"."""
     for place, word in enumerate(frame.words):
-        if place in taken or len(word) < 5 or not word.endswith(_ORIGIN):
-            continue
-        names = _COUNTRIES.get(word, ())
-        length = max(4, len(word) - 3)
-        for column in frame.view.columns:
+        for column in frame.view.columns if place not in taken else ():
             if column.kind != "text":
                 continue
             rows = frozenset(
                 row
                 for name, group in column.groups.items()
-                if any(country in name for country in names)
-                or (not names and any(part[:length] == word[:length] for part in name.split()))
+                if comes_from(word, name)
                 for row in group
             )
             if rows:

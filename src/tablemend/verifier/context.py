@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from tablemend.detector.mentions import index_context
 from tablemend.evidence.source import Source
@@ -16,6 +17,7 @@ from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, Ve
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, read_value
+from tablemend.values.dates import MONTHS
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key, tokens_of
 from tablemend.values.units import header_unit
@@ -30,15 +32,23 @@ from tablemend.verifier.context_notes import (
 )
 from tablemend.verifier.context_records import Record, Said, same_value
 from tablemend.verifier.context_text import ContextReader
+from tablemend.verifier.lexicon import comes_from
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = "context/8"
+VERSION = "context/9"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _TRACE = 0.5  # share of a text's words that are a trace of it
 _CLEAR_TRACE = 0.75  # the same where the context names attributes as the table does
 _LOOKED_AT = 20  # sentences of a record that are looked at
+_QUARTER, _DAY = re.compile(r"q([1-4])"), re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_QUARTERS = (
+    {"first", "opening"},
+    {"second"},
+    {"third"},
+    {"fourth", "last", "final", "closing"},
+)
 _ITEMS = re.compile(r"\s*[,;/]\s*|\s+and\s+|(?<=\d)\s*[-\u2013]+\s*(?=\d)")
 
 
@@ -322,7 +332,9 @@ class AnswerVerifier(AnswerReader):
         worked_out = worked_out and not self.is_stated(column)
         relative = is_exact and any(is_stated_relatively(one.text) for one in near)
         clear = _CLEAR_TRACE if self.is_explicit else _TRACE
-        is_never_said = self.is_explicit or self.is_never_said(row, column)
+        is_never_said = self.is_never_said(row, column) or (
+            self.is_explicit and not self._is_hinted(value)
+        )
         is_elsewhere = all(map(self.reader.names_in, self._sentences_of(row, column)))
         verdict: VerdictName = "unscored"
         error: ClaimError | None = None
@@ -333,7 +345,7 @@ class AnswerVerifier(AnswerReader):
             reason = "the text is set in that time"
         elif worked_out or relative:
             reason = "the context never says it, but it may follow from what it says"
-        elif is_never_said or (is_elsewhere and self.find(row, column)):
+        elif is_never_said or (is_exact and is_elsewhere and self.find(row, column)):
             verdict, error = "not_in_source", self._error(row, column)
             if left := self.only_left(row, column):
                 said = self.context[slice(*left)]
@@ -401,10 +413,31 @@ class AnswerVerifier(AnswerReader):
         """Whether the whole context has neither a cell's number nor any word of its text."""
         value = read_value(self.table.rows[row][column])
         words = _words(value.text)
-        if self.find(row, column) or not words:
+        if self.find(row, column) or not words or self._is_hinted(value):
             return False
         is_exact = value.number is not None or bool(value.dates)
         return is_exact or not any(map(self.reader.has_word, words))
+
+    def _is_hinted(self, value: Value) -> bool:
+        """Whether the context may have a value in another form: "Canadian", "cast-iron", "the
+        second quarter", a day whose year stands elsewhere.
+        """
+        said, text = self._said, value.text.casefold()
+        if quarter := _QUARTER.fullmatch(text):
+            orders = _QUARTERS[int(quarter[1]) - 1]
+            return "quarter" in said and not said.isdisjoint(orders)
+        if value.dates and (day := _DAY.fullmatch(value.dates[0])):
+            year, month, number = day.groups()
+            return {year, str(int(number))} <= said and MONTHS[int(month) - 1] in said
+        words = text.split()
+        if any(comes_from(word, text) for word in said):
+            return True
+        return len(words) > 1 and all(any(akin(w, one) for one in said) for w in words)
+
+    @cached_property
+    def _said(self) -> frozenset[str]:
+        """The words of the context in small letters, those joined by hyphens apart."""
+        return frozenset(re.findall(r"[^\W_]+", self.context.casefold()))
 
     def is_quoted(self, column: int) -> bool:
         """Whether the context has some value of a column: if none, it may be worked out."""

@@ -16,13 +16,14 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
+from tablemend.values.units import PLAIN, header_unit
 from tablemend.values.words import akin, content_words
 from tablemend.verifier.context_records import Record, Records, Said, same_value
 from tablemend.verifier.context_text import ContextReader
 from tablemend.verifier.context_values import Label, StatedValue
 from tablemend.verifier.learned_wordings import Learned, overlap
 from tablemend.verifier.scope import QueryScope, read_scope
-from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
+from tablemend.verifier.scope_conditions import ScopeCondition, is_generic_time, moments_of
 
 _EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
 _FEWEST = 2  # supported cells from which that can be told
@@ -167,7 +168,14 @@ class AnswerReader:
         )
 
     def _of_column(self, condition: ScopeCondition) -> ScopeCondition:
-        """A condition under the name that the answer has for its column: "res" for "result"."""
+        """A condition under the name that the answer has for its column: "res" for "result".
+
+        A time is asked of no column of amounts.
+        """
+        if condition.is_time and not is_generic_time(condition.label):
+            columns_of = dict(zip(self.table.columns, self.kinds, strict=False))
+            if columns_of.get(condition.label) == "number":
+                return replace(condition, label="")
         label, columns = condition.label.lower(), self.table.columns
         short = [name for name in columns if len(name) > 2 and label.startswith(name.lower())]
         is_short = condition.label not in columns and len(short) == 1
@@ -361,13 +369,14 @@ class AnswerReader:
     def kinds(self) -> list[str]:
         """For each column what it holds, as :func:`kind_of`; empty where it is mixed.
 
-        Years among other numbers are numbers: 2,988 votes.
+        Years among other numbers, or under a unit, are numbers: 2,988 votes.
         """
         kinds: list[str] = []
         for column in range(len(self.table.columns)):
             values = [read_value(self.table.rows[row][column]) for row in self.rows]
             counts = Counter(kind_of(value) for value in values if not value.blank)
-            if counts["number"] and not any(value.dates for value in values):
+            counts_in = counts["number"] or header_unit(self.table.columns[column]) != PLAIN
+            if counts_in and not any(value.dates for value in values):
                 counts["number"] += counts.pop("time", 0)
             kind, most = max(counts.items(), key=lambda one: one[1], default=("", 0))
             kinds.append(kind if most > _UNMIXED * sum(counts.values()) else "")

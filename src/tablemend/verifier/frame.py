@@ -42,6 +42,7 @@ TIME_UNITS = frozenset("day week month year h min s".split())
 """Units whose words also name rows: "7 months" are counted."""
 _OVER = re.compile(r"[\w.,]+? ?- ?(?:day|week|month|year|hour|minute)s?\b")
 _PER = re.compile(r"\bper \Z")
+_KINDS_OF = frozenset("gross net operating adjusted pretax comprehensive".split())
 _VALUE = frozenset({"value", "year"})
 
 
@@ -292,6 +293,10 @@ class Frame:
             ]
         for start, end, columns, coverage in named:
             first, last = self.token_range(start, end)
+            before = self.words[first - 1] if 0 < first < len(self.words) else ""
+            # "gross profit" is no net income, "total costs" are no cost of sales
+            if before in _KINDS_OF or (before == "total" and coverage < 1):
+                columns = tuple(c for c in columns if before in self.view.columns[c].terms)
             if first == last or not columns:
                 continue
             ends = {column: self._through_unit(last, column) for column in columns}
@@ -312,7 +317,17 @@ class Frame:
                     h.column == column and h.first <= place < h.last for h in found
                 ):
                     found.append(ColumnMention(place, place + 1, column, 1.0))
-        return tuple(found)
+        return tuple(map(self._of_period, found))
+
+    def _of_period(self, named: ColumnMention) -> ColumnMention:
+        """The "Q1 points" of "points in the first quarter", in a sentence with one number."""
+        wanted = set(self.view.columns[named.column].terms)
+        columns = {c for link in self.links.moments for c in link.columns}
+        values = sum(amount.role == "value" for amount in self.links.amounts)
+        if self.view.turned or values != 1 or not wanted or named.column in columns:
+            return named
+        found = [c for c in columns if wanted < set(self.view.columns[c].terms)]
+        return replace(named, column=found[0]) if len(found) == 1 else named
 
     @cached_property
     def terms(self) -> frozenset[str]:

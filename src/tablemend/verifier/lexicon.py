@@ -100,3 +100,43 @@ def header_terms(header: str) -> tuple[str, ...]:
             continue
         found += ("percent",) if word == "%" else terms(word)
     return tuple(dict.fromkeys(found))
+
+
+_ORIGIN = ("an", "ish", "ese", "ch", "ss", "sh", "ek", "qi", "li", "ni", "ine")
+_COUNTRIES = {
+    adjective: tuple(names.split("|"))
+    for adjective, names in {
+        "american": "united states|usa|u.s.",
+        "british": "great britain|united kingdom|england|scotland|wales",
+        "english": "england",
+        "scottish": "scotland",
+        "welsh": "wales",
+        "irish": "ireland",
+        "french": "france",
+        "spanish": "spain",
+        "dutch": "netherlands|holland",
+        "danish": "denmark",
+        "swiss": "switzerland",
+        "greek": "greece",
+        "turkish": "turkey",
+        "polish": "poland",
+        "finnish": "finland",
+        "czech": "czech",
+        "norwegian": "norway",
+        "filipino": "philippines",
+        "chinese": "china",
+        "portuguese": "portugal",
+        "korean": "korea",
+        "german": "germany",
+    }.items()
+}
+
+
+def comes_from(word: str, name: str) -> bool:
+    """Whether a word is the adjective of a place: "australian" of "australia", in small letters."""
+    if len(word) < 5 or not word.endswith(_ORIGIN):
+        return False
+    if names := _COUNTRIES.get(word):
+        return any(country in name for country in names)
+    length = max(4, len(word) - 3)
+    return any(part[:length] == word[:length] for part in name.split())

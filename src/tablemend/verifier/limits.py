@@ -39,8 +39,18 @@ def is_part_of_group(frame: Frame, used: frozenset[int], first: int) -> bool:
         if place in frame.verbs or word in PHRASE_ENDS or "," in frame.between(place - 1, place):
             return False
         if PLURAL.search(word):
+            if _names_rows(frame, place):
+                left.discard(place)
             return not left.isdisjoint(range(first, place + 1))
     return False
+
+
+def _names_rows(frame: Frame, place: int) -> bool:
+    """Whether a noun is what the rows are: "the four phones" of four rows, or no groups of them."""
+    if any(s.last == place and s.value == len(frame.rows) for s in frame.amounts):
+        return True
+    columns = (c for c in frame.view.columns if c.index != frame.view.key)
+    return all(column.measured or column.flags for column in columns)
 
 
 def is_part(frame: Frame, used: frozenset[int], fault: tuple[int, int]) -> bool:

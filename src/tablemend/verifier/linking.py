@@ -21,6 +21,7 @@ from tablemend.verifier.headings import Headings
 from tablemend.verifier.indexing import Index, Place, index_grids
 from tablemend.verifier.lexicon import LITTLE_WORDS, stem
 from tablemend.verifier.links import CellLink, ColumnLink, Links, MomentLink, RowLink
+from tablemend.verifier.measures import moment
 from tablemend.verifier.reading import Amount, Moment, Reading, Token
 from tablemend.verifier.scoped_phrases import ScopedPhrase, find_scoped_phrases
 from tablemend.verifier.unknown_names import UnknownNames
@@ -152,7 +153,7 @@ class Linking:
         dated |= {
             Span(a.start, a.digits_end) for a in amounts if a.role == "year" or self._dates(a)
         }
-        dated |= {span for span in said if plain[span.start : span.end] in self.index.header_dates}
+        dated |= {span for span in said if moment(plain[span.start : span.end]) is not None}
         said |= {Span(start, end) for start, end, _, _ in names}
         return find_scoped_phrases(plain, sentence, tuple(dated), tuple(said))
 

@@ -30,7 +30,7 @@ from tablemend.verifier.candidate import Candidate
 from tablemend.verifier.conditions import conditions
 from tablemend.verifier.frame import TIME_UNITS, Frame
 from tablemend.verifier.indexing import sort_of_period
-from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS
+from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS, terms
 from tablemend.verifier.limits import PLURAL
 from tablemend.verifier.links import MomentLink
 from tablemend.verifier.measures import moment
@@ -135,8 +135,13 @@ class Lookups:
         if is_difference(self.frame, stated):
             return
         columns = self._columns(place, among)
+        timed = stated.amount.number.unit.symbol in TIME_UNITS
+        # of someone whom no table has, or worked out of several rows
+        loose = self.frame.links.unknown_names or self._is_of_several(stated.first)
         for entity in entities:
             for column, said in columns:
+                if column is not None and timed and self.view.columns[column].temporal:
+                    continue  # "built in four years" is no year
                 if column is None:
                     yield from self._anywhere(stated, entity, [*own, *said], among)
                     continue
@@ -147,6 +152,9 @@ class Lookups:
                     blank = self._candidate(stated, features, "near", cells)
                     yield replace(blank, reason=NO_VALUE)
                 if not cells or outcome == "apart":
+                    continue
+                several = len(entity.rows) > 1 or "row total" in entity.features
+                if outcome == "different" and loose and several:
                     continue
                 grade = f"{_grade(said, 'col')} {_grade(entity.features, 'row')}"
                 features.append(grade)
@@ -167,7 +175,14 @@ class Lookups:
         if unit.currency:
             money = [c for c in self._value_columns if columns[c].money]
             return tuple(money) or self._value_columns
-        found = [c for c in self._value_columns if not wanted.isdisjoint(columns[c].terms)]
+        found = [
+            c
+            for c in self._value_columns
+            if not wanted.isdisjoint(columns[c].terms) or unit.symbol in columns[c].units
+        ]
+        dated = {c for link in self.frame.links.moments for c in link.columns}
+        if not self.view.turned and len(found) > 1:  # "62.1 TWh in 2023"
+            found = [c for c in found if c in dated] or found
         return tuple(found) or self._value_columns
 
     def _extremes(
@@ -198,7 +213,8 @@ class Lookups:
                     max(rows, key=ordered.of.__getitem__),
                 }
                 outcome, cells = self._agreement(stated.amount, sorted(ends), column)
-                if not cells or (column not in named and outcome != "same"):
+                unsure = column not in named or self._is_of_several(stated.first)
+                if not cells or (unsure and outcome != "same"):
                     continue
                 said = self._heading_features(column, place)
                 yield self._candidate(
@@ -227,7 +243,10 @@ class Lookups:
         """
         seen: set[str] = set()
         shares: list[tuple[float, list[tuple[int, int]]]] = []
+        summed = self._is_of_several(stated.first) and "cue rank" not in own
         for operation, value, column, cells, how in self._computations(entities, among):
+            if summed and operation not in ("sum", "mean", "range"):
+                continue
             percent = operation in _RELATIVE or column.percent
             if percent != stated.amount.number.percent and operation != "ratio":
                 continue
@@ -327,7 +346,7 @@ class Lookups:
         if "other noun" in features and "counts bare" in features and "derived" not in features:
             truth = None  # "41 goals" beside a column of points
         of_them = self.frame.words[stated.last : stated.last + 2] in _OF_THEM
-        if truth is False and (of_them or counts_names(self.frame, stated)):
+        if (truth is False and of_them) or counts_names(self.frame, stated):
             truth = None  # "four invoices"
         if truth is False and not _REFERRING.isdisjoint(self.frame.words):
             truth = None
@@ -344,8 +363,7 @@ class Lookups:
             features.append("said elsewhere" if self._is_anywhere(amount) else "said nowhere")
             error = self._error(amount, cells)
             if error != "NUM":
-                running = "running text" in self._context
-                features.append(f"of another row{', in running text' if running else ''}")
+                features.append("of another row")
         expected: tuple[str, ...] = ()
         if truth is False and cells:
             expected = tuple(dict.fromkeys(self._right(amount, *cell) for cell in cells))
@@ -447,6 +465,15 @@ class Lookups:
         """The operations that the clause of a token announces."""
         first, last = self.frame.clause(place)
         return sorted({f"cue {cue}" for at, cue in self._cue_places if first <= at < last})
+
+    def _is_of_several(self, place: int) -> bool:
+        """Whether the clause of a token speaks of a sum, a mean or the first few; of no range."""
+        first, last = self.frame.clause(place)
+        return any(
+            first <= self.frame.token_range(cue.start, cue.end)[0] < last
+            for cue in self.frame.cues
+            if cue.kind == "rank" or (cue.kind == "aggregate" and cue.sense != "range")
+        )
 
     @cached_property
     def _cue_places(self) -> list[tuple[int, str]]:
@@ -687,8 +714,10 @@ class Lookups:
             features = self._heading_features(own, place)
             return [(own, [*features, "col only" if len(among) == 1 else "col nearest"])]
         if len(among) == 1:
-            column = among[0]
-            return [(column, ["col only", *self._heading_features(column, place)])]
+            column, features = among[0], self._heading_features(among[0], place)
+            if "col unnamed" in features and len(self._value_columns) > 1:
+                features.append("col of its unit")
+            return [(column, ["col only", *features])]
         ranked = sorted(named, key=lambda c: self._nearest(c, place)[0])
         found: list[tuple[int | None, list[str]]] = []
         for number, column in enumerate(ranked[:_COLUMNS]):
@@ -726,7 +755,9 @@ class Lookups:
         """How the name of a column stands to something stated."""
         _, heading = self._nearest(column, place)
         if heading is None:
-            return ["col unnamed"]
+            single = len(self._value_columns) == 1 and not self.grid.key_value
+            general = single and _GENERAL.issuperset(self.view.columns[column].terms)
+            return ["col general" if general else "col unnamed"]
         span = (heading.first, heading.last)
         found = [
             "col whole"
@@ -955,6 +986,8 @@ _OF_THEM = {("of", "them"), ("of", "these"), ("of", "those"), ("of", "which")}
 _REFERRING = frozenset({"former", "latter"})
 _AROUND = {(word,) for word in ("before", "after", "until", "by", "around", "about", "past")}
 _WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
+_GENERAL = frozenset(t for w in "value result amount reading figure".split() for t in terms(w))
+"""Headers of the one column of amounts of a long table: what is measured stands in the row."""
 _SMALL = frozenset(
     "start end of was is were are had has have with for by in at on to from than the a an and as "
     "or be s over under about between during since until per each only all not no came finished "
@@ -1059,8 +1092,6 @@ def scope_features(frame: Frame) -> list[str]:
     start, end = frame.links.span
     if _SCOPE.search(frame.reading.plain, start, end):
         found.append("other scope")
-    if len(frame.reading.sentences) > 1:
-        found.append("running text")
     if frame.links.unknown_names:
         found.append("unknown name")
     if len(frame.linking.source.grids) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,6 +26,16 @@ SUPPORTED = 0.7
 """From this belief on a claim is supported."""
 CONTRADICTED = 0.35
 """Up to this belief it is contradicted; between the two it is unscored."""
+_INFO_BOX = "the table has one row: only a cell that is plainly otherwise is called wrong"
+_OTHER_TIME = re.compile(
+    r"\b(?:will|next|upcoming|(?:host|visit|face|travel|head|return)s?)\b"
+    r".*\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|\b(?:turned|swung|flipped) (?:in)?to\b"
+)
+_PART = re.compile(
+    r"\b(?:first|second|third|fourth|final|opening|1st|2nd|3rd|4th) "
+    r"(quarter|half|period|inning|set)\b"
+)
 _LONGEST = 1500
 _RIVAL = 0.4
 """A reading with this much of the likeliest one's share has a say in what would be right."""
@@ -44,6 +55,8 @@ class TextVerifier:
         self.document = document
         self.linking = Linking(Reading(document.text), source)
         self._scripts = Scripts(document.text, source)
+        lines = [line for grid in source.grids for line in grid.lines]
+        self._is_info_box = len(source.grids) == 1 == len(lines)
         self._found: dict[int, list[tuple[Candidate, frozenset[int] | None]]] = {}
 
     def verdicts(self) -> list[Verdict]:
@@ -84,8 +97,15 @@ class TextVerifier:
         least = min(belief.likely for belief in beliefs)
         if worst.at_most <= CONTRADICTED:
             false = [(s, one) for s, one in worst.shares if one.truth is False and not one.doubtful]
+            if self._is_info_box:
+                false = [(s, one) for s, one in false if one.kind != "computed"]
+            if not false:
+                return Verdict(claim, "unscored", reason=_INFO_BOX)
             most, fault = false[0]
             rivals = [one for share, one in false if share >= _RIVAL * most]
+            same = (fault.start, fault.end, fault.expected, fault.error)
+            named = (o for _, o in false if (o.start, o.end, o.expected, o.error) == same)
+            fault = next((o for o in named if o.kind == "computed"), fault)  # it names the row
             span = Span(fault.start, fault.end)
             return Verdict(
                 claim,
@@ -101,6 +121,8 @@ class TextVerifier:
             if blank is not None:
                 return Verdict(claim, "unscored", evidence=blank.evidence, reason=NO_VALUE)
             return Verdict(claim, "unscored", reason="no reading is clear enough")
+        if self._is_info_box:
+            return Verdict(claim, "unscored", reason=_INFO_BOX)
         chosen = next(one for _, one in best.shares if one.truth)
         return Verdict(claim, "supported", evidence=chosen.evidence, reason=chosen.reason)
 
@@ -117,11 +139,10 @@ class TextVerifier:
         if not own:
             own[focus] = []
         for (start, end), candidates in own.items():
-            if any("size" in candidate.features for candidate in candidates):
-                continue  # a number of rows is no condition of anything else
+            size = any("size" in candidate.features for candidate in candidates)
             for candidate, used in found:
-                if used is None:
-                    continue
+                if used is None or (size and "logic is quantifier" not in candidate.features):
+                    continue  # a number of rows is no condition; "all four" is one
                 inside = any(start <= place < end for place in used)
                 if candidate.truth:
                     if inside:
@@ -156,7 +177,24 @@ class TextVerifier:
                 found += [(one, None) for one in lookups.candidates()]
                 if not grid.key_value:
                     found += _computed(frame, lookups, context)
+        if self._is_of_another_time(sentence):
+            found = [
+                (replace(one, doubtful=True) if one.truth is False else one, used)
+                for one, used in found
+            ]
         return found
+
+    def _is_of_another_time(self, sentence: Span) -> bool:
+        """Whether a sentence is about a game to come, a part of one that no table has, or two times
+        of which it names one: "a loss of 5 in 2023 turned into a profit of 8".
+        """
+        plain, index = self.linking.reading.plain, self.linking.index
+        if _OTHER_TIME.search(plain, *sentence):
+            return True
+        part = _PART.search(plain, *sentence)
+        known = {*index.header_terms, *index.words}
+        sorts = any("q" in sort for sort in index.period_sorts)
+        return part is not None and part[1] not in known and not sorts
 
 
 def _corrections(fault: Candidate, rivals: Sequence[Candidate]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def size_of(frame: Frame, stated: StatedNumber) -> bool:
     ]
     if words[stated.last] not in THINGS and stated.last not in named:
         return False
-    among = _AMONG if stated.last in named else _PARTITIVE
+    among = _AMONG if stated.last in named or stated.value in sizes(frame, stated) else _PARTITIVE
     if words[stated.last + 1 : stated.last + 2] and words[stated.last + 1] in _NARROWING:
         return False
     while place >= 0 and words[place] in _DEFINITE:

@@ -35,20 +35,13 @@ class UnknownNames:
         self._text = reading.text
         self._index = index
         self._cased = any(character.isupper() for character in reading.text)
-        starts = {sentence.start for sentence in reading.sentences}
-        self._proper = frozenset(
-            token.word
-            for token in reading.tokens
-            if token.start not in starts and reading.text[token.start].isupper()
-        )
 
     def find(
         self, sentence: Span, tokens: Sequence[Token], taken: Sequence[tuple[int, int]]
     ) -> tuple[Span, ...]:
         """The unknown names of a sentence.
 
-        Its first word is one only in a run of several ("Bradley Beal led ..."), or where the text
-        writes it with a capital elsewhere too.
+        Its first word is one only in a run of several ("Bradley Beal led ...").
 
         Args:
             sentence: its place.
@@ -65,8 +58,7 @@ class UnknownNames:
                 run = run[1:]  # "Comparing Norvik with ..."
             if not run:
                 continue
-            first = len(run) == 1 and run[0].start <= sentence.start + 1
-            if first and run[0].word not in self._proper:
+            if len(run) == 1 and run[0].start <= sentence.start + 1:
                 continue
             if all(map(self._is_known, run)) or self._is_no_name(run):
                 continue

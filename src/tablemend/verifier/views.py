@@ -25,6 +25,8 @@ from tablemend.verifier.vocabulary import RANKS
 
 _NUMBERING = frozenset("number game week round episode series match test day no".split())
 _MONEY = frozenset(CURRENCIES.values())
+_FLAGS = dict.fromkeys("yes y true \u2713 \u2714".split(), True)
+_FLAGS |= dict.fromkeys("no n false \u2717 \u2718 \u274c \u00d7".split(), False)
 _SAMPLE = 20
 _BY_END = frozenset({"recent", "late", "last", "new"})
 _BY_LENGTH = frozenset({"long", "short"})
@@ -237,6 +239,16 @@ class ColumnIndex:
                 of[row] = last if sense in _BY_END else last - measure.value
         values = sorted((v, row) for row, v in of.items() if row not in self._view.totals)
         return Ordered(tuple(values), of)
+
+    @cached_property
+    def flags(self) -> dict[int, bool]:
+        """Yes or no of each row; empty for a column with anything else."""
+        found = {
+            row: _FLAGS.get(fold(self.cell(row)) or self.cell(row).strip()) for row in self.filled
+        }
+        return (
+            {r: v for r, v in found.items() if v is not None} if None not in found.values() else {}
+        )
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:

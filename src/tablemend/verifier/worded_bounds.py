@@ -1,4 +1,4 @@
-"""Bounds said in words: "in double figures", "between 10 and 20 points", "unbeaten"."""
+"""Bounds said in words: "between 10 and 20 points", "a positive margin", "abnormal"."""
 
 from __future__ import annotations
 
@@ -6,41 +6,20 @@ from collections.abc import Iterator
 
 from tablemend.verifier.amounts import fits, heading_beside, preposition
 from tablemend.verifier.frame import Frame
-from tablemend.verifier.lexicon import terms
 from tablemend.verifier.row_filter import RowFilter, range_set
 from tablemend.verifier.views import ColumnIndex
 
-_FIGURES = frozenset("figure figures digit digits".split())
-_WIDTHS = {
-    "single": (0.0, 9.0),
-    "double": (10.0, 99.0),
-    "triple": (100.0, 999.0),
-}
-"""What has so many figures."""
-_NONE_OF = {
-    "unbeaten": "loss",
-    "undefeated": "loss",
-    "winless": "win",
-    "scoreless": "point",
-    "goalless": "goal",
-}
-"""Adjectives of rows, and the column that is 0 there."""
 _SIGNED = {"negative": (float("-inf"), -1e-9), "positive": (1e-9, float("inf"))}
+_BEING = frozenset("be is are was were been has have had remained stayed turned".split())
 _NORMS = frozenset("range ranges limit limits values interval".split())
 _UNFLAGGED = frozenset({"normal", "n", "ok", "within range", "in range"})
-_REACH = 3  # words from "scored" to "double figures"
 
 
 def worded_bounds(frame: Frame) -> Iterator[RowFilter]:
     """The conditions of a statement that bound an amount without stating it as one."""
-    yield from _figures(frame)
     yield from _ranges(frame)
     yield from _signed(frame)
     yield from _flagged(frame)
-    for place, word in enumerate(frame.words):
-        column = _only_column(frame, _NONE_OF[word]) if word in _NONE_OF else None
-        if column is not None:
-            yield _between(frame, column, 0.0, 0.0, range_set(place, place + 1), place, place + 1)
 
 
 def _between(
@@ -55,33 +34,6 @@ def _between(
     of = column.ordered.of
     rows = frozenset(row for row in frame.rows if row in of and low <= of[row] <= high)
     return RowFilter(first, last, rows, used, 0.9, column.index, True)
-
-
-def _only_column(frame: Frame, *wanted: str) -> ColumnIndex | None:
-    """The one column of amounts whose header says just this; a home and an away one are two."""
-    said = {term for word in wanted for term in terms(word)}
-    found = [c for c in frame.view.columns if c.terms and set(c.terms) <= said and c.adds_up]
-    return found[0] if len(found) == 1 else None
-
-
-def _figures(frame: Frame) -> Iterator[RowFilter]:
-    """As in "scored in double figures", "double-digit rebounds", "rebounds in single digits"."""
-    words = frame.words
-    for place in range(len(words) - 1):
-        if words[place] not in _WIDTHS or words[place + 1] not in _FIGURES:
-            continue
-        end = place + 2 + 2 * (words[place + 2 : place + 4] == ("number", "of"))
-        near = range(end, min(len(words), end + 1))
-        before = range(place - 1, max(-1, place - 1 - _REACH), -1)
-        for other in (*near, *before):
-            column = _only_column(frame, words[other])
-            if column is None:
-                continue
-            low, high = _WIDTHS[words[place]]
-            if all(value <= high for value, _ in column.ordered.values) or low == 0:
-                used = range_set(place, end) | {other}  # of 104, nobody can say if it is meant
-                yield _between(frame, column, low, high, used, place, end)
-            break
 
 
 def _ranges(frame: Frame) -> Iterator[RowFilter]:
@@ -114,6 +66,13 @@ def _signed(frame: Frame) -> Iterator[RowFilter]:
         if sign in _SIGNED and column.adds_up and heading.share > 0.5:
             used = range_set(heading.first - 1, heading.last)
             yield _between(frame, column, *_SIGNED[sign], used, heading.first - 1, heading.last)
+        place = heading.last  # "the margin was positive"
+        while frame.words[place : place + 1] and frame.words[place] in _BEING:
+            place += 1
+        sign = frame.words[place] if heading.last < place < len(frame.words) else ""
+        if sign in _SIGNED and column.adds_up and heading.share > 0.5:
+            used = range_set(heading.first, place + 1)
+            yield _between(frame, column, *_SIGNED[sign], used, place, place + 1)
 
 
 def _flagged(frame: Frame) -> Iterator[RowFilter]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 from tablemend.claims.cues import Cue
 from tablemend.programs.execute import read_range
 from tablemend.records import ClaimError
-from tablemend.values.blanks import is_blank
 from tablemend.verifier.amounts import (
     counts_in_its_unit,
     digits,
@@ -22,7 +20,6 @@ from tablemend.verifier.mentions import StatedNumber
 from tablemend.verifier.operators.orderings import Ordering, orderings
 from tablemend.verifier.operators.slots import Computed, Slots, reaches_ratio
 from tablemend.verifier.row_filter import RowFilter, range_set, within
-from tablemend.verifier.views import ColumnIndex
 from tablemend.verifier.vocabulary import (
     opposite,
 )
@@ -171,7 +168,7 @@ def _compared(
         *slots.cells(sides[0].rows, column.index)[:3],
         *slots.cells(sides[1].rows, column.index)[:3],
     )
-    turned = opposite(frame.text(*words))
+    turned = opposite(frame.text(*words)) if gap else ""
     counted = column.kind not in ("date", "time", "span")  # "3 years before" is no number of days
     if amount is not None and truth and counted:
         right = fits(column, abs(gap), amount, hedge_of(frame, amount))
@@ -297,45 +294,6 @@ def _columns_compared(
     )
 
 
-def equalities(slots: Slots) -> Iterator[Computed]:
-    """As in "A and B have the same points", "A and B were drafted in different rounds"."""
-    for cue, first, last in slots.cues("comparative"):
-        if cue.sense not in ("equal", "different"):
-            continue
-        words = (first, last)
-        free = slots.free(range_set(*words))
-        pair = next(([f] for f in free if len(f.members) > 1), free[:2])
-        groups = pair[0].members if len(pair) == 1 else tuple(f.rows for f in pair)
-        if len(groups) < 2 or len({f.column for f in pair}) > 1:
-            continue
-        named = slots.frame.headings_in(first, len(slots.frame.words)) or list(slots.frame.headings)
-        named = [h for h in named if h.column != pair[0].column]
-        for number, heading in enumerate(named[:2]):
-            column = slots.view.columns[heading.column]
-            rows = frozenset().union(*groups)
-            if any(is_blank(column.cell(row)) for row in rows):
-                continue
-            values = [{_standard(column, row) for row in group} for group in groups]
-            alike = bool(set.intersection(*values))
-            apart = not any(one & other for one, other in combinations(values, 2))
-            used = range_set(*words).union(*(f.used for f in pair))
-            used |= {p for h in named if h.column == column.index for p in range(h.first, h.last)}
-            features = (
-                cue.sense,
-                f"column {number}",
-                "column behind" if heading.first >= last else "column before",
-            )
-            yield Computed(
-                "equal",
-                alike if cue.sense == "equal" else apart,
-                used,
-                (*features, *slots.describe("who", pair, words)),
-                slots.cells(rows, column.index),
-                f"{column.header}: {', '.join(column.cell(row) for row in sorted(rows)[:4])}",
-                words,
-            )
-
-
 def references(slots: Slots) -> Iterator[Computed]:
     """As in "sodium was above the reference range", "revenue came in below the consensus"."""
     frame, columns = slots.frame, slots.view.columns
@@ -380,10 +338,3 @@ def references(slots: Slots) -> Iterator[Computed]:
             words,
             (found,) if word in _SIDES.values() else (),
         )
-
-
-def _standard(column: ColumnIndex, row: int) -> object:
-    measure = column.measures.get(row)
-    if measure is not None and measure.kind in ("number", "date", "time", "rank"):
-        return measure.value
-    return column.cell(row).casefold().strip()

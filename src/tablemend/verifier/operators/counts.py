@@ -23,6 +23,7 @@ from tablemend.verifier.operators.slots import (
     where,
 )
 from tablemend.verifier.row_filter import RowFilter, range_set, within
+from tablemend.verifier.table_size import size_of
 from tablemend.verifier.views import ColumnIndex
 from tablemend.verifier.vocabulary import DISTINCT, THINGS
 
@@ -96,6 +97,8 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
         used = tokens.union(*(f.used for f in scope))
         left = len(unread(frame, used, frame.clause(stated.first)))
         rows = within(scope, frame.rows)
+        if left and not scope:  # "four phones support 5G" is not said of four rows
+            continue
         kinds: list[tuple[str, int]] = [("rows", len(rows))]
         column = slots.view.columns[noun.column] if noun else None
         if column is not None and column.adds_up and not distinct:  # "four worked overtime"
@@ -184,7 +187,11 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
         if sense not in ("all", "none", "most", "half"):
             continue
         words = (first, last)
+        sizes = (s.last for s in frame.amounts if s.first == last and size_of(frame, s))
+        size_end = next(sizes, last) if sense == "all" else last  # "all four regions"
         free = [f for f in slots.conditions if not f.used & range_set(*words)][:SLOTS]
+        if cue.sense == "never":  # "never fell below 30"
+            size_end = next((f.last for f in free if f.bound and f.first >= last), last)
         listed = cue.sense in ("both", "neither")
         verb = next((v for v in frame.verbs if v >= last), last)
         cuts = {
@@ -236,7 +243,7 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
                 ),
                 slots.cells(exceptions, said[0].column),
                 reason,
-                words,
+                (first, size_end),
             )
 
 

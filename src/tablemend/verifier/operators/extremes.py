@@ -17,6 +17,7 @@ from tablemend.verifier.vocabulary import (
 )
 
 _GOING_ON = frozenset("then before".split())
+_JOINING = frozenset("and while but whereas".split())
 _OWN = frozenset("its their his her s own".split())
 
 
@@ -35,15 +36,35 @@ def extremes(slots: Slots) -> Iterator[Computed]:
         for ordering in orderings(frame, cue, first, last):
             shared = [*ordering.features, *(["nested"] if nested else []), _owner(frame, first)]
             free = slots.free(ordering.used | range_set(*words), ordering.column.index)
+            part, free = _own_part(slots, words, free)
             after = next((f for f in free if _follows(slots, f)), None)
             free = [f for f in free if f is not after]
             noun = frame.words[first:last] in (("high",), ("low",), ("highs",), ("lows",))
             for who, among in () if noun else slots.splits(free):  # "a high of 17" is its value
                 for reading in _extreme(slots, ordering, number, words, who, among, after, shared):
-                    yield reading
+                    yield replace(reading, part=part)
                     if reading.truth and after is None:
                         yield from _its_values(slots, ordering, number, reading, words, among)
             yield from _extreme_values(slots, ordering, number, words, free, shared)
+
+
+def _own_part(
+    slots: Slots, words: tuple[int, int], free: list[RowFilter]
+) -> tuple[tuple[int, int], list[RowFilter]]:
+    """The tokens on one side of an "and", and what they name: "A has the most and B the least"."""
+    frame = slots.frame
+    start, end = 0, len(frame.words)
+    cues = [words, *(span for _, *span in slots.cues("superlative", "rank"))]
+    for first, last in cues:
+        low, high = sorted((words, (first, last)))
+        ands = [p for p in range(low[1], high[0]) if frame.words[p] in _JOINING]
+        for place in ands[:1]:
+            sides = [f for f in free if f.last <= place], [f for f in free if f.first > place]
+            keys = [any(f.column == slots.view.key for f in side) for side in sides]
+            if all(keys):
+                free = sides[words[0] > place]
+                start, end = (place, end) if words[0] > place else (start, place)
+    return (start, end), free
 
 
 def _owner(frame: Frame, first: int) -> str:

@@ -52,6 +52,8 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         sense, used = adjective, used | {last}
     if sense in ("near", "far") or adjective in ("common", "frequent", "often"):
         return []
+    if _by_another(frame, end):
+        return []
     quality = QUALITIES.get(sense, Quality())
     found: list[tuple[ColumnIndex, frozenset[int], tuple[str, ...]]] = []
     for heading in frame.headings:
@@ -87,9 +89,9 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     if sense in ("old", "young") and any("age" in column.terms for column, _, _ in found):
         found = [one for one in found if not one[0].temporal]  # no one is old by a date of entry
     if any(
-        f[0].startswith("column in the phrase") and "column whole" in f and column.adds_up
+        "in the phrase" in f[0] and "column part" not in f and column.adds_up
         for column, _, f in found
-    ):  # in "the most goals, and more points" no other column is meant
+    ):  # "the largest screen and the biggest battery": of each its own
         found = [one for one in found if not _is_apart(frame, one[1])]
     plain = [column for column in frame.view.columns if column.adds_up]
     key = frame.view.columns[frame.view.key].terms
@@ -126,9 +128,23 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
 
 
 def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
-    """Whether a comma stands between some tokens."""
-    inside = range(min(tokens, default=0) + 1, max(tokens, default=0) + 1)
-    return any("," in frame.between(place - 1, place) for place in inside)
+    """Whether a comma or an "and" stands between some tokens."""
+    inside = range(min(tokens, default=0), max(tokens, default=0) + 1)
+    return any(
+        frame.words[place] == "and"
+        or (place > inside[0] and "," in frame.between(place - 1, place))
+        for place in inside
+    )
+
+
+def _by_another(frame: Frame, place: int) -> bool:
+    """Whether "by" names what is ordered by, and no column is: "by revenue"."""
+    named = {p for h in frame.headings for p in range(h.first, h.last)}
+    named |= {p for phrase in frame.phrases for p in range(phrase.first, phrase.last)}
+    named |= {p for stated in frame.amounts for p in range(stated.first, stated.last)}
+    by = frame.words[place : place + 1] == ("by",)
+    noun = set(range(place + 1, phrase_end(frame, place + 1))) if by else set()
+    return any(frame.words[p] not in LITTLE_WORDS for p in noun) and named.isdisjoint(noun)
 
 
 def phrase_end(frame: Frame, first: int) -> int:

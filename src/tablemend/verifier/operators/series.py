@@ -9,6 +9,7 @@ from statistics import fmean, median
 
 from tablemend.claims.cues import Cue
 from tablemend.verifier.amounts import (
+    GAINING,
     counts_in_its_unit,
     counts_rows,
     digits,
@@ -38,6 +39,7 @@ _STEADY = frozenset(
 )
 _TOTALS: dict[str, Callable[[list[float]], float]] = {"sum": sum, "mean": fmean, "median": median}
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
+_LIMITS = frozenset("below under above over".split())
 _ENDS = ("from", "to", "reaching", "at")
 _EARLIER = frozenset("previous prior before old initial baseline".split())
 """Terms of headers of what something was, beside what it is."""
@@ -159,10 +161,12 @@ def changes(slots: Slots) -> Iterator[Computed]:
     if any(frame.exception(f.first) for f in slots.filters):
         return  # "in every quarter except Q3"
     when, places = times
-    for cue, first, last in slots.cues("change"):
+    for cue, first, last in [*slots.cues("change"), *_gains(frame)]:
         if cue.sense not in ("rise", "fall", "stable", *_RATIOS):
             continue
         words = (first, last)
+        if frame.words[last : last + 1] and frame.words[last] in _LIMITS:
+            continue  # "never fell below 27"
         named = [
             h
             for h in frame.headings
@@ -193,9 +197,23 @@ def changes(slots: Slots) -> Iterator[Computed]:
                 continue
             for how, path in _paths(frame, rows, periods):
                 change = _changed(slots, cue, words, column, path, tokens, among, periods, how)
+                if not change.truth and frame.words[first] in GAINING:  # "gained 6" of a fall
+                    end = next(s.last for s in frame.amounts if s.first == last)
+                    change = replace(change, fault=(first, end), expected=(), error="NUM")
                 yield change
                 if change.truth:
                     yield from _change_amounts(slots, change, column, path)
+
+
+def _gains(frame: Frame) -> Iterator[tuple[Cue, int, int]]:
+    """The verbs that say by how much something rose or fell: "gained 2", "lost 6"."""
+    for stated in frame.amounts:
+        first = stated.first - 1
+        way = GAINING.get(frame.words[first], 0) if first >= 0 else 0
+        if way and stated.amount.role == "value":
+            token = frame.tokens[first]
+            sense = "rise" if way > 0 else "fall"
+            yield Cue("change", sense, way, token.start, token.end), first, stated.first
 
 
 def _within_a_row(slots: Slots) -> Iterator[Computed]:
@@ -259,7 +277,7 @@ def _changed(
         hedge, hedged = ratio_hedge(frame, words[0])
         truth = reaches_ratio((values[-1] / values[0] / ratio - 1) * way, hedge)
     names = [slots.view.cell(row, slots.view.key) for row in (path[0], path[-1])]
-    turned = "" if steady else opposite(frame.text(*words))
+    turned = "" if steady or values[0] == values[-1] else opposite(frame.text(*words))
     told, last = (path if steady else (path[0], path[-1])), values[-1]
     broken = next((i for i, (a, b) in enumerate(steps) if (b - a) * way <= 0), 0)
     if steady and not truth and cue.sense != "stable":  # the step that breaks the rule
@@ -309,7 +327,10 @@ def _change_amounts(
         if percent and not points and not column.percent and word in _ENDS and large:
             continue  # "the margin rose to 35.2%" beside an amount
         ends = dict(zip(_ENDS, ([first], [last], [last], [first, last]), strict=True))
-        possible = ends.get(word, [gap, first, last])
+        before = change.fault is not None and stated.last <= change.fault[0]
+        possible = ends.get(word, [last, first, gap] if before else [gap, first, last])
+        if word in GAINING:  # "added 14 in Q3" can be what it had there
+            possible = [gap, last] if "to a period" in change.features else [gap]
         truth = any(fits(column, value, stated) for value in possible)
         most = 3 if word == "and" else 1  # "from 5 in 2020 and 7 in 2021" can be anything
         right = [spelled(column, value, stated) for value in possible[:most]]

@@ -17,7 +17,6 @@ Operator = Literal[
     "rank",
     "count",
     "compare",
-    "equal",
     "quantifier",
     "only",
     "total",
@@ -53,6 +52,7 @@ class Computed:
         expected: what would be right in their place.
         error: the type of the error if it does not hold.
         doubtful: whether words that nobody read may leave out some of its rows.
+        part: the tokens that it is about, half open; ``None``: the whole sentence.
     """
 
     operator: Operator
@@ -65,6 +65,7 @@ class Computed:
     expected: tuple[str, ...] = ()
     error: ClaimError = "CMP"
     doubtful: bool = False
+    part: tuple[int, int] | None = None
 
 
 class Slots:

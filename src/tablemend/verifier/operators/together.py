@@ -9,7 +9,7 @@ from tablemend.values.text import fold
 from tablemend.verifier.amounts import fits
 from tablemend.verifier.mentions import StatedNumber
 from tablemend.verifier.operators.slots import Computed, Slots, name_rows
-from tablemend.verifier.row_filter import within
+from tablemend.verifier.row_filter import RowFilter, within
 from tablemend.verifier.subjects import own_clauses
 from tablemend.verifier.views import ColumnIndex
 from tablemend.verifier.vocabulary import (
@@ -27,6 +27,33 @@ def _is_sum(column: ColumnIndex, rows: frozenset[int], amounts: Sequence[StatedN
     return any(not s.amount.hedge and fits(column, total, s) for s in amounts)
 
 
+def _of_all(
+    slots: Slots,
+    named: Sequence[RowFilter],
+    listed: RowFilter,
+    used: frozenset[int],
+    features: Sequence[str],
+) -> Iterator[Computed]:
+    """As in "A, B and C have D": each of them, where the names are names of rows."""
+    rest = [f for f in named if f is not listed]
+    if len(rest) != 1 or listed.column != slots.view.key or rest[0].members:
+        return
+    column = slots.view.columns[rest[0].column]
+    missing = frozenset[int]().union(*(m for m in listed.members if not m & rest[0].rows))
+    told = ", ".join(f"{slots.view.cell(r, slots.view.key)} {column.cell(r)}" for r in missing)
+    yield Computed(
+        "together",
+        False,
+        used,
+        (*features, "not of each"),
+        slots.cells(missing, column.index),
+        f"{column.header}: {told}",
+        rest[0].span,
+        (),
+        "REL",
+    )
+
+
 def together(slots: Slots) -> Iterator[Computed]:
     """As in "A of B scored 5 on Monday", "A has more than 5 points": one row has all of it."""
     frame = slots.frame
@@ -38,8 +65,6 @@ def together(slots: Slots) -> Iterator[Computed]:
         if len({f.column for f in named}) < 2 or len(named) > _MOST:
             continue
         rows = within(named, frame.rows)
-        if rows and any(not member & rows for f in named for member in f.members):
-            continue  # "A and B are of C", and only A is
         used = frozenset[int]().union(*(f.used for f in named))
         cues = {c.kind for c in frame.cues if c.kind in _WHOLE and c.sense not in _LOCAL}
         cues |= {
@@ -58,6 +83,10 @@ def together(slots: Slots) -> Iterator[Computed]:
             *(["surely"] if min(f.fit for f in named) > 0.95 else []),
             *(["key named"] if slots.view.key in columns else []),
         ]
+        listed = next((f for f in named if any(not m & rows for m in f.members)), None)
+        if rows and listed:  # "A and B are of C", and only A is
+            yield from _of_all(slots, named, listed, used, features)
+            continue
         if rows:
             row = min(rows)
             told = {slots.view.columns[c].header: slots.view.cell(row, c) for c in columns}
@@ -90,6 +119,6 @@ def together(slots: Slots) -> Iterator[Computed]:
                 tuple((row, c) for c in columns),
                 f"{column.header} of {name_rows(frame, others)}: {right}{rather}",
                 (wrong.first, wrong.last),
-                () if same or len(others) > 1 else (right,),
+                () if same or len(others) > 1 or column.flags else (right,),
                 "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
             )
