@@ -145,7 +145,7 @@ def _phrase_scope(
     """The rows that are asked for, in words."""
     said, before = f"the {rows}", ""
     phrases = [
-        _phrase_bound(bound, typed, _in_small(speaker.labels[bound.column]), rows, speaker, rng)
+        _phrase_bound(bound, typed, speaker.labels[bound.column], rows, speaker, rng)
         for bound in question.bounds
     ]
     # "from Chile" before "with 3 wins" before "whose age is 20"
@@ -160,13 +160,6 @@ def _phrase_scope(
             phrase = phrase[5:]
         said, before = said + joint + phrase, opener
     return said
-
-
-def _in_small(label: Label) -> Label:
-    """The label in small letters where it is a usual word: "Lane"."""
-    first, *others = label.name.split()
-    is_usual = label.is_plain and first.istitle() and all(map(str.islower, others))
-    return label._replace(name=label.name.lower()) if is_usual else label
 
 
 def _phrase_bound(
@@ -205,6 +198,9 @@ def _phrase_bound(
             elif folded in labels.PLACES and " " not in rows:
                 patterns = [f"{labels.PLACES[folded]} {{v}}"]
         patterns = _CATEGORIES.get(folded, patterns) if is_plain else _SCOPES["marked"]
+        if folded in WORDS["times"] and labels.YEAR.fullmatch(slots["v"]):
+            patterns = _SCOPES["row"]["in"]
+            slots["low"] = slots["v"]
     elif bound.kind in ("year", "date") or is_year:
         form, slots["low"], slots["high"] = _time_ends(bound)
         event, lead = EVENTS.get(folded, folded) if is_plain else "", "whose {c} {be} "

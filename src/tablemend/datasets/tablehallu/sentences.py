@@ -1,10 +1,10 @@
 """How a row is put into words: each cell once, verbatim, in passages that name their entity.
 
 A passage is one to three sentences; the first names the entity, the others refer back to it. What
-is said of a value depends on its column's label, its kind and what the rows are: a predicate ("sells
-for 5 USD", "was built by X", "has a price of 5 USD"), or what stands behind one ("in heat 3") or
-behind the name ("(1972)"). Predicates that begin alike share their verb: "was built by X and owned
-by Y". The words are in ``sentences.yaml``.
+is said of a value depends on its column's label, its kind and what the rows are: a predicate
+("sells for 5 USD", "was built by X", "has a price of 5 USD"), or what stands behind one ("in heat
+3") or behind the name ("(1972)"). Predicates that begin alike share their verb: "was built by X and
+owned by Y". The words are in ``sentences.yaml``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NO_NUMBER = re.compile(rf"(?!.*\d|{MONTH.pattern})", re.I)
 _NAMED = re.compile(r"\D*[^\W\d_]{3}")
 _SIDE = re.compile(r"(?:home|away|neutral)$", re.I)
 _RANK = re.compile(r"\d+(?:st|nd|rd|th)$")
-_PARTICIPLE = re.compile(r"\w+(?:ed|[eow]n|rn|lt|ld|id|de|un) ")
+_PARTICIPLE = re.compile(r"(?:first )?(?!against)\w+(?:ed|[eow]n|rn|lt|ld|id|de|un|st) ")
 _FULL_NAME = re.compile(
     r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])(?: (?:Jr|Sr)\.?| I+)?"
 )
@@ -76,7 +76,7 @@ _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
 """Number of facts of a passage -> how many each of its sentences may join."""
 APART = 0.4
 """Share of passages that say with the name what an entity is, where not all are of one kind."""
-BEHIND = 0.8
+BEHIND = 0.9
 """Share of what may stand behind the name that does."""
 _CARRIERS = frozenset(WORDS["carriers"].split())
 _HAPPENED = frozenset(WORDS["happened"].split())
@@ -115,13 +115,7 @@ class Wording(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def _wording(
-    label: Label,
-    kind: str,
-    cells: str,
-    rows: tuple[str, ...],
-    past: bool,
-) -> Wording:
+def _wording(label: Label, kind: str, cells: str, rows: tuple[str, ...], past: bool) -> Wording:
     """All ways to speak of a column.
 
     Args:
@@ -150,10 +144,10 @@ def _wording(
     elif not said and of == "times" and is_deed and not noun:
         said = [f"{'' if folded in WORDS['intransitive'] else 'was '}{folded} {on} {{v}}"]
     said = [
-        text
+        text if of == cells else text.replace(f"{{v}} {last}", "{v}")
         for text in said
         if (has_unit or "{u}" not in text)
-        and (of == cells or last not in text)
+        and (of == cells or last not in text.replace(f"{{v}} {last}", ""))
         and (after[:4] != " in " or text[-1] == "}")
     ]
     if {folded.split()[0], last} & JOINING:  # it would not stand apart: 5 under "Starting from"
@@ -182,25 +176,18 @@ def _wording(
         what = of if of in ("times", "words") else "codes"
 
     def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
-        slots = (
-            ("{u}", "{v}"),
-            ("{on}", on),
-            ("{c}", called),
-            ("{a}", articled(called)),
-            ("{v}", value),
-        )
+        slots = [("{u}", "{v}"), ("{on}", on), ("{c}", called), ("{a}", articled(called))]
+        slots.append(("{v}", value))
         return [
             _way(reduce(lambda done, slot: done.replace(*slot), slots, text), past)
             for text in texts
         ]
 
-    own, single = (
-        found if any(part == "v" for part, _ in found) else found + spoken(GENERAL[what], value, c)
-        for found, c in (
-            (spoken(said, full, name), called),
-            (spoken([_AFTER.sub(_one, text) for text in said], full, one or name), one or called),
-        )
-    )
+    ones = [_AFTER.sub(lambda counted: _singular(counted[0]), text) for text in said]
+    own, single = spoken(said, full, name), spoken(ones, full, one or name)
+    for ways, count in ((own, called), (single, one or called)):
+        if all(part in "ph" for part, _ in ways):
+            ways += spoken(GENERAL[what], value, count)
     return Wording(
         of in ("numbers", "times") or "time" in folded.split(),
         own,
@@ -231,10 +218,6 @@ def _way(phrase: str, past: bool) -> Way:
 
 def _clause(text: str) -> Clause:
     return Clause(*text.split("{v}"))
-
-
-def _one(counted: re.Match[str]) -> str:
-    return _singular(counted[0])
 
 
 def _singular(label: str) -> str:
@@ -305,7 +288,7 @@ class Speaker:
         # "The line" would name one of several if "Upper Line" is another.
         self._is_apart = bool(noun) and not any(noun in name.lower() for name in names)
         self._pronouns = [f"the {self.noun}"] if self._is_apart else []
-        if not self.is_of_persons:
+        if not self.is_of_persons and noun not in ("team", "club"):  # "the Bengals", "it"
             self._pronouns += ["it", "it"]
         past = bool(is_event or self._time or YEAR.search(typed.table.title))
         past |= not {*headers}.isdisjoint(WORDS["past"].split())
@@ -406,7 +389,9 @@ class Speaker:
                 if with_key:
                     key = (self._names[self._key], entity, len(text), len(text) + len(entity))
                     stated.append(new(Stated, key))
-                text = self._say(text + entity + self._after, row, home, stated)
+                is_said = self._after.strip() in entity.lower().split()
+                after = "" if is_said else self._after  # no "UK Championship championship"
+                text = self._say(text + entity + after, row, home, stated)
             if said:
                 text = self._say(f"{text} ", row, said, stated)
             text += "" if text.endswith(".") else "."  # "Inc." ends its sentence
@@ -422,9 +407,7 @@ class Speaker:
     def _draw(
         self, row: Row, facts: list[int], first: bool, random: _Random
     ) -> tuple[list[Phrase], list[Phrase]]:
-        """A way to say each fact: the predicates, those that begin alike together; what follows the
-        name.
-        """
+        """A way to say each fact: predicates, by their verbs, and what follows the name."""
         said: list[Phrase] = []
         home: list[Phrase] = []
         behind: list[tuple[int, Clause]] = []
@@ -483,6 +466,8 @@ class Speaker:
             text = text[:-2]
         elif text.endswith(" a ") and value[0] in "AEIOUaeiou":
             text = f"{text[:-1]}n "
+        elif text.endswith(" at ") and value.lower() == "away":
+            text = text[:-3]
         elif text.endswith(" ") and value.casefold().startswith(f"{word.casefold()} "):
             text = text[: -len(word) - 1]
         elif not text.endswith((" (", ' "', "'s ", " the ")):
@@ -495,6 +480,8 @@ def _shared(clauses: Sequence[str]) -> str:
     """The words that clauses begin with alike, so that one says them once: "was "."""
     words = zip(*(clause.split(" ")[:-1] for clause in clauses), strict=False)
     same = [one for one, *others in takewhile(lambda alike: len({*alike}) == 1, words)]
+    if same and same[-1] in ("a", "an", "the"):
+        same.pop()
     shared = " ".join([*same, ""])
     if len(clauses) < 2 or not same or same == ["took"]:
         return ""
@@ -524,16 +511,6 @@ def _kinds(column: Column, label: Label, cells: Sequence[Cell]) -> tuple[str, st
         if sum(map(bool, map(looks.match, filled))) >= 0.8 * len(filled):
             return "text", of + echoes
     return "text", "letters"
-
-
-def heading_of(rows: str, title: str) -> str:
-    """The heading of a context: only it says of the text what a title or "films of ..." does.
-
-    Args:
-        rows: what the query calls the rows.
-        title: what the text is about; may be empty.
-    """
-    return capital(title or (rows if " " in rows else ""))
 
 
 def capital(text: str) -> str:

@@ -84,7 +84,7 @@ WORDS = "Rice Duke Yale Brown Drake Baylor Tulane Temple".split()
         ("Total runs", NUMBERS, "E has a total of 3 runs.", "total runs of"),
         ("Drawn", ["0", *NUMBERS[1:]], "E has 0 draws.", "times"),
         ("Train No.", NUMBERS, "E has the train number 3.", "No."),
-        ("Notes", ["5.81 m SB", *WORDS[1:]], 'E is noted as "5.81 m SB".', "note 5"),
+        ("Notes", ["5.81 m SB", *WORDS[1:]], "E is listed as 5.81 m SB.", "note 5"),
         ("Bronze", WORDS, "E saw Rice take bronze.", "medals"),
         (
             "Open cup",
@@ -181,7 +181,10 @@ def test_few_sentences_say_that_something_is_so() -> None:
     ("header", "kind", "changes", "said"),
     [
         ("Country", "category", {"values": ("United States",)}, "from the United States"),
-        ("Solo", "number", {"low": 4.0}, "(?:at least 4|4 or more|more than 3) in solo"),
+        ("Spike", "number", {"low": 4.0}, "(?:at least 4|4 or more|more than 3) for spike"),
+        ("Draws", "number", {"low": 3.0, "high": 4.0}, "with 3 or 4 draws"),
+        ("Position", "category", {"values": ("lock",)}, "whose position is lock"),
+        ("Date", "date", {"low": float(date(2011, 9, 26).toordinal())}, "date is .* or later"),
         ("Draws", "number", {"high": 0.0}, "no draws|without draws"),
         ("Closing date", "date", {"high": float(date(2011, 9, 26).toordinal())}, "2011 or earlier"),
         ("Country", "category", {"values": ("Chile",)}, "from Chile"),
