@@ -126,7 +126,8 @@ def phrases_for(label: str, rows: Sequence[str], cells: str) -> list[str]:
 
 def named(value: str) -> str:
     """The value with its article, where it takes one: "the United States"."""
-    return f"the {value}" if _ARTICLED.match(value) else value
+    is_bare = _ARTICLED.match(value) and not value.lower().startswith("the ")
+    return f"the {value}" if is_bare else value
 
 
 class Label(NamedTuple):

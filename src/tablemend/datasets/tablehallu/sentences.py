@@ -61,7 +61,7 @@ _SIDE = re.compile(r"(?:home|away|neutral)$", re.I)
 _RANK = re.compile(r"\d+(?:st|nd|rd|th)$")
 _PARTICIPLE = re.compile(r"(?:first )?(?!against)\w+(?:ed|[eow]n|rn|lt|ld|id|de|un|st) ")
 _FULL_NAME = re.compile(
-    r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])(?: (?:Jr|Sr)\.?| I+)?"
+    r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])(?: (?i:jr|sr|jnr)\.?| I+)?"
 )
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
@@ -143,12 +143,14 @@ def _wording(label: Label, kind: str, cells: str, rows: tuple[str, ...], past: b
         said = [f"was {folded} {{v}}"]
     elif not said and of == "times" and is_deed and not noun:
         said = [f"{'' if folded in WORDS['intransitive'] else 'was '}{folded} {on} {{v}}"]
+    if of != cells:  # "in Round 8", not "in round Round 8"
+        echo = re.compile(rf"{re.escape(last)} (?={{v}})|(?<={{v}}) {re.escape(last)}")
+        said = [echo.sub("", text) for text in said]
+        said = [text for text in said if last not in text]
     said = [
-        text if of == cells else text.replace(f"{{v}} {last}", "{v}")
+        text
         for text in said
-        if (has_unit or "{u}" not in text)
-        and (of == cells or last not in text.replace(f"{{v}} {last}", ""))
-        and (after[:4] != " in " or text[-1] == "}")
+        if (has_unit or "{u}" not in text) and (after[:4] != " in " or text[-1] == "}")
     ]
     if {folded.split()[0], last} & JOINING:  # it would not stand apart: 5 under "Starting from"
         name = f'"{name}"'
@@ -173,7 +175,7 @@ def _wording(label: Label, kind: str, cells: str, rows: tuple[str, ...], past: b
     elif last in QUANTITIES and of != "words":
         what = "quantity"
     else:
-        what = of if of in ("times", "words") else "codes"
+        what = of if of in ("times", "words") else "words" if label.is_plural else "codes"
 
     def spoken(texts: Sequence[str], value: str, called: str) -> list[Way]:
         slots = [("{u}", "{v}"), ("{on}", on), ("{c}", called), ("{a}", articled(called))]
