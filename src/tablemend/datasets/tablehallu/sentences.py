@@ -61,7 +61,8 @@ _SIDE = re.compile(r"(?:home|away|neutral)$", re.I)
 _RANK = re.compile(r"\d+(?:st|nd|rd|th)$")
 _PARTICIPLE = re.compile(r"(?:first )?(?!against)\w+(?:ed|[eow]n|rn|lt|ld|id|de|un|st) ")
 _FULL_NAME = re.compile(
-    r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])(?: (?i:jr|sr|jnr)\.?| I+)?"
+    r"[^\W\d_][^\d()\[\],/&]* (?P<family>[^\W\d_][^\s\d()\[\],/&]*[^\W\d_])"
+    r"(?: (?i:jr|sr|jnr)\.?| I+)?"
 )
 _PLANS: dict[int, tuple[tuple[int, ...], ...]] = {
     0: ((0,),),
@@ -143,10 +144,9 @@ def _wording(label: Label, kind: str, cells: str, rows: tuple[str, ...], past: b
         said = [f"was {folded} {{v}}"]
     elif not said and of == "times" and is_deed and not noun:
         said = [f"{'' if folded in WORDS['intransitive'] else 'was '}{folded} {on} {{v}}"]
-    if of != cells:  # "in Round 8", not "in round Round 8"
+    if of != cells:  # beside the value the word is left out where the value has it
         echo = re.compile(rf"{re.escape(last)} (?={{v}})|(?<={{v}}) {re.escape(last)}")
-        said = [echo.sub("", text) for text in said]
-        said = [text for text in said if last not in text]
+        said = [text for text in said if last not in echo.sub("", text)]
     said = [
         text
         for text in said
@@ -458,7 +458,10 @@ class Speaker:
                     text += " and " if place == len(group) - 1 else ", "
                     before = before[len(shared) :]
                 for column, (lead, end) in ((index, (before, after)), *behind):
-                    text = self._value(f"{text}{lead}", column, row[column] or "", stated) + end
+                    value = row[column] or ""
+                    text = self._value(f"{text}{lead}", column, value, stated)
+                    if not end or not value.casefold().endswith(end.casefold()):
+                        text += end  # no "Labor Party party"
         return text
 
     def _value(self, text: str, column: int, value: str, stated: list[Stated]) -> str:

@@ -103,8 +103,9 @@ WORDS = "Rice Duke Yale Brown Drake Baylor Tulane Temple".split()
             "{",
         ),
         ("Division", [f"Division {n}" for n in range(1, 9)], "in Division 1.", "division"),
+        ("Party", [f"{word} Party" for word in WORDS], "to the Rice Party.", "Party party"),
         ("Label", [f"The {word} Masters" for word in WORDS], "on The", "the The"),
-        ("Games played", NUMBERS[1:] + ["1"], "games.", " 1 games"),
+        ("Games played", [*NUMBERS[1:], "1"], "games.", " 1 games"),
         ("Year joined", [str(1990 + n) for n in range(8)], "E joined in 1990.", "{"),
     ],
 )
