@@ -185,7 +185,7 @@ def test_few_sentences_say_that_something_is_so() -> None:
     ("header", "kind", "changes", "said"),
     [
         ("Country", "category", {"values": ("United States",)}, "from the United States"),
-        ("Spike", "number", {"low": 4.0}, "(?:at least 4|4 or more|more than 3) for spike"),
+        ("Spike", "number", {"low": 4.0}, "(?:at least 4|4 or more|more than 3) in spike"),
         ("Draws", "number", {"low": 3.0, "high": 4.0}, "with 3 or 4 draws"),
         ("Position", "category", {"values": ("lock",)}, "whose position is lock"),
         ("Date", "date", {"low": float(date(2011, 9, 26).toordinal())}, "date is .* or later"),
