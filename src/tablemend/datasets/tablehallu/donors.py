@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cache
 from math import log
 from random import Random
 from typing import NamedTuple
@@ -97,7 +96,7 @@ class Donors:
     def __init__(self, settings: Synthesis, usable: Sequence[Usable]) -> None:
         self._settings = settings
         self._tables = {table.place: table for table in usable}
-        self._words = cache(self._words_of)
+        self._words: dict[tuple[str, bool], Sequence[str]] = {}
         self._with: dict[Hashable, list[Usable]] = defaultdict(list)
         headers = Counter(header for table in usable for header in table.headers)
         self._weights = {h: 1 + log(len(usable) / times) for h, times in headers.items()}
@@ -183,11 +182,11 @@ class Donors:
 
     def words_for(self, place: Place) -> Sequence[str]:
         """The words with a capital in the names of all tables of its side."""
-        return self._words(self._side(self._tables[place]))
-
-    def _words_of(self, side: tuple[str, bool]) -> Sequence[str]:
-        tables = (table for table in self._tables.values() if self._side(table) == side)
-        return names_in(name for table in tables for name in table.names)
+        side = self._side(self._tables[place])
+        if side not in self._words:
+            tables = (table for table in self._tables.values() if self._side(table) == side)
+            self._words[side] = names_in(name for table in tables for name in table.names)
+        return self._words[side]
 
     def related(self, place: Place) -> Place | None:
         """A table of the same domain about another kind of subject, with like columns."""

@@ -83,6 +83,8 @@ _COMMON = frozenset(WORDS["common"].split()).union(
 PASSIVE = re.compile(r"[a-z]+(?:ed|en|wn|lt|de|id|ld|ng) (?:by|in|at|on|from|as|for)")
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 PERIOD = re.compile(rf"{YEAR.pattern}(?: ?[-/\u2013] ?\d\d(?:\d\d)?)?")
+_RAW = re.compile(r"[a-z]{1,3}|[A-Z][a-z]{2}")
+"""Cells that are codes: "Arg", "tko"."""
 _BRACKETS = re.compile(r"(.*\S)\s+\(([^()]+)\)")
 _SPACED = re.compile(r" (?=['\u2019]s\b)|(?<=\w) (?=- \w)|(?<=\w -) (?=\w)")
 _PERCENT = re.compile(r"%(?! of)|%")
@@ -124,7 +126,8 @@ def phrases_for(label: str, rows: Sequence[str], cells: str) -> list[str]:
 
 def named(value: str) -> str:
     """The value with its article, where it takes one: "the United States"."""
-    return f"the {value}" if _ARTICLED.match(value) else value
+    is_bare = _ARTICLED.match(value) and not value.lower().startswith("the ")
+    return f"the {value}" if is_bare else value
 
 
 class Label(NamedTuple):
@@ -333,12 +336,28 @@ def are_persons(headers: Sequence[str], names: Sequence[str], share: float = PER
 
 
 def without_odd_labels(typed: TypedTable, fewest: int) -> TypedTable:
-    """The table without columns of which nothing reads well, where more than so few are left."""
-    columns: list[Column] = []
-    for column, label in zip(typed.columns, labels_of(typed.columns), strict=True):
-        is_noun = label.is_plain and (column.kind != "text" or not label.name.endswith("ed"))
-        is_said = is_noun or phrases_for(label.name, ("any", "things", "persons", "events"), "")
-        is_needed = len(columns) in (typed.key, *typed.distinguishing)
-        columns.append(replace(column, usable=column.usable and (bool(is_said) or is_needed)))
-    enough = sum(column.usable for column in columns) > fewest
-    return replace(typed, columns=tuple(columns)) if enough else typed
+    """The table without columns of which nothing reads well, where more than so few are left.
+
+    Where even more are left, remarks, codes and words that have no phrase of their own go, too.
+    """
+    needed = {typed.key, *typed.distinguishing}
+    odd, plain = set[int](), set[int]()
+    for index, label in enumerate(labels_of(typed.columns)):
+        kind, name = typed.columns[index].kind, label.name.lower()
+        is_noun = label.is_plain and (kind != "text" or not name.endswith("ed"))
+        if not is_noun and not phrases_for(name, ("any", "things", "persons", "events"), ""):
+            odd.add(index)
+        cells = [row[index] for row in typed.table.rows if row[index]]
+        is_told = name in _SAID or name in EVENTS or PASSIVE.fullmatch(name)
+        is_raw = name not in ("result", "outcome") and 2 * sum(
+            _RAW.fullmatch(cell or "") is not None for cell in cells
+        ) > len(cells)
+        if kind in ("text", "category") and (not is_told or name in WORDS["remarks"] or is_raw):
+            plain.add(index)
+    usable = {index for index, column in enumerate(typed.columns) if column.usable}
+    for left_out, least in ((odd | plain, fewest + 1), (odd, fewest)):
+        kept = usable - (left_out - needed)
+        if len(kept) > least:
+            columns = (replace(c, usable=index in kept) for index, c in enumerate(typed.columns))
+            return replace(typed, columns=tuple(columns))
+    return typed

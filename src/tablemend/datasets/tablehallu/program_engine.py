@@ -36,7 +36,7 @@ from tablemend.datasets.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
 from tablemend.datasets.tablehallu.labels import without_odd_labels
 from tablemend.datasets.tablehallu.query import Subject, choose_subject, subject_of, write_query
 from tablemend.datasets.tablehallu.rows import RowMaker
-from tablemend.datasets.tablehallu.sentences import Speaker, heading_of
+from tablemend.datasets.tablehallu.sentences import Speaker, capital
 from tablemend.datasets.tablehallu.settings import Difficulty, Shape, Synthesis
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.errors import TablemendError
@@ -407,17 +407,12 @@ class Engine:
         stated = [
             row for part, own in zip(parts, themes, strict=True) for row in part.state(own, rng)
         ]
-        return (
-            Context(
-                stated,
-                groups,
-                rng,
-                paragraph=PASSAGES_A_PARAGRAPH[size > 1],
-                apart=self._settings.distractor_paragraphs == "own",
-                heading=heading_of(*subjects[0]) if len(parts) == 1 else "",
-            ),
-            subjects,
-        )
+        rows, title = subjects[0]
+        # Only the heading says of the text what a title or "films of ..." does.
+        heading = capital(title or (rows if " " in rows else "")) if len(parts) == 1 else ""
+        paragraph = PASSAGES_A_PARAGRAPH[size > 1]
+        apart = self._settings.distractor_paragraphs == "own"
+        return Context(stated, groups, rng, paragraph, apart, heading), subjects
 
 
 def _easiest(settings: Synthesis) -> Difficulty:

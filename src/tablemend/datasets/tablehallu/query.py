@@ -30,7 +30,6 @@ _CATEGORIES, _ORDINALS = (
 )
 _TITLE = re.compile(r"(?=(?:\W*\w){3})[\w '\u2019.,:&()+\u2013-]{3,90}")
 _FILE = re.compile(r"\.\w{2,5}$|^[\d\W_]+$")
-_DATED = re.compile(r"(?:\d{4}(?: ?[-\u2013] ?\d\d(?:\d\d)?)?|\d+(?:st|nd|rd|th)) ")
 _DONE = re.compile(r" (?:by|\w+ed|run|made|led|selling) ")
 _DEED = re.compile(r"\w+ed$|built|led|first")
 _OPENERS = {"that": 1, "who": 1, "with": 2, "whose": 3}
@@ -55,20 +54,16 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
     title = typed.table.title
     cells = {*typed.table.columns, *(cell for row in typed.table.rows for cell in row if cell)}
     folded, called = title.casefold(), speaker.rows
-    is_plain = called in ("entries", "people")
     if title == folded:
         title = with_capital(title)
     is_idle = {*folded.split()} <= {*WORDS["no_titles"]} or folded in map(str.casefold, cells)
     if is_idle or not _TITLE.fullmatch(title) or _FILE.search(title):
         return Subject(called)
     if folded.startswith(WORDS["list_of"]):
-        title = title[len(WORDS["list_of"]) :]
-        head = re.split(r" (?:in|of|by|at|on|with|for|from) ", title.lower())[0]
-        is_of_all = is_plain and is_plural_label(head) and head.split()[-1] not in labels.NO_ROWS
-        if is_of_all or called.split()[-1] in title.lower().split():
-            return Subject(title)
-    if _DATED.match(title) and not {*WORDS["events"]}.isdisjoint(folded.split()):
-        title = f"the {title}"
+        head = re.split(r" (?:in|of|by|at|on|with|for|from) ", folded)[0]
+        if called in ("entries", "people") and is_plural_label(head):
+            last = head.split()[-1]
+            called = called if last in labels.NO_ROWS else last
     return Subject(called, title)
 
 
@@ -106,7 +101,7 @@ def write_query(
         sort=f'"{names[question.sort]}"',
         order=question.order,
     )
-    query = re.sub(r"\.\.(?= )", ".", query)  # "Jr.."
+    query = re.sub(r"\.(?=\. )|\bthe (?=the )", "", query)  # "Jr..", "the the Netherlands"
     conditions = [bound.condition for bound in question.bounds]
     return query, constraints_of(conditions, subject, names[question.sort], question.order)
 
@@ -150,9 +145,7 @@ def _phrase_scope(
     """The rows that are asked for, in words."""
     said, before = f"the {rows}", ""
     phrases = [
-        _phrase_bound(
-            bound, typed, _in_small(speaker.labels[bound.column]), rows, speaker.is_of_persons, rng
-        )
+        _phrase_bound(bound, typed, speaker.labels[bound.column], rows, speaker, rng)
         for bound in question.bounds
     ]
     # "from Chile" before "with 3 wins" before "whose age is 20"
@@ -169,18 +162,12 @@ def _phrase_scope(
     return said
 
 
-def _in_small(label: Label) -> Label:
-    """The label in small letters where it is a usual word: "Lane"."""
-    first, *others = label.name.split()
-    is_usual = label.is_plain and first.istitle() and all(map(str.islower, others))
-    return label._replace(name=label.name.lower()) if is_usual else label
-
-
 def _phrase_bound(
-    bound: Bound, typed: TypedTable, label: Label, rows: str, persons: bool, rng: Random
+    bound: Bound, typed: TypedTable, label: Label, rows: str, speaker: Speaker, rng: Random
 ) -> str:
     """A condition in words, which go behind what the rows are called."""
     folded, is_plain = label.name.lower(), label.is_plain
+    persons, is_event = speaker.is_of_persons, speaker.is_event
     name = label.name if is_plain else f'"{typed.table.columns[bound.column]}"'
     who = "who " if persons else "that "
     # Behind "lines operated by X", "opened in 1990" would be said of X.
@@ -211,6 +198,9 @@ def _phrase_bound(
             elif folded in labels.PLACES and " " not in rows:
                 patterns = [f"{labels.PLACES[folded]} {{v}}"]
         patterns = _CATEGORIES.get(folded, patterns) if is_plain else _SCOPES["marked"]
+        if folded in WORDS["times"] and labels.YEAR.fullmatch(slots["v"]):
+            patterns = _SCOPES["row"]["in"]
+            slots["low"] = slots["v"]
     elif bound.kind in ("year", "date") or is_year:
         form, slots["low"], slots["high"] = _time_ends(bound)
         event, lead = EVENTS.get(folded, folded) if is_plain else "", "whose {c} {be} "
@@ -222,7 +212,9 @@ def _phrase_bound(
             lead = "{was}" + event.replace("broadcast", "aired") + " "
         elif is_plain and folded.split()[0] in WORDS["past"]:
             lead = f"{who}{event} "
-        scopes = _SCOPES["moment"] if lead[:5] == "whose" else {}
+        if not lead and bound.kind == "date" and not is_event:
+            lead = "whose {c} {be} "  # no "arenas since 19 November"
+        scopes = _SCOPES["row"] if not lead else _SCOPES["moment"] if lead[:5] == "whose" else {}
         if folded in WORDS["periods"]:
             scopes = _SCOPES["period"]  # which has none of single days
         patterns = [lead + time for time in scopes.get(form, _SCOPES["times"][form])]
@@ -238,6 +230,9 @@ def _phrase_bound(
         elif manner == "count" and form != "both" and "1" in (slots["low"], slots["high"]):
             slots["c"] = name.removesuffix(last) + singular(last)
             patterns = patterns[:1]
+        if form == "both" and is_whole(typed, bound.column) and bound.high == (bound.low or 0) + 1:
+            patterns = [text.replace("{low} to", "{low} or") for text in patterns if " to " in text]
+            patterns = [text.replace(" from ", " ") for text in patterns]
     pattern = str(rng.choice(patterns))
     if "{c} {v}" not in pattern:
         slots["v"] = labels.named(slots["v"])
