@@ -145,7 +145,7 @@ def test_gold_earns_the_whole_reward_and_less_or_wrong_earns_less(
             assert made.text != gold
             tried += 1
             missed += reward.score(one, "table", made.text).reward == 1.0
-    assert paid > 10 and missed / tried < 0.15  # what the verifier does not see it pays for
+    assert paid >= 10 and missed / tried < 0.15  # what the verifier does not see it pays for
 
 
 def test_corruptions_are_found_and_typed(samples: list[TabFaithExample]) -> None:

@@ -105,7 +105,7 @@ def test_the_clean_pass_adds_how_far_the_student_has_drifted(command: Make) -> N
 
 
 def test_a_start_with_nothing_to_teach_is_refused(command: Make) -> None:
-    _, trainer, _, _ = begin(command("poor"))
+    _, trainer, _, _ = begin(command("poor", "distil.most_hallucinated=0.1"))
     state = torch.random.get_rng_state()
     with pytest.raises(TablemendError, match=r"hallucinates in 100% of 12 .*most_hallucinated"):
         trainer.refuse_poor_teacher()
