@@ -70,7 +70,11 @@ def _stream(config: Pretraining, tokenizer: PreTrainedTokenizerFast) -> list[tup
         ("world.rows=[2,9]", "world.rows"),
         ("world.groups=1", "world.groups"),
         ("world.groups=21", "world.groups"),
-        ("world={groups: 14, rows: [1, 3]}", "world.groups"),  # 42 names, of which there are 40
+        # 42 names, of which there are 40
+        (
+            "world={groups: 14, rows: [1, 3], attributes: [2, 3], twins: 0.5, descending: 0}",
+            "world.groups",
+        ),
         ("world.rows=[3,2]", "world.rows"),
         ("skills={" + ", ".join(f"{name}: 0" for name in skills.SKILLS) + "}", "skills.repeat"),
     ],

@@ -1,8 +1,7 @@
 """TableHallu: query-driven table generation (prompts and targets).
 
 Four of the prompt strategies and the three output formats follow the rules of the paper's prompts
-(TableHallu, Appendix E) in words of our own; few-shot is ours, and what to write where nothing
-meets the query, a case that the paper does not have. The context stands first, so that
+(TableHallu, Appendix E) in words of our own; few-shot is ours. The context stands first, so that
 prompts over the same context share a prefix.
 """
 
@@ -23,7 +22,7 @@ from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.tasks.listing import listing
 
-PROMPT_VERSION = "2"
+PROMPT_VERSION = "1"
 
 Strategy = Literal["base", "careful", "follow", "cot", "few-shot"]
 OutputFormat = Literal["markdown", "json", "latex"]
@@ -39,19 +38,16 @@ DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
 FORMATS: dict[OutputFormat, str] = {
     "markdown": (
         "Answer with a Markdown table and nothing else: cells between `|`, a line of `---` "
-        "under the header; the header alone where nothing meets the query. "
-        f"Put the final table after `{MARKER}`."
+        f"under the header. Put the final table after `{MARKER}`."
     ),
     "json": (
         "Answer with a table in JSON and nothing else: one object whose only key is the name of "
         'the table and whose value is the list of its rows, {"name": [{"column": "value", ...}, '
-        "...]}, every row with all columns in order; an empty list where nothing meets the query. "
-        f"Put the final table after `{MARKER}`."
+        f"...]}}, every row with all columns in order. Put the final table after `{MARKER}`."
     ),
     "latex": (
         "Answer with a LaTeX tabular and nothing else: \\begin{tabular}{...}, the header as first "
-        "row, cells between &, rows ended by \\\\, \\end{tabular}; the header alone where nothing "
-        "meets the query. "
+        "row, cells between &, rows ended by \\\\, \\end{tabular}. "
         f"Put the final table after `{MARKER}`."
     ),
 }

@@ -260,9 +260,10 @@ def read_bounds(
         attributes: what a condition may be on.
         mentions: names of columns in the query.
     """
+    decades = (Span(*decade.span()) for decade in _DECADE.finditer(masked))
     amounts = [
         span
-        for span in Places(masked).amounts(0, len(masked))
+        for span in sorted([*Places(masked).amounts(0, len(masked)), *decades])
         if not any(one.start <= span.start < one.end for one in mentions)
     ]
     plain = re.sub(r"[\"\u201c\u201d]", " ", masked.lower())

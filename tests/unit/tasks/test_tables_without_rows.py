@@ -41,16 +41,6 @@ def judge(example: Example, text: str, format: tablehallu.OutputFormat = "markdo
     return said, own.second_opinion(Submission(example, "adversarial", text))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("strategy", tablehallu.STRATEGIES)
-def test_the_prompt_says_what_to_write_where_nothing_meets_the_query(
-    strategy: tablehallu.Strategy, format: tablehallu.OutputFormat
-) -> None:
-    *_, asked = tablehallu.messages(NONE, "adversarial", strategy, format)
-    wanted = "an empty list" if format == "json" else "the header alone"
-    assert f"; {wanted} where nothing meets the query." in asked["content"]
-
-
 def test_the_hand_made_examples_are_valid() -> None:
     assert [verify(one) for one in (TWO, ONE, NONE)] == [None] * 3
     assert Example.from_json(NONE.to_json()) == NONE

@@ -236,7 +236,7 @@ def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: P
     mixed = recipe(
         "qwen3-8b-mixed",
         f"data.train.tables.source={tmp_path / 'data'}",
-        "data.train.chats={source: small-world, split: null, content: examples, n: 3}",
+        "data.train.chats={source: small-world, split: null, content: examples, n: 3, share: 0.2}",
     )
     assert amount_of(mixed).rows == 15  # shares of 0.8 and 0.2
     with pytest.raises(TablemendError, match=r"make the pairs first"):

@@ -27,7 +27,7 @@ from tablemend.programs.templates import TEMPLATES
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
 
-VERSION = "verbaliser-8"
+VERSION = "verbaliser-9"
 SENTENCES = (2, 5)
 _TRIES = 80
 """Draws for one sentence."""
