@@ -128,6 +128,9 @@ def _read_json(text: str) -> tuple[Table, ...]:
     except EmptyTableError:
         raise
     except TableError:
+        rows = data if isinstance(data, list) else []
+        if rows and all(isinstance(row, list) for row in rows) and len({*map(len, rows)}) > 1:
+            raise  # a row lacks cells, or has too many
         return document_tables(data)
 
 
