@@ -83,7 +83,10 @@ IMPORTANCE: dict[Name, float] = {
     "claims": 2,
 }
 """What a set weighs beside the others; each of its n examples has this divided by the root of n."""
-CLAIMS = Path(__file__).parents[1] / "tests" / "data" / "claims.jsonl"
+CLAIMS = [
+    Path(__file__).parents[1] / "tests" / "data" / f"{name}.jsonl"
+    for name in ("claims", "amounts_in_texts")
+]
 ERRORS = (0, 1, 3)
 """Errors injected in the summaries of a table."""
 RIDGE = 0.1
@@ -185,12 +188,13 @@ def _user_text(record: dict[str, object]) -> Item:
 
 def labelled_claims() -> Iterator[Item]:
     """Those of one table each that hold or do not."""
-    for line in CLAIMS.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
+    lines = [line for file in CLAIMS for line in file.read_text(encoding="utf-8").splitlines()]
+    for record in map(json.loads, lines):
         table = Table.of(record["columns"], record["rows"], record.get("title"))
         for claim in record["claims"]:
-            if claim["verdict"] in ("supported", "not wrong", "wrong"):
-                label: Label = "contradicted" if claim["verdict"] == "wrong" else "supported"
+            false = claim["verdict"] in ("wrong", "contradicted")
+            if false or claim["verdict"] in ("supported", "not wrong"):
+                label: Label = "contradicted" if false else "supported"
                 key, source = table.content_hash(), Source((table,))
                 yield Item(claim["text"], "claims", "", claim["text"], source, key, label=label)
 

@@ -471,21 +471,25 @@ class Grid:
 def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> Iterator[Decimal]:
     """Write the costs of a statement without the parentheses that say that they are deducted.
 
-    So read where a line or column of costs has no other amounts: a text says "costs of $451.7
-    million" of ``(451.7)``; of a loss in a line of profits it says "loss".
+    So read where a line or column of costs has no other amounts, or all lines of costs of a table
+    of one period: a text says "costs of $451.7 million" of ``(451.7)``; of a loss in a line of
+    profits it says "loss".
     """
     lines = [(row[0], [(n, i) for i in range(1, len(row))]) for n, row in enumerate(cells) if row]
     for column, header in enumerate(headers):
         lines.append((header, [(n, column) for n in range(len(cells))]))
+    found = []
     for name, places in lines:
-        stated = [(n, i) for n, i in places if any(map(str.isdigit, cells[n][i]))]
-        if len(stated) > 1 and _COSTS.search(name) and 0 not in label_signs(name).values():
-            found = [_DEDUCTED.fullmatch(cells[n][i]) for n, i in stated]
-            for (n, i), match in zip(stated, found, strict=True):
-                if all(found) and match:
-                    cells[n][i] = match[1] + match[2]
-                    if number := parse_number(cells[n][i]):
-                        yield number.value
+        if _COSTS.search(name) and 0 not in label_signs(name).values():
+            found.append([(n, i) for n, i in places if any(map(str.isdigit, cells[n][i]))])
+    single = [places[0] for places in found if len(places) == 1]
+    for stated in [single, *(places for places in found if len(places) > 1)]:
+        matches = [_DEDUCTED.fullmatch(cells[n][i]) for n, i in stated]
+        for (n, i), match in zip(stated, matches, strict=True):
+            if len(stated) > 1 and all(matches) and match:
+                cells[n][i] = match[1] + match[2]
+                if number := parse_number(cells[n][i]):
+                    yield number.value
 
 
 def _is_period(label: str) -> bool:

@@ -112,9 +112,11 @@ def _compare(amount: Amount, value: Decimal, stated: Decimal, factor: Decimal) -
     difference = abs(value - stated)
     if amount.hedge not in ("", "about"):
         return _compare_bound(amount, value, stated)
-    step = _step(amount) * factor
     if not difference:
         return "same"
+    step = _step(amount) * factor
+    if not amount.hedge and 2 * difference > abs(stated) and difference > step:
+        return "different"  # most cells
     rounded = max(step, _blur(amount) * factor)
     if amount.hedge == "about":
         if difference <= max(rounded * _HALF, _CLOSE * abs(value)):

@@ -22,6 +22,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.cells import year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number, plain_digits
+from tablemend.values.signs import label_signs
 from tablemend.values.text import fold
 from tablemend.values.units import PLAIN
 from tablemend.verifier.agreement import Agreement, compare, is_telling
@@ -132,9 +133,11 @@ class Lookups:
         among = self._of_unit(stated)
         yield from self._extremes(stated, own, entities, among)
         yield from self._derived(stated, own, entities, among)
-        if is_difference(self.frame, stated):
-            return
         columns = self._columns(place, among)
+        if is_difference(self.frame, stated):  # a column of changes has it
+            headers = {c: self.view.columns[c].header for c, _ in columns if c is not None}
+            changes = {c for c, header in headers.items() if "change" in label_signs(header)}
+            columns = [one for one in columns if one[0] in changes]
         timed = stated.amount.number.unit.symbol in TIME_UNITS
         # of someone whom no table has, or worked out of several rows
         loose = self.frame.links.unknown_names or self._is_of_several(stated.first)
@@ -158,6 +161,9 @@ class Lookups:
                     continue
                 grade = f"{_grade(said, 'col')} {_grade(entity.features, 'row')}"
                 features.append(grade)
+                cell = self.view.source(*cells[0])
+                if cell and dict(stated.amount.signs).keys() & self.grid.signs(*cell):
+                    features.append("sign named")  # "fell 3.1%" of a column of changes
                 features += [f"{grade} {name}" for name in own if name.startswith("cue")]
                 if not entity.rows or len(entity.rows) > 1:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
@@ -424,6 +430,8 @@ class Lookups:
         scale = float(self.grid.unit(*place).scale) if place and number.unit.scale == 1 else 1.0
         ratios = [abs(float(amount.value) / float(number.value)) / by for by in (1.0, scale)]
         ratio = min(max(one, 1 / one) if one else 1e9 for one in ratios)
+        if ratio == 1:
+            return "off sign"
         return (
             f"off {'1.2' if ratio < 1.2 else '2' if ratio < 2 else '10' if ratio < 10 else '1000'}"
         )
@@ -507,6 +515,7 @@ class Lookups:
         found: dict[Agreement, list[tuple[int, int]]] = {}
         said = self.view.columns[column].said
         two = self.view.turned or self.view.columns[column].two_valued
+        words = "" if amount.spelled else fold(self.frame.reading.text[amount.start : amount.end])
         for row in rows[:most]:
             place = self.view.source(row, column)
             if place is None:
@@ -523,7 +532,12 @@ class Lookups:
                     continue  # "71.4% of their games" beside 30 wins
                 unit, signs = self.grid.unit(*place), self.grid.signs(*place)
                 outcome = compare(amount, number, unit, signs)
-                if not amount.spelled and fold(self.view.cell(row, column)) == self._said(amount):
+                if (
+                    words
+                    and outcome != "same"
+                    and not (signs and amount.signs)
+                    and fold(self.view.cell(row, column)) == words
+                ):
                     outcome = "same"
             else:
                 values = said.get(row, ())
@@ -535,10 +549,6 @@ class Lookups:
             if outcome in found:
                 return outcome, found[outcome]
         return "apart", []
-
-    def _said(self, amount: Amount) -> str:
-        """The words of an amount."""
-        return fold(self.frame.reading.text[amount.start : amount.end])
 
     def _is_count(self, number: Number, place: tuple[int, int], column: int) -> bool:
         """Whether a cell counts things, so that it is no percentage."""

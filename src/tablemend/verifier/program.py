@@ -193,7 +193,7 @@ class TextVerifier:
             return True
         part = _PART.search(plain, *sentence)
         known = {*index.header_terms, *index.words}
-        sorts = any("q" in sort for sort in index.period_sorts)
+        sorts = any("q" in sort or "h" in sort for sort in index.period_sorts)
         return part is not None and part[1] not in known and not sorts
 
 
