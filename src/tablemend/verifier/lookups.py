@@ -91,7 +91,7 @@ class Lookups:
         for stated in self.frame.amounts:
             counted = stated.amount.role != "year" and not self._in_header(stated)
             if counted and isfinite(stated.value):
-                yield from self.of_number(stated)
+                yield from _nearest_row_first(list(self.of_number(stated)))
         for link in self.frame.links.moments:
             yield from self.of_period(link)
         for phrase in self.frame.phrases:
@@ -996,6 +996,7 @@ _OF_THEM = {("of", "them"), ("of", "these"), ("of", "those"), ("of", "which")}
 _REFERRING = frozenset({"former", "latter"})
 _AROUND = {(word,) for word in ("before", "after", "until", "by", "around", "about", "past")}
 _WHICH = frozenset({"row nearest", "row none", "row carried", "row only", "row whole"})
+_RIGHT_BEHIND = {"row after 0", "row whole", "col whole"}
 _GENERAL = frozenset(t for w in "value result amount reading figure".split() for t in terms(w))
 """Headers of the one column of amounts of a long table: what is measured stands in the row."""
 _SMALL = frozenset(
@@ -1080,6 +1081,12 @@ def _weekdays(frame: Frame) -> Iterator[RowFilter]:
             if rows and first < last:
                 yield RowFilter(first, last, rows, range_set(first, last), 1.0, column.index)
                 break
+
+
+def _nearest_row_first(found: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Without other rows that deny a number where the row right behind it has it: "14% in Q4"."""
+    given = any(one.truth and one.features.keys() >= _RIGHT_BEHIND for one in found)
+    return (one for one in found if not (given and "of another row" in one.features))
 
 
 def _grade(features: Sequence[str], name: str) -> str:
