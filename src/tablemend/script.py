@@ -59,12 +59,13 @@ SCRIPTS = {
         for name in ("compare", "report", "robustness", "leaderboard", "reproduce", "validate")
     },
     **{f"train/{name}.py": name for name in ("merge", "publish")},
+    "checkpoints/fetch.py": "fetch",
     "eval/annotate.py": "logic annotate",
     "eval/annotation_pages.py": "logic pages",
     "eval/annotation_report.py": "logic report",
 }
 """Script -> the command of ``tablemend`` that runs it."""
-_LAUNCHED = re.compile(r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval)/\w+\.py)")
+_LAUNCHED = re.compile(r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval|checkpoints)/\w+\.py)")
 
 
 def run_script(main: Callable[[], None]) -> None:

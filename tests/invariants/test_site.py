@@ -123,7 +123,7 @@ def test_what_a_container_installs_resolves(path: Path) -> None:
 def test_a_container_is_built_of_all_that_the_wheel_takes() -> None:
     kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    along = re.findall(r'^"?([\w/-]+)"? = "tablemend/repository/', project, re.MULTILINE)
-    assert len(along) == 6
+    along = re.findall(r'^"?([\w/.-]+)"? = "tablemend/repository/', project, re.MULTILINE)
+    assert len(along) == 7
     for name in (*along, "src", "pyproject.toml", "README.md", "LICENSE", "constraints*.txt"):
         assert f"!{name}" in kept

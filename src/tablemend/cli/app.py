@@ -54,6 +54,7 @@ SUMMARIES = {
     "validate": "Measure verifiers against people's labels.",
     "merge": "Merge an adapter into its base.",
     "publish": "Write the folder that publishes a checkpoint.",
+    "fetch": "Fetch a small pretrained model into checkpoints/, and check it.",
     "logic annotate": "Have models, or a solver, name the relation of pairs.",
     "logic pages": "Pages on which people do the same, and their answers.",
     "logic report": "Accuracy and agreement of the annotators.",
