@@ -65,7 +65,9 @@ SCRIPTS = {
     "eval/annotation_report.py": "logic report",
 }
 """Script -> the command of ``tablemend`` that runs it."""
-_LAUNCHED = re.compile(r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval|checkpoints)/\w+\.py)")
+_LAUNCHED = re.compile(
+    r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval|checkpoints)/\w+\.py)"
+)
 
 
 def run_script(main: Callable[[], None]) -> None:

@@ -111,7 +111,9 @@ def test_manifests_name_licence_source_checksums_and_checks(name: str) -> None:
     manifest = json.loads((fetch.MANIFESTS / f"{name}.json").read_text("utf-8"))
     assert manifest["licence"] and manifest["licence_url"].startswith("https://")
     hub = manifest["hub"]
-    assert re.fullmatch(r"[\w-]+/[\w.-]+", hub["name"]) and re.fullmatch("[0-9a-f]{40}", hub["commit"])
+    assert re.fullmatch(r"[\w-]+/[\w.-]+", hub["name"]) and re.fullmatch(
+        "[0-9a-f]{40}", hub["commit"]
+    )
     index = manifest["index"]
     assert index["format"] in ("gguf", "zip")
     hashes = [index["sha256"], *(part["wheel"] for part in index["parts"]), *hub["files"].values()]

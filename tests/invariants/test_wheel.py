@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("recipes", "accelerate_configs", "train", "data_gen", "eval", "checkpoints/tiny-base", "checkpoints/fetch.py")
+SHIPPED = (
+    "recipes",
+    "accelerate_configs",
+    "train",
+    "data_gen",
+    "eval",
+    "checkpoints/tiny-base",
+    "checkpoints/fetch.py",
+)
 MOST = 150 * 2**20
 """Bytes that an installation of the core may take."""
 UNREACHABLE = ("No matching distribution found for hatchling", "Could not find a version")
