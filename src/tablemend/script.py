@@ -58,7 +58,7 @@ SCRIPTS = {
         f"eval/{name}.py": name
         for name in ("compare", "report", "robustness", "leaderboard", "reproduce", "validate")
     },
-    **{f"train/{name}.py": name for name in ("merge", "publish")},
+    **{f"train/{name}.py": name for name in ("run", "merge", "publish")},
     "checkpoints/fetch.py": "fetch",
     "eval/annotate.py": "logic annotate",
     "eval/annotation_pages.py": "logic pages",

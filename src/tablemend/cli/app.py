@@ -45,6 +45,7 @@ SUMMARIES = {
     "data claims": "Labelled claims over tables.",
     "data logic": "Pairs of input and output whose relation is known.",
     "data publish": "Write a data set as Parquet with a card.",
+    "run": "From a folder of tables to a comparison: data, fine-tuning, answers.",
     "preference": "Make preference pairs for train dpo.",
     "compare": "Compare a recipe's systems on the same examples.",
     "report": "Write the report of a comparison again.",
