@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 
 from tablemend.config import load
+from tablemend.config.describe import keys_text, usage_text
 from tablemend.pretrained.fetch import NAMES, Fetch, fetch
 from tablemend.script import run_script
 
@@ -19,8 +20,9 @@ def main() -> None:
     """Read the settings and fetch."""
     name, *settings = sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):
-        print(f"{__doc__}\nmodels: {', '.join(NAMES)}\n")
-        name, settings = "", ["--help"]
+        usage = usage_text("NAME [key=value ...]", None)
+        print(f"{usage}\n\nmodels: {', '.join(NAMES)}\n\n{keys_text(Fetch)}")
+        return
     print(fetch(name, load(Fetch, settings)))
 
 

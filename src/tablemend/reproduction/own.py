@@ -32,6 +32,8 @@ from tablemend.values.qwen_tokens import count_tokens
 
 ROWS = ((5, 6), (3, 4), (2, 3), (1, 2))
 """Rows of a gold table, the most first; the first of which contexts fit the model is taken."""
+FEW = 10
+"""Tables, below which they are split by rows."""
 DRAWN = 32
 """Contexts that are drawn to see what fits."""
 ROOM = 0.9
@@ -149,28 +151,30 @@ def run(tokens: Sequence[str]) -> Iterator[str]:
     say(f"reading the tables of {own.data.source}")
     data, cut = fit(own.data, own.comparison), ""
     tables = usable_tables(data)
-    if data.source not in (POOL, SMALL_WORLD) and not all(splits_of(tables, data.shares).values()):
+    found = splits_of(tables, data.shares)
+    if data.source not in (POOL, SMALL_WORLD) and (len(tables) < FEW or not all(found.values())):
         source = open_source(data.source, data, data.seed)
-        cut = (
-            f"{len(tables)} tables are few: they are split by rows, so training and test share "
-            "tables, and no row"
-        )
-        yield cut
-        rows = Path(f"{data.out}-tables.jsonl")
-        rows.parent.mkdir(parents=True, exist_ok=True)
         parts = [cut_table(source.read(table.place), data.shares) for table in tables]
-        write_jsonl(rows, [part.to_json() for own_parts in parts for part in own_parts])
-        given = own.data.model_dump(exclude_unset=True) | {"source": str(rows)}
-        data = fit(Synthesis.model_validate(given), own.comparison, most_tables=True)
-        found = splits_of(usable_tables(data), data.shares)
+        if any(len(one) > 1 for one in parts):
+            cut = (
+                f"{len(tables)} tables are few: they are split by rows, so training and test share "
+                "tables, and no row"
+            )
+            yield cut
+            rows = Path(f"{data.out}-tables.jsonl")
+            rows.parent.mkdir(parents=True, exist_ok=True)
+            write_jsonl(rows, [part.to_json() for one in parts for part in one])
+            given = own.data.model_dump(exclude_unset=True) | {"source": str(rows)}
+            data = fit(Synthesis.model_validate(given), own.comparison, most_tables=True)
+            found = splits_of(usable_tables(data), data.shares)
         if not all(found.values()):
             raise TablemendError(
                 f"source={own.data.source}: {len(tables)} tables are too few to be split by table, "
                 f"and too short to be split by rows: give more, or some of {4 * FEWEST_ROWS} rows"
             )
-        # Tables take turns, and each has a part in every split.
-        n = round(data.n * data.shares.train * sum(found.values()) / found["train"])
-        data = data.model_copy(update={"n": n})
+        if cut:  # tables take turns, and have a part in every split
+            n = round(data.n * data.shares.train * sum(found.values()) / found["train"])
+            data = data.model_copy(update={"n": n})
     counts = make_dataset(data, lambda done: None)
     yield from describe(counts, data.out, data.shares)
     samples = own.comparison.task_of().samples(own.comparison.data.test)
@@ -209,9 +213,12 @@ def fit(data: Synthesis, config: CompareCommand, most_tables: bool = False) -> S
     shapes = [data.shape]
     if "shape" not in data.model_fields_set:
         shapes = [Shape(min_rows=a, max_rows=b, min_columns=3, max_columns=5) for a, b in ROWS]
+    trials = [data.model_copy(update={"shape": shape}) for shape in shapes]
+    if "distractors" not in data.model_fields_set:  # short tables: real rows alone
+        trials += [one.model_copy(update={"distractors": "real"}) for one in reversed(trials)]
     reason, best, most_used = "", None, -1
-    for shape in shapes:
-        trial = data.model_copy(update={"shape": shape})
+    for trial in trials:
+        shape = trial.shape
         try:
             usable = find_tables(open_source(data.source, data, data.seed), trial)[0]
         except TablemendError as error:
