@@ -170,6 +170,9 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
             for context in ("clean", "adversarial")
         ]
     assert "Missing" not in text
+    run.record("own", {"split": "2 tables are few: they are split by rows"})
+    text = (publish(run).folder / "README.md").read_text(encoding="utf-8")
+    assert "; the 2 tables are few: they are split by rows. Scored by" in text
 
 
 def test_no_path_of_this_machine_is_published(

@@ -160,7 +160,7 @@ def _count(rate: dict[str, Any]) -> str:
 def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
     """What is known of tables that stand in training and test data."""
     for one in chain_of(recorded):
-        if "few" in (split := str(one.run.recorded("own").get("split", ""))):  # tablemend run
+        if "few" in (split := str(one.run.recorded("own").get("split", ""))):  # train/run.py
             return f"the {split}"
     for test in (one.config.data.test for one in chain_of(recorded)):
         kept = test.model_dump(mode="json")
