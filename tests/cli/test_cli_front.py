@@ -167,7 +167,7 @@ def test_every_script_has_its_command(capsys: pytest.CaptureFixture[str]) -> Non
     for command in SCRIPTS.values():
         assert main([*command.split(), "--help"]) == 0
         assert capsys.readouterr().out.startswith(f"usage: tablemend {command}")
-    folders = ("train", "data_gen", "eval")
+    folders = ("train", "data_gen", "eval", "checkpoints")
     paths = [path for folder in folders for path in shipped(folder).glob("*.py")]
     assert set(SCRIPTS) == {f"{path.parent.name}/{path.name}" for path in paths}
 

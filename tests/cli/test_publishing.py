@@ -22,7 +22,7 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
-from tablemend.publishing.folder import Published, write_folder
+from tablemend.publishing.folder import Published, leave_out_paths, write_folder
 from tablemend.recipe.experiment import (
     DistilCommand,
     DpoCommand,
@@ -76,8 +76,11 @@ def run(compared: Path, tmp_path: Path, base: Path) -> Run:
     return Run(copy_of(compared, tmp_path / "run"))
 
 
+HEAD = {"license": "apache-2.0", "base_model": "none", "datasets": ()}
+
+
 def publish(run: Run, **options: Any) -> Published:
-    return write_folder(PublishCommand(run=str(run.path), repo_id=NAME, **options))
+    return write_folder(PublishCommand(run=str(run.path), repo_id=NAME, **HEAD | options))
 
 
 class FakeHub:
@@ -110,7 +113,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeHub]:
 
 
 def test_a_dry_run_writes_what_others_load_and_check(run: Run, fake: type[FakeHub]) -> None:
-    published = publish(run, license="apache-2.0")
+    published = publish(run)
     assert published.missing == [] and fake.calls == []
     out = published.folder
     tokenizer = AutoTokenizer.from_pretrained(out)
@@ -167,6 +170,9 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
             for context in ("clean", "adversarial")
         ]
     assert "Missing" not in text
+    run.record("own", {"split": "2 tables are few: they are split by rows"})
+    text = (publish(run).folder / "README.md").read_text(encoding="utf-8")
+    assert "; the 2 tables are few: they are split by rows. Scored by" in text
 
 
 def test_no_path_of_this_machine_is_published(
@@ -179,7 +185,7 @@ def test_no_path_of_this_machine_is_published(
     first = finished_training(tmp_path / "first", base, source)
     run = second_training(tmp_path / "second", first, "dpo")
     config = run.model / "config.json"
-    noted = {"_name_or_path": str(base), "x": "http://localhost:8000/v1/x"}
+    noted = {"_name_or_path": str(base), "x": "https://api.example.org:8000/v1/x"}
     config.write_text(json.dumps(json.loads(config.read_text()) | noted))
     checkpoints.mark_complete(run.model)
     out = publish(run).folder
@@ -226,7 +232,7 @@ def _set(path: Path, **fields: Any) -> None:
 def test_a_push_sends_the_folder_and_only_when_asked(
     run: Run, fake: type[FakeHub], monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    tokens = [f"run={run.path}", f"repo_id={NAME}"]
+    tokens = [f"run={run.path}", f"repo_id={NAME}", "license=mit", "base_model=none"]
     assert run_script("train/publish.py", tokens, monkeypatch) == 0
     assert "then push=true" in capsys.readouterr().out and fake.calls == []
     tokens.append("push=true")
@@ -368,8 +374,95 @@ def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None
         "data_gen/tablehallu.py",
         made.model_copy(update={"out": ".../some data"}),
     )
-    (out / "README.md").unlink()
-    assert command not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
+    for stranger in (
+        "python data_gen/tablehallu.py n=1; reboot",
+        "python data_gen/x.py n=$(reboot)",
+    ):
+        (out / "README.md").write_text(stranger, encoding="utf-8")
+        text = (publish(run).folder / "README.md").read_text(encoding="utf-8")
+        assert command in text and "reboot" not in text
+    for settings in ({"engine_version": "x/1"}, {"engine_version": "program/9", "n": "$(reboot)"}):
+        (out / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        text = (publish(run).folder / "README.md").read_text(encoding="utf-8")
+        assert "data_gen/" not in text and "reboot" not in text
+    (out / "settings.json").unlink()
+    assert "data_gen/" not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_cards_head_is_asked_for_or_derived(base: Path, tmp_path: Path) -> None:
+    rows = f"data.train={{source: {tmp_path}/rows.jsonl, n: null, seed: 0}}"
+    run = finished_training(tmp_path / "run", base, rows)
+    asked = ("a licence", "base model's name", "data rows.jsonl")
+    unsaid = dict.fromkeys(HEAD)
+    lacking = "; ".join(publish(run, **unsaid).missing)
+    assert all(one in lacking for one in asked)
+    lacking = "; ".join(publish(run).missing)
+    assert not any(one in lacking for one in asked)
+    record = {"hub": {"name": "them/base"}}
+    (base / "fetched.json").write_text(json.dumps(record), encoding="utf-8")
+    out = publish(run, **unsaid | {"datasets": ("us/rows",)}).folder
+    head = ModelCard.load(out / "README.md").data
+    assert (head.base_model, head.base_model_relation) == ("them/base", "finetune")
+    assert head.datasets == ["us/rows"]
+    for wrong in ({"base_model": "x y"}, {"datasets": ("rows",)}):
+        with pytest.raises(ValueError, match="is no name on the Hub"):
+            publish(run, **wrong)
+
+
+WINDOWS = r"C:\Users\Anna Berg\x.csv"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("file:///home/anna/data/x.csv", ".../x.csv"),
+        ("file:///home/anna", ".../~"),
+        ("file://nas/anna/x.csv", ".../x.csv"),
+        ("see ../../home/anna/x.csv.", "see .../x.csv."),
+        ("hf:/root/a/b", "hf:.../b"),
+        ("/home/anna", ".../~"),
+        ("~/work/x.csv or ~anna/x.csv", ".../x.csv or .../x.csv"),
+        (WINDOWS, ".../x.csv"),
+        (json.dumps(WINDOWS), '".../x.csv"'),
+        (r"C:\Users\anna", ".../~"),
+        ("D:/work/secret/x.csv", ".../x.csv"),
+        (r"\\nas\share\folder\x.csv", ".../x.csv"),
+        (json.dumps(r"\\nas\share\x.csv"), '".../x.csv"'),
+        ("openai:M@http://localhost:8000/v1", "openai:M@http://server.example/v1"),
+        (
+            "http://10.1.2.3:80/v1 http://172.31.0.7",
+            "http://server.example/v1 http://server.example",
+        ),
+        ("https://wiki.corp.internal/x", "https://server.example/x"),
+        ("http://nas.local/x", "http://server.example/x"),
+        (
+            "http://gpu-box:8000/v1 http://[::1]/v1",
+            "http://server.example/v1 http://server.example/v1",
+        ),
+        ("anna@192.168.0.5:/data/sets/x.csv", "server.example:.../x.csv"),
+        ("https://anna:secret@api.example.org/v1", "https://api.example.org/v1"),
+    ],
+)
+def test_what_names_a_machine_or_a_person_is_left_out(text: str, left: str, tmp_path: Path) -> None:
+    (path := tmp_path / "x").write_text(text, encoding="utf-8")
+    for _ in range(2):
+        leave_out_paths([path])
+        assert path.read_text(encoding="utf-8") == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://api.openai.com/v1, https://www.apache.org/licenses/LICENSE-2.0",
+        "http://172.40.0.7/v1, version 10.0.0.5.1, torch 2.13.0",
+        "src/tablemend/x.py and/or 12/31/2020, 3/4 km/h, </s> <br/>",
+        json.dumps({"a": "x\n\ny\\nz", "b": "C: 3 / 4"}),
+    ],
+)
+def test_what_names_neither_stays(text: str, tmp_path: Path) -> None:
+    (path := tmp_path / "x").write_text(text, encoding="utf-8")
+    leave_out_paths([path])
+    assert path.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(

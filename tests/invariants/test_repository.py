@@ -183,7 +183,7 @@ PACKAGES = (
     "records config runs renderer exact_match detector evidence programs claims verifier datasets "
     "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
     "generations backends reports results prompting faithfulness datasets.tabfaith datasets.logic "
-    "tasks datasets.faith datasets.torr mitigations recipe evaluation training "
+    "tasks datasets.faith datasets.torr mitigations recipe evaluation training pretrained "
     "datasets.tablehallu_llm meta_evaluation datasets.labelled_claims datasets.exercises "
     "annotation publishing reproduction harnesses script api cli __main__"
 ).split()

@@ -99,6 +99,17 @@ def test_what_is_for_others_to_read_is_valid(schema: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("path", CHECKED["vendor.github-workflows"], ids=lambda path: path.stem)
+def test_what_a_workflow_runs_is_pinned(path: Path) -> None:
+    """Actions by commit, packages by version, and no variable decides where they come from."""
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v[\d.]+", one) for one in used)
+    assert "INDEX" not in text and "vars." not in text
+    for words in re.findall(r"pip\"? install (.*)", text):
+        assert all(re.search(r"==|^-c$|^constraints.txt$|^dist/", one) for one in words.split())
+
+
 def test_the_workflow_runs_on_every_version_that_we_promise() -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
     matrix = workflow["jobs"]["tests"]["strategy"]["matrix"]
@@ -123,7 +134,7 @@ def test_what_a_container_installs_resolves(path: Path) -> None:
 def test_a_container_is_built_of_all_that_the_wheel_takes() -> None:
     kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    along = re.findall(r'^"?([\w/-]+)"? = "tablemend/repository/', project, re.MULTILINE)
-    assert len(along) == 6
+    along = re.findall(r'^"?([\w/.-]+)"? = "tablemend/repository/', project, re.MULTILINE)
+    assert len(along) == 7
     for name in (*along, "src", "pyproject.toml", "README.md", "LICENSE", "constraints*.txt"):
         assert f"!{name}" in kept

@@ -18,7 +18,7 @@ COMMANDS = [
     ["-m", "tablemend", "annotate", "export"],
     *(
         [str(path)]
-        for folder in ("train", "data_gen", "eval", "checkpoints/tiny-base/build")
+        for folder in ("train", "data_gen", "eval", "checkpoints", "checkpoints/tiny-base/build")
         for path in (ROOT / folder).glob("*.py")
     ),
 ]

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("recipes", "accelerate_configs", "train", "data_gen", "eval", "checkpoints/tiny-base")
+SHIPPED = (
+    "recipes",
+    "accelerate_configs",
+    "train",
+    "data_gen",
+    "eval",
+    "checkpoints/tiny-base",
+    "checkpoints/fetch.py",
+)
 MOST = 150 * 2**20
 """Bytes that an installation of the core may take."""
 UNREACHABLE = ("No matching distribution found for hatchling", "Could not find a version")
@@ -59,6 +67,11 @@ def test_a_wheel_has_every_file_once_and_nothing_else(unpacked: Path) -> None:
         (["train", "sft", "recipe=tiny", "--check"], "tablemend/repository/checkpoints/tiny-base"),
         (["compare", "recipe=tiny", "--check"], "tablemend/repository/checkpoints/tiny-base"),
         (["data", "tablehallu", "recipe=wikipedia-data", "n=8"], "of 8 of 8 contexts"),
+        (
+            ["run", "recipe=own", "source=.", "--check"],
+            "tablemend/repository/checkpoints/tiny-base",
+        ),
+        (["fetch", "--help"], "smollm2-135m-instruct"),
         (["where", "accelerate_configs/cpu.yaml"], "repository/accelerate_configs/cpu.yaml"),
     ],
 )

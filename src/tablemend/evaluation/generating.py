@@ -78,6 +78,19 @@ def generate(
     return impossible
 
 
+def too_long(systems: Sequence[System], samples: Sequence[Sample], config: Comparison) -> set[str]:
+    """Ids of the samples of which a prompt does not fit its model's window; nothing is loaded."""
+    found = set()
+    for own in _by_model([one for one in systems if one.after is None]):
+        with open_backend(own[0].model, own[0].options, attn=config.model.attn) as backend:
+            for system in own:
+                for context in config.contexts:
+                    asked = {one.id: request_of(system, context, one, config) for one in samples}
+                    misfits = backend.too_long(list(asked.values()))
+                    found |= {name for name, request in asked.items() if request.id in misfits}
+    return found
+
+
 def _by_model(systems: Sequence[System]) -> list[list[System]]:
     """Systems that one backend answers, in the recipe's order."""
     groups: list[list[System]] = []

@@ -11,11 +11,10 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend import __version__
-from tablemend.backends.checkpoints import local_folder
 from tablemend.config import HUB
 from tablemend.evaluation.systems import other_test
 from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.recorded import Recorded, chain_of
+from tablemend.publishing.recorded import Recorded, base_of, chain_of, datasets_of
 from tablemend.publishing.reproduction import BEHIND, commands, recipe_of
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
@@ -160,6 +159,9 @@ def _count(rate: dict[str, Any]) -> str:
 
 def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
     """What is known of tables that stand in training and test data."""
+    for one in chain_of(recorded):
+        if "few" in (split := str(one.run.recorded("own").get("split", ""))):  # train/run.py
+            return f"the {split}"
     for test in (one.config.data.test for one in chain_of(recorded)):
         kept = test.model_dump(mode="json")
         if test.source.startswith(HUB) or other_test(kept, kept | data):
@@ -206,16 +208,14 @@ TASK_NAMES = {
 
 def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> ModelCardData:
     """The card's head; a base or data set is named there only where it is on the Hub."""
-    path = chain_of(recorded)[0].config.model.path
+    base = base_of(recorded) if command.base_model is None else command.base_model
     is_adapter = recorded.is_adapter and not command.merged
-    sources = {one.source for one in recorded.config.data.training_sources}
     more: dict[str, Any] = {}
-    if local_folder(path) is None:  # only a name on the Hub is one for its readers
-        more["base_model_relation"] = "adapter" if is_adapter else "finetune"
+    if base not in (None, "none"):  # only a name on the Hub is one for its readers
+        more = {"base_model": base, "base_model_relation": "adapter" if is_adapter else "finetune"}
     results = model_index(scores) if scores is not None else []
     return ModelCardData(
-        base_model=path if more else None,
-        datasets=sorted(one.removeprefix(HUB) for one in sources if one.startswith(HUB)) or None,
+        datasets=sorted({*datasets_of(recorded)[0], *(command.datasets or ())}) or None,
         eval_results=results or None,
         model_name=command.repo_id.partition("/")[2],
         language="en",

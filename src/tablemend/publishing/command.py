@@ -69,6 +69,20 @@ class PublishCommand(OnHub, ReportCommand):
     """System of the comparison that the checkpoint's results are taken from; null is the first one
     that answers with it and mends nothing."""
     license: str | None = None
-    """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
+    """Licence of the weights, by its name on the Hub (`apache-2.0`); a push needs it."""
+    base_model: str | None = None
+    """What the weights were made from, on the Hub, where a local folder does not tell; `none`: it
+    is not there."""
+    datasets: tuple[str, ...] | None = None
+    """Data sets on the Hub that were trained on, where a local folder does not tell; `[]`: they are
+    not there."""
     out: str | None = None
     """Folder to write; null is `publish` in the run folder."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Base and data sets that are no names on the Hub; see also :class:`OnHub`."""
+        yield from super().conflicts()
+        for name in {self.base_model} - {None, "none"} | set(self.datasets or ()):
+            if not ON_HUB.fullmatch(str(name)):
+                key = "base_model" if name == self.base_model else "datasets"
+                yield key, f"{name!r} is no name on the Hub: OWNER/NAME"

@@ -6,12 +6,10 @@ of such files by itself: every column has a type.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -33,11 +31,10 @@ from tablemend.datasets.torr.readers import LOOKUP
 from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.folder import leave_out_paths
-from tablemend.publishing.reproduction import BEHIND
+from tablemend.publishing.reproduction import BEHIND, made_again
 from tablemend.runs import (
     MOVE_AWAY,
     disk_errors,
-    leaves,
     read_jsonl,
     read_object,
     sync_all,
@@ -51,8 +48,6 @@ OWN = "apache-2.0"
 INVENTED_TABLES = (POOL, SMALL_WORLD, SYNTHETIC, INVENTED, LOOKUP, *HAVE)
 KNOWN = {"data_gen/tables": "cc-by-sa-4.0"}
 """Licences of tables that come with the repository; what is made of them is under the same."""
-SCRIPTS = {"torr": "torr.py", "claims": "claims.py"}
-"""What makes the sets whose folders have no card, by the engine's name."""
 ROWS = 1000
 """Records that are turned into columns together."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -285,7 +280,7 @@ def _card(
         ],
     )
     DatasetInfosDict({"default": info}).to_dataset_card_data(data)
-    body = "\n\n".join(_body(settings, command, sizes)) if written is None else written.text.strip()
+    body = "\n\n".join(_body(command, sizes)) if written is None else written.text.strip()
     said = f"## Licence\n\n{license}; made from {_listed(source, settings)}."
     with_licence = body.replace(LICENCE, said) if LICENCE in body else f"{body}\n\n{said}"
     return f"---\n{data.to_yaml()}\n---\n\n{with_licence}\n"
@@ -299,19 +294,11 @@ def _listed(source: Path, settings: Mapping[str, Any]) -> str:
     return ", ".join(f"`{name}`" for name in sorted(names)) or "other data"
 
 
-def _body(
-    settings: Mapping[str, Any], command: PublishDataCommand, sizes: Mapping[str, int]
-) -> Iterator[str]:
+def _body(command: PublishDataCommand, sizes: Mapping[str, int]) -> Iterator[str]:
     """The card of a set whose folder has none."""
     yield f"# {command.repo_id.partition('/')[2]}"
-    engine = str(settings.get("engine_version", "")).partition("-")[0]
-    if script := SCRIPTS.get(engine):
-        words = " ".join(
-            quote(f"{key}={json.dumps(value) if isinstance(value, list) else value}")
-            for key, value in leaves(settings, "")
-            if value is not None and key not in ("engine_version", "files")
-        )
-        yield f"```\npython data_gen/{script} {words}\n```"
+    if made := made_again(Path(command.data).expanduser()):
+        yield f"```\n{made}\n```"
     else:
         yield f"```\npython data_gen/preference.py recipe={BEHIND}/{PAIRS}.yaml\n```"
     yield table_of("split | examples", sizes)

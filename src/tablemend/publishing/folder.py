@@ -150,7 +150,27 @@ def _copy_evidence(recorded: Recorded, out: Path) -> None:
             shutil.copy2(path, out / BEHIND / name)
 
 
-_FOLDERS = re.compile(r"(?<![\w.~/<-])/(?:[^\s/'\"`,;:(){}\[\]<>|*?=]+/)+(?=[^\s/'\"`])")
+_PART = r"[^\s/\\'\"`,;:(){}\[\]<>|*?=]+"
+_WORDS = r"[^/\\'\"`,;:*?<>|\n]+"  # Windows' names have spaces
+_HOMES = re.compile(rf"(/home/|/Users/|\b[A-Za-z]:\\{{1,2}}Users\\{{1,2}}){_PART}")
+_FOLDERS = re.compile(
+    rf"(?:file:/+|(?<![\w./<~-])(?:/{_PART}/|~[\w.-]*/|(?:\.\./)+))(?:{_PART}/)*(?=[^\s/'\"`])"
+    rf"|\b(?:[A-Za-z]:\\{{1,2}}|[A-Z]:/(?=\w))(?:{_WORDS}[\\/]+)*(?=[\w.~])"
+    # A share, whose backslashes JSON doubles; `\\n`, in a text within JSON, is none.
+    rf"|(?<![\\\w])(?:\\{{4}}(?=[\w.$-]+\\\\)|\\\\(?=[\w.$-]+\\(?!\\)))(?:{_WORDS}\\+)+"
+)
+_PRIVATE = (
+    r"(?:127|10)(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}"
+)
+_INSIDE = rf"(?:localhost|0\.0\.0\.0|{_PRIVATE}|(?:[\w-]+\.)+(?:local|internal|lan|intranet|corp))"
+_SERVERS = re.compile(
+    rf"(?<=//)(?:{_INSIDE}|\[[\da-f:]+\]|[\w-]+)(?::\d+)?(?![\w.:@-])"
+    rf"|(?<![\w.:/-])(?:[\w.-]+@{_INSIDE}|{_INSIDE}(?=:\d)|(?:{_PRIVATE})(?!\.?\w))(?::\d+)?",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"(?<=//)[^\s/@'\"`]+@")
+SERVER = "server.example"
+"""In the place of a server that others cannot reach; a recipe with it can still be read."""
 
 
 def _named_files(out: Path) -> list[Path]:
@@ -161,10 +181,13 @@ def _named_files(out: Path) -> list[Path]:
 
 
 def leave_out_paths(files: Iterable[Path]) -> None:
-    """Say of this machine's folders their last name alone; those of the clone are named from it."""
+    """Rewrite files: of paths the last name stays, and what is in the working directory is named
+    from there; internal servers become :data:`SERVER`; users and homes have no name.
+    """
     for path in files:
         text = path.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")
-        write_text(path, _FOLDERS.sub(".../", text))
+        text = _FOLDERS.sub(".../", _HOMES.sub(r"\1~", _LOGIN.sub("", text)))
+        write_text(path, _SERVERS.sub(SERVER, text))
 
 
 def _without_answers(noted: Any) -> Any:

@@ -10,10 +10,12 @@ import yaml
 from pydantic import ValidationError
 
 from tablemend.backends.checkpoints import ADAPTER, local_folder
+from tablemend.config import HUB, SMALL_WORLD
 from tablemend.errors import TablemendError
+from tablemend.pretrained.fetch import RECORD
 from tablemend.recipe import experiment as recipes
 from tablemend.recipe.experiment import Trained
-from tablemend.runs import Run
+from tablemend.runs import Run, read_object
 
 KINDS: dict[str, type[Trained]] = {
     "sft": recipes.Experiment,
@@ -82,6 +84,25 @@ def read_recorded(folder: Path) -> Recorded:
         raise TablemendError(f"{path} cannot be read: {error}") from error
     run = Run(folder)
     return Recorded(run, config, run.recorded(config.stage))
+
+
+def base_of(recorded: Recorded) -> str | None:
+    """The base model's name on the Hub; ``None`` where its folder does not tell."""
+    path = chain_of(recorded)[0].config.model.path
+    folder = local_folder(path)
+    if folder is None:
+        return path
+    if not (folder / RECORD).is_file():
+        return None
+    return str(read_object(folder / RECORD, "fetch it again")["hub"]["name"])
+
+
+def datasets_of(recorded: Recorded) -> tuple[list[str], list[str]]:
+    """The training's data sets by their names on the Hub, and folders that have no such name."""
+    chain = [one.config.data.training_sources for one in chain_of(recorded)]
+    named = {one.source for sources in chain for one in sources} - {SMALL_WORLD}
+    hub = {name.removeprefix(HUB) for name in named if name.startswith(HUB)}
+    return sorted(hub), sorted(name for name in named if not name.startswith(HUB))
 
 
 def chain_of(recorded: Recorded) -> list[Recorded]:

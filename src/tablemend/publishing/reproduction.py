@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
+from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Section
+from tablemend.datasets.build import SETTINGS
+from tablemend.datasets.card import command_of
+from tablemend.datasets.faith.settings import FaithSet
+from tablemend.datasets.labelled_claims import Claims
+from tablemend.datasets.logic.settings import LogicSet
+from tablemend.datasets.tabfaith.settings import TabFaith
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.torr.settings import TorrSet
 from tablemend.publishing.recorded import MERGED, Recorded, chain_of
+from tablemend.runs import MOVE_AWAY, read_object
+
+MAKERS: dict[str, tuple[str, type[Section]]] = {
+    "program": ("tablehallu.py", Synthesis),
+    "small-world": ("tablehallu.py", Synthesis),
+    "verbaliser": ("tabfaith.py", TabFaith),
+    "faith": ("faith.py", FaithSet),
+    "torr": ("torr.py", TorrSet),
+    "claims": ("claims.py", Claims),
+    "logic": ("logic.py", LogicSet),
+}
+"""Name of an engine: the script whose data sets it makes, and what that takes."""
 
 CONFIGS = ("ddp", "zero2", "zero3", "fsdp2")
 """Strategies that a file in accelerate_configs/ asks for; a launcher's options alone do not."""
@@ -38,9 +62,9 @@ def _began_merged(before: Recorded, after: Recorded) -> bool:
 
 
 def _data_made(recorded: Recorded) -> list[str]:
-    """The commands that made the folders of data, as the cards in them say; each once.
+    """The commands that made the folders of data; each once.
 
-    Nothing for generated data, the Hub's, and a folder that is gone or that no card tells of.
+    Nothing for generated data, the Hub's, and a folder that is gone or of other settings than ours.
     """
     commands: dict[str, None] = {}
     for one in chain_of(recorded):
@@ -50,15 +74,33 @@ def _data_made(recorded: Recorded) -> list[str]:
                 continue
             path = Path(source.source)
             folder = path.parent if path.suffix in EXAMPLE_FILES else path
-            if made := _command_in(folder / "README.md"):
+            if made := made_again(folder):
                 commands[f"{made} out={shlex.quote(str(folder))}"] = None
     return list(commands)
 
 
-def _command_in(card: Path) -> str | None:
-    """The line with which a data set's card says how to make it."""
-    lines = card.read_text(encoding="utf-8").splitlines() if card.is_file() else []
-    return next((line for line in lines if line.startswith("python data_gen/")), None)
+def made_again(folder: Path) -> str | None:
+    """The command that makes a data set, by its settings alone: its card may be a stranger's, and
+    is no command. ``None`` where no script of ours has such settings.
+    """
+    if not (folder / SETTINGS).is_file():
+        return None
+    noted = read_object(folder / SETTINGS, MOVE_AWAY)
+    engine = re.match(r"[a-z]+(-[a-z]+)*", str(noted.get("engine_version")))
+    script, kind = MAKERS.get(engine[0] if engine else "", ("", None))
+    if kind is None:
+        return None
+    default = {
+        k: to_jsonable_python(f.default, fallback=repr) for k, f in kind.model_fields.items()
+    }
+    try:  # with what is not a default: some settings may not be given beside others
+        own = kind.model_validate(
+            {k: v for k, v in noted.items() if k in default and v != default[k]}
+        )
+    except ValidationError:
+        return None
+    command = command_of(script, own, {}, ("kind",)).strip("`\n")
+    return None if "\n" in command else command
 
 
 def launcher(facts: Mapping[str, Any]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tablemend.backends.checkpoints import ADAPTER, Checkpoint, local_folder
 from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.recorded import Recorded, chain_of
+from tablemend.publishing.recorded import Recorded, base_of, chain_of, datasets_of
 from tablemend.records import ContextKind
 from tablemend.reports.stored_results import read_results
 from tablemend.reports.wording import contexts_of
@@ -95,6 +96,13 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
     found += _other_starts(recorded)
     if recorded.is_adapter and not command.merged:
         found += _missing_base(recorded)
+    if command.license is None:
+        found.append("a licence (license=NAME, such as apache-2.0)")
+    if command.base_model is None and base_of(recorded) is None:
+        found.append("the base model's name on the Hub (base_model=OWNER/NAME, or none)")
+    if command.datasets is None and (local := datasets_of(recorded)[1]):
+        names = ", ".join(Path(name).name for name in local)
+        found.append(f"the name on the Hub of the data {names} (datasets=[OWNER/NAME], or [])")
     if scores is None:
         return [*found, "a comparison (python eval/compare.py recipe=... run=...)"]
     if scores.system is None:

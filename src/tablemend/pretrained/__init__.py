@@ -1,0 +1,1 @@
+"""Pretrained models that are fetched by name, and checked."""
