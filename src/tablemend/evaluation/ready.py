@@ -16,7 +16,6 @@ from tablemend.evaluation.systems import IN_PROCESS, System, answers_with, syste
 from tablemend.mitigations.mitigation import Constraint, PostEdit
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import Run
-from tablemend.tasks.sources import check_local
 
 PACKAGES: dict[EngineKind, tuple[str, ...]] = {
     "hf": ("torch", "transformers"),
@@ -49,13 +48,13 @@ def refuse(found: Sequence[str]) -> None:
 
 
 def problems(config: Comparison, systems: Sequence[System]) -> list[str]:
-    """Packages, data, checkpoints, keys and servers that are missing, each with what to do.
+    """Packages, checkpoints, keys and servers that are missing, each with what to do.
 
     Args:
         config: the recipe.
         systems: those that are to be asked; what scores is looked at in any case.
     """
-    task, test = config.task_of(), config.data.test
+    task = config.task_of()
     asking = [
         system
         for system in systems
@@ -66,12 +65,11 @@ def problems(config: Comparison, systems: Sequence[System]) -> list[str]:
     models |= {system.model: system.options for system in asking}
     packages = [*REPORTS, *task.packages]
     packages += [one for model in models for one in PACKAGES.get(model.engine, ())]
-    packages += ["datasets"] if test.source.startswith(HUB) else []
+    packages += ["datasets"] if config.data.test.source.startswith(HUB) else []
     if any(isinstance(one.mitigation, Constraint) and one.model.engine == "hf" for one in asking):
         packages.append("llguidance")
     lacking = [one for one in dict.fromkeys(packages) if find_spec(one) is None]
-    checks: list[Callable[[], None]] = [partial(check_local, test, command=task.makes)]
-    checks += [partial(_check_checkpoint, one, config) for one in asking]
+    checks: list[Callable[[], None]] = [partial(_check_checkpoint, one, config) for one in asking]
     checks += [partial(_check_server, *one) for one in models.items() if one[0].url]
     found = [not_installed(*lacking)]
     for check in checks:
