@@ -11,6 +11,8 @@ import torch
 import yaml
 
 from tablemend.detector.errors import METRICS
+from tablemend.reports.content import setting_table
+from tablemend.reports.wording import DASH
 from tablemend.reproduction import steps
 from tablemend.runs import write_json
 from tests.support.made_up_runs import made_up_run
@@ -150,6 +152,29 @@ def test_runs_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         text = (tmp_path / "out" / f"leaderboard.{ending}").read_text()
         assert "better" in text and "Average" in text and "Entity fabrication" in text
     assert "Holm" in (tmp_path / "out" / "leaderboard.html").read_text()
+
+
+def test_who_edits_answers_has_the_model_that_gave_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contexts = {"clean": RIGHT, "adversarial": WRONG}
+    model = str(tmp_path / "one" / "model")
+    settings = {
+        "sft": {"model": model, "named": "hf:sft"},
+        "mended": {"named": "hf:sft", "after": "sft"},
+        "base": {"model": "MODEL", "named": "openai:MODEL"},
+        "cave": {"named": "openai:MODEL", "after": "base", "rewriter": "openai:OTHER"},
+    }
+    made_up_run(tmp_path / "one", dict.fromkeys(settings, contexts), METRICS, settings=settings)
+    given = [f"runs=[{tmp_path / 'one'}]", f"out={tmp_path / 'out'}"]
+    assert run_script("eval/leaderboard.py", given, monkeypatch) == 0
+    data = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
+    assert set(data["rows"]) == {"one, sft", "one, mended", "MODEL", "MODEL, cave"}
+    rows = [[cell.text for cell in row] for row in setting_table({"settings": settings}).rows]
+    assert rows == [
+        ["model", model, model, "MODEL", "MODEL"],
+        ["rewriter", DASH, DASH, DASH, "openai:OTHER"],
+    ]
 
 
 def test_more_rows_have_wider_intervals_and_larger_p(
