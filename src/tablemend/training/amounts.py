@@ -20,6 +20,7 @@ from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import check_local, mixed, read_training
 from tablemend.tasks.task import Sample
 from tablemend.training import checkpoints
+from tablemend.training.architectures import to_fit
 from tablemend.training.data import Row, render, render_chat
 from tablemend.training.pairs import read_pairs, render_pair
 
@@ -70,8 +71,10 @@ def amount_of(config: Trained) -> Amount:
     rendered = [rows for render in looked_at if (rows := render(tokenizer))]
     fitting = [rows for rows in rendered if _length(config, rows) <= config.longest_row]
     if not fitting:
+        shortest = min((_length(config, rows) for rows in rendered), default=0)
         raise TablemendError(
-            f"none of {len(looked_at)} rows looked at fits {config.longest_row} tokens"
+            f"none of {len(looked_at)} rows looked at fits {config.longest_row} tokens, the "
+            f"shortest has {shortest}: {to_fit(config.model, shortest)}"
         )
     count = round(total * len(fitting) / len(looked_at))
     supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
