@@ -104,6 +104,12 @@ def not_installed(*packages: str) -> str:
     return f"{', '.join(packages)} {are} not installed: {install(*extras)}" if packages else ""
 
 
+def missing_extra(error: ModuleNotFoundError) -> str:
+    """:func:`not_installed` of a package that an extra brings; empty for any other."""
+    package = (error.name or "").partition(".")[0]
+    return not_installed(package) if package in EXTRAS else ""
+
+
 class NoTarget(TablemendError):
     """A sample that nothing can be taught from as asked: counted by its reason, and left out."""
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import NoReturn
 
-from tablemend.errors import EXTRAS, FULL_DISK, Stopped, TablemendError, not_installed
+from tablemend.errors import FULL_DISK, Stopped, TablemendError, missing_extra
 from tablemend.shipped import FROM_WHEEL
 
 REFUSED = TablemendError.status
@@ -61,10 +61,9 @@ def run_script(main: Callable[[], None]) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would only spoil the end
         _leave("interrupted; the same command continues", INTERRUPTED)
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in EXTRAS:
-            raise
-        _leave(f"error: {not_installed(package)}", REFUSED)
+        if why := missing_extra(error):
+            _leave(f"error: {why}", REFUSED)
+        raise
     except BrokenPipeError:
         _drop_output()
         raise SystemExit(1) from None

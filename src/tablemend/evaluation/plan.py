@@ -166,16 +166,11 @@ def _tokenizer_of(system: System, config: Comparison) -> Count | None:
     if answers_with(config, system.name) == config.stage:  # training keeps its base's
         path = config.model.path
     with suppress(TablemendError, ModuleNotFoundError):
-        from huggingface_hub import try_to_load_from_cache
-
-        from tablemend.backends.loading import load_tokenizer
+        from tablemend.backends.loading import has_tokenizer, load_tokenizer
         from tablemend.renderer import prompt_ids
 
-        base = Checkpoint.parse(path, system.options.revision).base
-        file = "tokenizer_config.json"
-        if base.folder or isinstance(
-            try_to_load_from_cache(base.path, file, revision=base.revision), str
-        ):
-            tokenizer = load_tokenizer(Checkpoint.parse(path, system.options.revision))
+        checkpoint = Checkpoint.parse(path, system.options.revision)
+        if has_tokenizer(checkpoint):
+            tokenizer = load_tokenizer(checkpoint, local_files_only=True)
             return lambda asked: len(prompt_ids(tokenizer, asked.messages, asked.thinking))
     return None

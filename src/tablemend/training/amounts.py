@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 
-from huggingface_hub import try_to_load_from_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from tablemend.backends.checkpoints import local_folder
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.loading import has_tokenizer
 from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Model, Trained
@@ -86,12 +86,9 @@ def amount_of(config: Trained) -> Amount:
 
 def _tokenizer(model: Model) -> Tokenizer:
     """The model's, from its folder or from the cache that the Hub's downloads are kept in."""
-    name, revision = model.path, model.revision
-    if local_folder(name) is None and not isinstance(
-        try_to_load_from_cache(name, "tokenizer_config.json", revision=revision), str
-    ):
+    if not has_tokenizer(Checkpoint(model.path, model.revision)):
         raise TablemendError(
-            f"the tokenizer of {name} is not on this machine, and a plan fetches nothing"
+            f"the tokenizer of {model.path} is not on this machine, and a plan fetches nothing"
         )
     return checkpoints.load_tokenizer(model, local_files_only=True)
 
