@@ -25,7 +25,7 @@ from tablemend.detector.errors import ERROR_TYPES, METRICS, NEEDS_CONTEXT
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.query import columns_from_query, decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import Similarity, load_similarity
-from tablemend.errors import TablemendError, defect
+from tablemend.errors import TablemendError, defect, missing_extra
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_documents
@@ -70,6 +70,10 @@ def _one_error(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            if why := missing_extra(error):
+                raise TablemendError(why) from error
+            raise
         except (TablemendError, OSError, ImportError, MemoryError):
             raise
         except Exception as error:

@@ -18,6 +18,32 @@ FULL_DISK = {
     errno.EFBIG: "the file may not grow any more (ulimit -f)",
 }
 """What the system says of a disk, a quota or a file that has no room left."""
+EXTRAS = {
+    "accelerate": "train",
+    "aiohttp": "api",
+    "datasets": "data",
+    "deepspeed": "deepspeed",
+    "gguf": "gguf",
+    "llguidance": "constrained",
+    "httpx2": "api",
+    "inspect_ai": "inspect",
+    "lm_eval": "lm-eval",
+    "matplotlib": "report",
+    "openai": "api",
+    "openpyxl": "xlsx",
+    "peft": "train",
+    "pyarrow": "data",
+    "rouge_score": "metrics",
+    "sacrebleu": "metrics",
+    "scipy": "report",
+    "sentence_transformers": "embed",
+    "sklearn": "metrics",
+    "torch": "train",
+    "transformers": "train",
+    "trl": "train",
+    "z3": "logic",
+}
+"""Package -> the extra of pyproject.toml that brings it."""
 GPU_EXTRAS = frozenset(("gpu", "qlora", "vllm"))
 """Extras of pyproject.toml that constraints-gpu.txt pins."""
 UNPINNED = frozenset(("inspect", "trackio"))
@@ -69,6 +95,19 @@ def install(*extras: str) -> str:
         return f"pip install -e '.[{','.join(extras)}]'"
     pins = "constraints-gpu.txt" if GPU_EXTRAS.intersection(extras) else "constraints.txt"
     return f"pip install -e '.[{','.join(extras)}]' -c {pins}"
+
+
+def not_installed(*packages: str) -> str:
+    """Which packages are missing and the command that installs their extras; empty for none."""
+    extras = dict.fromkeys(EXTRAS[one] for one in packages)
+    are = "is" if len(packages) == 1 else "are"
+    return f"{', '.join(packages)} {are} not installed: {install(*extras)}" if packages else ""
+
+
+def missing_extra(error: ModuleNotFoundError) -> str:
+    """:func:`not_installed` of a package that an extra brings; empty for any other."""
+    package = (error.name or "").partition(".")[0]
+    return not_installed(package) if package in EXTRAS else ""
 
 
 class NoTarget(TablemendError):

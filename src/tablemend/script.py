@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import NoReturn
 
-from tablemend.errors import FULL_DISK, Stopped, TablemendError, install
+from tablemend.errors import FULL_DISK, Stopped, TablemendError, missing_extra
 from tablemend.shipped import FROM_WHEEL
 
 REFUSED = TablemendError.status
@@ -21,32 +21,6 @@ FORBIDDEN = (
     *(errno.EEXIST, errno.ENOTDIR, errno.EISDIR),  # a file in a folder's place, and the reverse
     *(errno.ENOENT, errno.ENXIO, errno.ELOOP, errno.ENAMETOOLONG),  # /proc/x, a socket, a link
 )
-EXTRAS = {
-    "accelerate": "train",
-    "aiohttp": "api",
-    "datasets": "data",
-    "deepspeed": "deepspeed",
-    "gguf": "gguf",
-    "llguidance": "constrained",
-    "httpx2": "api",
-    "inspect_ai": "inspect",
-    "lm_eval": "lm-eval",
-    "matplotlib": "report",
-    "openai": "api",
-    "openpyxl": "xlsx",
-    "peft": "train",
-    "pyarrow": "data",
-    "rouge_score": "metrics",
-    "sacrebleu": "metrics",
-    "scipy": "report",
-    "sentence_transformers": "embed",
-    "sklearn": "metrics",
-    "torch": "train",
-    "transformers": "train",
-    "trl": "train",
-    "z3": "logic",
-}
-"""Package -> the extra of pyproject.toml that brings it."""
 SCRIPTS = {
     **{f"train/{name}.py": f"train {name}" for name in ("sft", "dpo", "grpo", "distil")},
     **{
@@ -90,10 +64,9 @@ def run_script(main: Callable[[], None]) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would only spoil the end
         _leave("interrupted; the same command continues", INTERRUPTED)
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is None:
-            raise
-        _leave(f"error: {error.name} is not installed: {install(extra)}", REFUSED)
+        if why := missing_extra(error):
+            _leave(f"error: {why}", REFUSED)
+        raise
     except BrokenPipeError:
         _drop_output()
         raise SystemExit(1) from None

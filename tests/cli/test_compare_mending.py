@@ -13,9 +13,10 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.mending import mend
+from tablemend.evaluation.ready import plan_systems
 from tablemend.evaluation.results import write_results
 from tablemend.evaluation.scoring import score, scorers
-from tablemend.evaluation.systems import begin, plan_systems, read_test
+from tablemend.evaluation.systems import begin, read_test
 from tablemend.evidence.source import Source
 from tablemend.generations import ScoredSystems
 from tablemend.mitigations.edits import Draft, Mended, Tools

@@ -11,6 +11,8 @@ import torch
 import yaml
 
 from tablemend.detector.errors import METRICS
+from tablemend.reports.content import setting_table
+from tablemend.reports.wording import DASH
 from tablemend.reproduction import steps
 from tablemend.runs import write_json
 from tests.support.made_up_runs import made_up_run
@@ -49,7 +51,7 @@ def test_a_table_is_made_and_the_same_command_asks_nothing_again(
 ) -> None:
     assert run_script("eval/reproduce.py", [*tokens, "table=4", "--check"], monkeypatch) == 0
     said = capsys.readouterr().out
-    assert "16 of 16 prompts to ask" in said and not (tmp_path / "run").exists()
+    assert said.count("4 of 4") == 4 and not (tmp_path / "run").exists()
     assert run_script("eval/reproduce.py", [*tokens, "table=4"], monkeypatch) == 0
     said = capsys.readouterr().out
     assert "Total Hallu (published)" in said and "| SFT " in said
@@ -77,7 +79,8 @@ def test_an_interrupted_command_asks_what_is_missing_alone(
     (tmp_path / "run" / "results.json").unlink()  # killed before it was written
     capsys.readouterr()
     assert run_script("eval/reproduce.py", [*tokens, "table=4", "--check"], monkeypatch) == 0
-    assert "12 of 16 prompts to ask" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (said.count("0 of 4"), said.count("4 of 4")) == (1, 3)
 
 
 def test_a_run_that_cannot_be_had_leaves_the_other_tables(
@@ -149,6 +152,29 @@ def test_runs_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         text = (tmp_path / "out" / f"leaderboard.{ending}").read_text()
         assert "better" in text and "Average" in text and "Entity fabrication" in text
     assert "Holm" in (tmp_path / "out" / "leaderboard.html").read_text()
+
+
+def test_who_edits_answers_has_the_model_that_gave_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contexts = {"clean": RIGHT, "adversarial": WRONG}
+    model = str(tmp_path / "one" / "model")
+    settings = {
+        "sft": {"model": model, "named": "hf:sft"},
+        "mended": {"named": "hf:sft", "after": "sft"},
+        "base": {"model": "MODEL", "named": "openai:MODEL"},
+        "cave": {"named": "openai:MODEL", "after": "base", "rewriter": "openai:OTHER"},
+    }
+    made_up_run(tmp_path / "one", dict.fromkeys(settings, contexts), METRICS, settings=settings)
+    given = [f"runs=[{tmp_path / 'one'}]", f"out={tmp_path / 'out'}"]
+    assert run_script("eval/leaderboard.py", given, monkeypatch) == 0
+    data = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
+    assert set(data["rows"]) == {"one, sft", "one, mended", "MODEL", "MODEL, cave"}
+    rows = [[cell.text for cell in row] for row in setting_table({"settings": settings}).rows]
+    assert rows == [
+        ["model", model, model, "MODEL", "MODEL"],
+        ["rewriter", DASH, DASH, DASH, "openai:OTHER"],
+    ]
 
 
 def test_more_rows_have_wider_intervals_and_larger_p(

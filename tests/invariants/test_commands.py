@@ -174,6 +174,8 @@ def test_a_script_of_a_page_passes_its_check(
     if "..." in line:  # the reader's own go there
         return
     monkeypatch.setattr(plan, "print_plan", lambda *_: None)  # test_recipes_planned.py makes them
+    monkeypatch.setattr("tablemend.evaluation.plan.print_plan", lambda *_: None)  # its tests
+    monkeypatch.setattr("tablemend.reproduction.reproduce.refuse", lambda *_: None)
     parse = argparse.ArgumentParser.parse_args
 
     def parse_and_stop(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -77,7 +77,11 @@ def made_up_run(
         "cut": "format_error",
         "data": {"source": "made up", "hash": "0123456789abcdef"},
         "settings": {
-            name: {"named": "hf:tiny", "model": "checkpoints/tiny-base", "thinking": "off"}
+            name: {
+                "named": "hf:checkpoints/tiny-base",
+                "model": "checkpoints/tiny-base",
+                "thinking": "off",
+            }
             | {"prompt": "base", "format": "markdown"}
             for name in answers
         },

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from typing import Any
 
 from tablemend.backends.requests import Completion, Request
+from tablemend.errors import TablemendError, install
 
 SETTLE = 0.02
 """Seconds without a further request after which a batch begins."""
@@ -126,3 +128,18 @@ def _resolve(future: asyncio.Future[Completion], completion: Completion) -> None
 def _fail(future: asyncio.Future[Completion], error: Exception) -> None:
     if not future.done():
         future.set_exception(error)
+
+
+def require_vllm() -> None:
+    """Refuse, before anything is read or loaded, to go on without vLLM.
+
+    Raises:
+        TablemendError: it is not installed.
+    """
+    if find_spec("vllm") is None:
+        raise TablemendError(
+            f"vllm is not installed in this environment: {install('train', 'vllm')} "
+            "on a machine with GPUs; on a CPU, make vllm-env and run with "
+            ".venv-vllm/bin/python; or answer with transformers (backend=hf, or hf: before the "
+            "model's name)"
+        )

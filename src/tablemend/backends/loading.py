@@ -98,6 +98,15 @@ def load_weights(checkpoint: Checkpoint, kind: Any, **options: Any) -> Any:
     return model
 
 
+def has_tokenizer(checkpoint: Checkpoint) -> bool:
+    """Whether a checkpoint's tokenizer is on this machine: in a folder or the Hub's local cache."""
+    base = checkpoint.base
+    file = "tokenizer_config.json"
+    return base.folder is not None or isinstance(
+        try_to_load_from_cache(base.path, file, revision=base.revision), str
+    )
+
+
 def load_tokenizer(checkpoint: Checkpoint, **options: Any) -> Any:
     """The tokenizer of a checkpoint that chats; an adapter without its own has its base's.
 

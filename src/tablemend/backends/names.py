@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from pydantic import AfterValidator
 
@@ -18,6 +20,8 @@ ENGINES: tuple[EngineKind, ...] = get_args(EngineKind)
 OPENAI = "https://api.openai.com/v1"
 """Base URL of a model string without one, where the environment variable OPENAI_BASE_URL names no
 other, as in OpenAI's own client."""
+CONNECT_SECONDS = 2.0
+"""Longest wait for a connection."""
 VERSION = re.compile(r"api-version=[\w.-]{1,32}")
 """The query that a base URL may have, as Azure wants it."""
 EXAMPLES = {
@@ -90,9 +94,29 @@ class ModelName:
         _check_url(url, where)
         return cls(engine, model, url)
 
+    def refuse_unreachable(self) -> None:
+        """One short try to connect to the model's server; one behind a proxy is not tried.
+
+        Raises:
+            TablemendError: nothing listens there.
+        """
+        parts = urlsplit(self.url)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        if not host or (parts.scheme in getproxies() and not proxy_bypass(host)):
+            return
+        try:
+            socket.create_connection((host, port), CONNECT_SECONDS).close()
+        except OSError as error:
+            raise TablemendError(no_server(self.url)) from error
+
     def __str__(self) -> str:
         """The string again, to be recorded; it never holds a key."""
         return f"{self.engine}:{self.model}" + (f"@{self.url}" if self.url else "")
+
+
+def no_server(url: str) -> str:
+    """That nothing listens at a base URL."""
+    return f"no server answers at {url}: start it, or mend the base URL"
 
 
 def _shown(text: str) -> str:

@@ -18,7 +18,7 @@ import openai
 from tablemend.backends import chat
 from tablemend.backends.engine import Engine
 from tablemend.backends.keys import NO_KEY, key_of, mask
-from tablemend.backends.names import ModelName
+from tablemend.backends.names import CONNECT_SECONDS, ModelName, no_server
 from tablemend.backends.requests import Completion, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
@@ -29,8 +29,6 @@ LONGEST_BACKOFF = 60.0
 """Longest back-off, in seconds, before jitter."""
 LONGEST_RETRY_AFTER = 300.0
 """Longest wait, in seconds, that a server's Retry-After is honoured for."""
-CONNECT_SECONDS = 2.0
-"""Longest wait for a connection."""
 FIRST_TRIES = 2
 """Tries before a server that nobody has reached is given up."""
 IDLE_SECONDS = 3.0
@@ -265,8 +263,8 @@ class OpenAIEngine(Engine):
             )
             return Fault(why, again=False, stops=stops)
         if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
-            stops = f"no server answers at {self._name.url}: start it, or mend the base URL"
-            return Fault("no connection to the server", stops="" if self._answered else stops)
+            stops = "" if self._answered else no_server(self._name.url)
+            return Fault("no connection to the server", stops=stops)
         return Fault("the connection broke off")
 
     def _connections(self) -> _Connections:

@@ -16,7 +16,6 @@ import sys
 import tempfile
 import threading
 from functools import cached_property
-from importlib.util import find_spec
 from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,13 @@ from transformers import GenerationConfig
 
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.engine import require_vllm
 from tablemend.backends.loading import read_config, stop_ids
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
 from tablemend.config.backend import BackendOptions
-from tablemend.errors import TablemendError, install
+from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import disk_errors
 from tablemend.thinking import opened_thought
@@ -60,21 +60,6 @@ for pid in map(int, sys.argv[1:]):
         pass
 """
 """Ends vLLM's processes, which outlive a parent that is killed and keep its GPU's memory."""
-
-
-def require_vllm() -> None:
-    """Refuse, before anything is read or loaded, to go on without vLLM.
-
-    Raises:
-        TablemendError: it is not installed.
-    """
-    if find_spec("vllm") is None:
-        raise TablemendError(
-            f"vllm is not installed in this environment: {install('train', 'vllm')} "
-            "on a machine with GPUs; on a CPU, make vllm-env and run with "
-            ".venv-vllm/bin/python; or answer with transformers (backend=hf, or hf: before the "
-            "model's name)"
-        )
 
 
 class VllmEngine(LocalEngine):

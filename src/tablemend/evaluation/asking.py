@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Request, stream_seed
 from tablemend.errors import Stopped, TablemendError
+from tablemend.evaluation.ready import why_untrained
 from tablemend.evaluation.systems import System, sampling_of, seed_of
 from tablemend.mitigations.mitigation import Constraint
 from tablemend.recipe.experiment import Comparison
@@ -22,8 +23,10 @@ HELD = (
 def impossible_systems(
     systems: Sequence[System], examples: Sequence[Sample], config: Comparison
 ) -> dict[str, str]:
-    """Why systems cannot be run: a server that knows no grammar is asked one sample of each."""
-    found = {}
+    """Why systems cannot be run: what cannot be trained, and on a server what holds answers to a
+    grammar, where one sample of each is asked.
+    """
+    found = {one.name: why for one in systems if (why := why_untrained(config, one.name))}
     for system in systems:
         if not isinstance(system.mitigation, Constraint) or system.model.engine != "openai":
             continue

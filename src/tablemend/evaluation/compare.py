@@ -9,9 +9,10 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import IMPOSSIBLE, generate
 from tablemend.evaluation.mending import mend
+from tablemend.evaluation.ready import problems, refuse
 from tablemend.evaluation.results import write_results
 from tablemend.evaluation.scoring import score, scorers
-from tablemend.evaluation.systems import STAGE, begin, plan_systems, read_test
+from tablemend.evaluation.systems import STAGE, begin, read_test, systems_of
 from tablemend.runs import Run, say, sole_writer
 
 
@@ -27,15 +28,16 @@ def compare(config: CompareCommand) -> dict[str, Any]:
     """
     run = Run.of(config)
     say(f"reading {config.data.test.source}")
+    systems = [] if config.rescore else systems_of(config, run)
+    refuse(problems(config, systems))
     samples = read_test(config)
-    systems = [] if config.rescore else plan_systems(config, run)
     with scorers(config) as scoring, sole_writer(run.path):  # or hours end in a refusal
         if not config.rescore:
             begin(config, run, samples)
             generate(systems, samples, config, run)
+        mend(systems, samples, config, run)
         impossible = run.recorded(STAGE).get(IMPOSSIBLE, {})
         config = without(config, impossible)
-        mend([system for system in systems if system.name not in impossible], samples, config, run)
         say(f"scoring the answers to {len(samples):,} samples")
         scored = score(samples, config, run, scoring)
         return write_results(scored, samples, config, run, impossible)

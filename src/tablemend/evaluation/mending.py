@@ -13,8 +13,9 @@ from tqdm import tqdm
 
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Sampling
-from tablemend.errors import TablemendError
-from tablemend.evaluation.systems import System
+from tablemend.errors import Stopped, TablemendError
+from tablemend.evaluation.generating import IMPOSSIBLE
+from tablemend.evaluation.systems import STAGE, System
 from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, write_out
 from tablemend.mitigations.edits import Tools
@@ -34,17 +35,31 @@ def mend(
 ) -> None:
     """Mend what is not mended yet, and again what has been answered anew.
 
+    A model that cannot go on makes its system one that is not possible here: what the others were
+    paid for is scored all the same.
+
     Raises:
-        TablemendError: an answer is missing, or a model that cannot go on.
+        TablemendError: an answer is missing.
         Stopped: a server is gone; what is mended is stored.
     """
     generations = Generations(run.path / "generations")
+    impossible = dict(run.recorded(STAGE).get(IMPOSSIBLE, {}))
     for system in systems:
-        if isinstance(system.mitigation, PostEdit):
+        edit = system.mitigation
+        if not isinstance(edit, PostEdit) or system.name in impossible:
+            continue
+        try:
             with ExitStack() as stack:
-                tools, identity = _open(system, system.mitigation, config, stack)
+                tools, identity = _open(system, edit, config, stack)
                 for context in config.contexts:
                     _mend_part(system, context, examples, generations, tools, identity)
+        except Stopped:
+            raise
+        except TablemendError as error:
+            if not edit.asks_model:
+                raise
+            impossible[system.name] = str(error)
+            run.record(STAGE, {**run.recorded(STAGE), IMPOSSIBLE: impossible})
 
 
 def _open(

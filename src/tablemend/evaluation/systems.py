@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Sampling
 from tablemend.config import BackendOptions
@@ -74,20 +73,15 @@ def read_test(config: Comparison) -> list[Sample]:
     return examples[:n]
 
 
-def plan_systems(config: Comparison, run: Run) -> list[System]:
-    """Name every system's model, and find the checkpoints that are to be loaded here.
-
-    Raises:
-        TablemendError: vLLM or a checkpoint that is not there, with the command that makes it.
-    """
+def systems_of(config: Comparison, run: Run) -> list[System]:
+    """Every system, with its model by name; whether that is there is not looked at."""
     systems = []
     for name, recipe in config.evaluation.systems.items():
         model = model_of(config, name)
-        if _model_text(config, name) == config.stage:
+        if answers_with(config, name) == config.stage:
             model = replace(model, model=str(run.model))
         options = config.options_of(recipe)
         if model.engine in IN_PROCESS:
-            _check_checkpoint(name, _model_text(config, name), model, config)
             options = options.model_copy(update={"cache": None})
         systems.append(
             System(
@@ -132,13 +126,13 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
 
 def model_of(config: Comparison, name: str) -> ModelName:
     """The model of a system as the recipe names it; this run's checkpoint has its stage's."""
-    text = _model_text(config, name)
+    text = answers_with(config, name)
     if text == config.stage:
         return ModelName(config.default_engine, text)
     return ModelName.parse(config.model.path if text == "base" else text, config.default_engine)
 
 
-def _model_text(config: Comparison, name: str) -> str:
+def answers_with(config: Comparison, name: str) -> str:
     """The model of a system, in the recipe's words; one that mends has the other system's."""
     system = config.evaluation.systems[name]
     return (system if system.own_model else config.evaluation.answering_system(system)).model
@@ -211,25 +205,3 @@ def other_test(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 def hash_examples(examples: Sequence[Sample]) -> str:
     """A hash of what is asked of every system."""
     return hash_text("\n".join(example.id for example in examples))
-
-
-def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison) -> None:
-    if text == config.stage:
-        hint = (
-            f"train it first: accelerate launch train/{text}.py with recipe=, name=, run= as here"
-        )
-    elif text == "base":
-        hint = "model.path names the base of every system"
-    else:
-        hint = (
-            f"evaluation.systems.{name}.model is base, {config.stage or 'sft'}, a folder, a name "
-            "on the Hub or a model string"
-        )
-    if model.engine == "vllm":
-        from tablemend.backends.vllm_engine import require_vllm  # transformers, only for it
-
-        require_vllm()
-    try:
-        Checkpoint.parse(model.model).check()
-    except TablemendError as error:
-        raise TablemendError(f"system {name}: {error}; {hint}") from error

@@ -38,8 +38,9 @@ class Model(Section):
     """The model that every system starts from."""
 
     path: Annotated[str, AfterValidator(here_or_shipped)]
-    """Folder of a checkpoint, or a name on the Hugging Face Hub. A recipe without training takes
-    any model string: `vllm:NAME`, `openai:MODEL@URL`."""
+    """Folder of a checkpoint, or a name on the Hugging Face Hub. A comparison takes any model
+    string: `vllm:NAME`, `openai:MODEL@URL`; systems of a checkpoint of the recipe are then not
+    possible."""
     revision: str | None = None
     """Commit or tag on the Hub; a name without it is resolved when the run starts."""
     dtype: DType = "auto"
@@ -195,12 +196,6 @@ class Comparison(Recipe):
             yield "data.train", "missing"
         if self.tracking is not None and "report_to" in train.trl:
             yield "tracking", "train.trl.report_to says it already: give one of them"
-        if self.model.path.startswith(ENGINE_PREFIXES):
-            yield (
-                "model.path",
-                "training takes a folder or a name on the Hub; another engine is named by "
-                "evaluation.backend or by a system's model",
-            )
         if self.thinking == "on" and self.kind not in ("grpo", "distil"):
             yield (
                 "thinking",
@@ -242,6 +237,11 @@ class Comparison(Recipe):
     def stage(self) -> str | None:
         """The training's name: of its files in the run folder, and of the system that it makes."""
         return STAGES.get(self.kind)
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether model.path is a model string: asked as it is, and not trained."""
+        return self.model.path.startswith(ENGINE_PREFIXES)
 
     @property
     def default_engine(self) -> Literal["hf", "vllm"]:
@@ -319,8 +319,14 @@ class Trained(Comparison):
     """The training."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A tracker that is not installed, where this is what trains; see also above."""
+        """A model.path that cannot be trained, a tracker that is not installed; see also above."""
         yield from super().conflicts()
+        if self.has_engine:
+            yield (
+                "model.path",
+                "training takes a folder or a name on the Hub; another engine is named by "
+                "evaluation.backend or by a system's model",
+            )
         tracker = self.tracking
         if tracker and isinstance(self, Planned) and find_spec(tracker) is None:
             yield "tracking", f"needs the package {tracker}: {install(tracker)}"

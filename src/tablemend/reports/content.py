@@ -349,15 +349,17 @@ def say_differing(results: Results, most: int = 5) -> list[str]:
 # ---- costs and settings ----
 
 SHOWN_SETTINGS = (
-    "engine model fingerprint prompt thinking format dtype temperature seed max_new_tokens prompts"
+    "engine model rewriter fingerprint prompt thinking format dtype temperature seed "
+    "max_new_tokens prompts"
 ).split()
 """Settings of a system that the reports show, where the system has them."""
 
 
 def setting_table(results: Results, systems: Sequence[str] | None = None) -> Rows:
-    """The settings of the systems, one a column."""
-    systems = systems or list(results["settings"])
-    settings = [results["settings"][system] for system in systems]
+    """The settings of the systems, one a column; who edits answers has those of who gave them."""
+    every = results["settings"]
+    systems = systems or list(every)
+    settings = [{**every.get(every[one].get("after"), {}), **every[one]} for one in systems]
     names = [name for name in SHOWN_SETTINGS if any(name in one for one in settings)]
     rows = [[name, *(str(one.get(name, DASH)) for one in settings)] for name in names]
     return plain([["", *systems], *rows])

@@ -48,7 +48,9 @@ class Entry:
     @property
     def model(self) -> str:
         """Its model and, unless it is the plain one, the system."""
-        settings = self.answers.results["settings"][self.system]
+        every = self.answers.results["settings"]
+        settings = every[self.system]
+        settings = every.get(settings.get("after"), settings)
         path = Path(str(settings.get("model") or settings["named"]).partition("@")[0])
         name = self.run.name if path.name in OWN_WEIGHTS else path.name
         return name if self.system == "base" else f"{name}, {self.system}"

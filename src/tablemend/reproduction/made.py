@@ -12,6 +12,7 @@ from typing import Any
 from tablemend.backends.names import ModelName
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Comparison
+from tablemend.reports.stored_results import read_results
 from tablemend.reports.tabulation import compare_pair, correct_by_holm
 from tablemend.reports.wording import metrics_of
 from tablemend.reproduction.cells import Answers
@@ -89,11 +90,15 @@ def fill(made: Made, run: Path, config: Comparison | None) -> None:
     needs_data = made.item.file == "counts.json"
     folder = Path(config.data.test.source) if config and needs_data else run
     path = folder / made.item.file
+    settings: Mapping[str, Any] = {}
+    if made.item.needs == "robustness":
+        settings = read_results(run / "results.json")["settings"]
     try:
-        _fill_from_file(made, json.loads(path.read_text(encoding="utf-8")), model)
+        data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise TablemendError(f"{path} cannot be read: {error}") from error
-    made.measured = {"from": str(path)}
+    answered = _fill_from_file(made, data, settings, model)
+    made.measured = {"from": str(path), **({"model": ", ".join(answered)} if answered else {})}
     if not made.ours:
         made.missing[""] = f"{path} has no such number: nothing was scored, or nothing to compare"
 
@@ -101,26 +106,27 @@ def fill(made: Made, run: Path, config: Comparison | None) -> None:
 def _model_label(made: Made, path: str) -> str:
     """What our model is called: as the paper calls it, if it has it."""
     name = ModelName.parse(path, "hf").model
+    own = Path(name).name
     rows = {label.partition(",")[0] for label in made.published.rows or {}}
-    known = (n for n, own in models().items() if n in rows and name in (n, own[0]))
-    return next(known, Path(name).name)
+    known = models().items()
+    fits = (n for n, said in known if name == said[0] or own.casefold() == n.casefold())
+    return next((one for one in fits if one in rows), own)
 
 
 def _answering_model(
     made: Made, settings: Mapping[str, Mapping[str, Any]], system: str | None, base: str
 ) -> str:
-    """What the model that a system's answers came from is called: the recipe's, as that of the
-    first system and of the run's own checkpoints, or the system's own.
+    """What the model is called that a system's answers came from: the run's own checkpoints as the
+    recipe's, ``base``, that they began with.
     """
-    named = str(settings.get(system or "", {}).get("named", ""))
-    first = next(iter(settings.values()), {}).get("named", "")
-    model = named.partition(":")[2]
-    is_recipes = base and (named == first or model in STAGES.values())
-    return base if is_recipes or not model else _model_label(made, f"hf:{model}")
+    model = str(settings.get(system or "", {}).get("named", "")).partition(":")[2]
+    is_own = not model or model in STAGES.values()
+    return base if is_own else _model_label(made, f"hf:{model}")
 
 
 def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
     item, results = made.item, answers.results
+    impossible = results.get("not_possible", {})
     kept = ("run", "recipe", "n", "scorer")
     settings = results["settings"]
     made.measured = {key: results[key] for key in kept} | {
@@ -144,9 +150,17 @@ def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
         label = row.replace("{model}", own)
         if name is None or pick["context"] not in results["contexts"]:
             asked = f"system {' or '.join(pick['system'])} that is asked so, on {pick['context']}"
-            made.missing[label] = f"recipe {results['recipe']} has no {asked}"
+            why = [
+                f"{n}: not possible here: {impossible[n]}"
+                for n in pick["system"]
+                if n in impossible
+            ]
+            made.missing[label] = (why or [f"recipe {results['recipe']} has no {asked}"])[0]
         else:
             chosen[name] = answered[own] = None
+            rewriter = settings[name].get("rewriter", "").partition(":")[2]
+            if rewriter and (by := _model_label(made, f"hf:{rewriter}")) != own:
+                answered[f"{own} rewritten by {by}"] = None
             made.put(label, column, answers.cell(pick))
     if answered:
         made.measured["model"] = ", ".join(answered)
@@ -164,12 +178,17 @@ def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
     )
 
 
-def _fill_from_file(made: Made, data: Mapping[str, Any], model: str) -> None:
-    """Numbers at the paths that the item says."""
+def _fill_from_file(
+    made: Made, data: Mapping[str, Any], settings: Mapping[str, Any], base: str
+) -> list[str]:
+    """Numbers at the paths that the item says; the models of the systems that are its keys."""
+    answered: dict[str, None] = {}
     item, domain = made.item, "hotel" if "hotel" in made.published.title else "logic"
     lists = [found for path in item.each if (found := _at(data, path))]
     keys = list(dict.fromkeys(key for found in lists for key in found)) if item.each else [""]
     for (i, key), (row, value) in product(enumerate(keys), item.rows.items()):
+        model = _answering_model(made, settings, key, base)
+        answered |= {model: None} if key in settings else {}
         words = {"model": model, "key": key, "i": i, "domain": domain, "value": value}
         label = row.format(**words).removesuffix(", base")
         columns = item.columns
@@ -181,6 +200,7 @@ def _fill_from_file(made: Made, data: Mapping[str, Any], model: str) -> None:
         for j, name in enumerate(_at(data, item.by[0]) or () if item.by else ()):
             column = item.names.get(name, name)
             made.put(label, column, _rate(data, item.by[1].format(**words, j=j)))
+    return list(answered)
 
 
 def _rate(data: Mapping[str, Any], path: str) -> Rate | None:

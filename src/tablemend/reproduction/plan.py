@@ -7,14 +7,14 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from tablemend.config import HUB, SMALL_WORLD, parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.plan import lines, trained_systems
+from tablemend.evaluation.ready import problems, why_untrained
 from tablemend.evaluation.systems import asked_of, hash_examples, read_test
-from tablemend.generations import Generations
 from tablemend.recipe.experiment import (
     DistilCommand,
     DpoCommand,
@@ -27,7 +27,6 @@ from tablemend.reproduction.command import ReproduceCommand
 from tablemend.reproduction.items import Item, choose, data_commands, paper_of
 from tablemend.runs import Run
 from tablemend.tasks.task import Sample
-from tablemend.values.qwen_tokens import count_tokens
 
 COMMANDS: Mapping[str, type[Any]] = {
     "experiment": SftCommand,
@@ -35,8 +34,6 @@ COMMANDS: Mapping[str, type[Any]] = {
     "grpo": GrpoCommand,
     "distil": DistilCommand,
 }
-LOOKED_AT = 50
-"""Samples whose prompts are counted; the rest are taken to be as long."""
 FEW = 4
 """Contexts that are named in a plan."""
 
@@ -50,12 +47,14 @@ class Step:
         done: whether nothing is left to do.
         says: what there is, or is to do.
         run: does it; ``None`` where only a person can.
+        samples: that models are to be asked about, where they are there.
     """
 
     name: str
     done: bool
     says: str
     run: Callable[[], object] | None = None
+    samples: Sequence[Sample] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Job:
         """The training of the checkpoint, where a system has it."""
         own = self.config.evaluation
         asked = {own.answering_system(system).model for system in own.systems.values()}
-        if not self.compares or self.config.stage not in asked:
+        if not self.compares or self.config.stage not in asked or self.config.has_engine:
             return None
         tokens = [one for one in self.tokens if not one.startswith(("backend=", "rescore="))]
         config: Trained = parse(COMMANDS[self.config.kind], tokens)
@@ -157,7 +156,7 @@ def _narrowed(job: Job) -> Iterator[str]:
 
 def steps_of(job: Job) -> list[Step]:
     """The steps of a job in their order; nothing expensive is done to find them."""
-    from tablemend.reproduction import steps  # torch, only once the command is valid
+    from tablemend.reproduction import steps  # numpy and plots, only once the command is valid
 
     config, run, training = job.config, job.run, job.training
     trained = training is not None and steps.is_trained(run, training)
@@ -194,10 +193,12 @@ def _data_step(source: str) -> Step:
 
 def _training_lines(training: Trained) -> Iterator[str]:
     """Data, steps and GPU hours, as --check of the training has them."""
-    from tablemend.training.plan import lines
+    from tablemend.training import plan
 
     try:
-        yield from (one for one in lines(training) if one.startswith(("data:", "steps:", "time:")))
+        yield from (
+            one for one in plan.lines(training) if one.startswith(("data:", "steps:", "time:"))
+        )
     except TablemendError as error:
         yield f"no plan: {error}"
 
@@ -206,7 +207,7 @@ def _answer_step(job: Job, has_data: bool) -> Step:
     """What is stored, and what is to be asked."""
     from tablemend.reproduction import steps
 
-    config, most = job.config, job.config.evaluation.max_new_tokens
+    config = job.config
     asking = [name for name, one in config.evaluation.systems.items() if one.after is None]
     shown = config.contexts if len(config.contexts) <= FEW else [f"{len(config.contexts)} contexts"]
     what = f"{', '.join(config.evaluation.systems)} on {', '.join(shown)}"
@@ -220,29 +221,7 @@ def _answer_step(job: Job, has_data: bool) -> Step:
     samples = read_test(config)
     if _is_answered(job, samples):
         return Step("answers", True, f"{what}: {len(samples):,} samples", run)
-    stored, ids = Generations(job.run.path / "generations"), {one.id for one in samples}
-    missing = {
-        (name, context): len(ids - stored.read(name, context).keys())
-        for name in asking
-        for context in config.contexts
-    }
-    total, every = sum(missing.values()), len(missing) * len(samples)
-    tokens = sum(n * _prompt_tokens(config, *place, samples) for place, n in missing.items() if n)
-    says = (
-        f"{what}: {total:,} of {every:,} prompts to ask, some {tokens / 1e6:.2f} M tokens; answers "
-        f"of at most {most:,} tokens, {total * most / 1e6:.2f} M in all; then scoring"
-    )
-    return Step("answers", False, says, run)
-
-
-def _prompt_tokens(
-    config: CompareCommand, name: str, context: str, samples: Sequence[Sample]
-) -> float:
-    """Mean length of a system's prompts, estimated as Qwen's tokenizer counts."""
-    system = config.evaluation.systems[name]
-    task = config.task_of(system)
-    chats = [task.messages(one, context, system.prompt) for one in samples[:LOOKED_AT]]
-    return fmean(sum(count_tokens(one["content"]) for one in chat) for chat in chats)
+    return Step("answers", False, f"{what}, then scoring", run, samples)
 
 
 def _is_answered(job: Job, samples: Sequence[Sample]) -> bool:
@@ -258,15 +237,27 @@ def _is_answered(job: Job, samples: Sequence[Sample]) -> bool:
         and results["data"]["hash"] == hash_examples(samples)
         and set(config.contexts) <= results["contexts"].keys()
         and all(
-            asked_of(config, name).items() <= noted.get(name, {}).items()
+            why_untrained(config, name)
+            or asked_of(config, name).items() <= noted.get(name, {}).items()
             for name in config.evaluation.systems
         )
     )
 
 
-def describe(job: Job, steps: Sequence[Step]) -> Iterator[str]:
-    """The plan, a line at a time."""
+def missing(job: Job, steps: Sequence[Step]) -> list[str]:
+    """What only a person can mend before the steps are done, a line each."""
+    found = [step.says for step in steps if not step.done and step.run is None]
+    if any(step.name == "answers" and not step.done for step in steps):
+        found += problems(job.config, trained_systems(job.config, job.run))
+    return found
+
+
+def describe(job: Job, steps: Sequence[Step], lacking: Sequence[str]) -> Iterator[str]:
+    """The plan, a line at a time; where nothing is missing, servers may be asked."""
     yield f"{', '.join(job.items)}: recipe {job.config.name} in {job.run.path}"
     for step in steps:
         mark = "done" if step.done else "to do" if step.run else "MISSING"
         yield f"  {step.name:<11}{mark:<8}{step.says}"
+        if step.samples:
+            for line in lines(step.samples, job.config, job.run, reach=not lacking):
+                yield f"    {line}"

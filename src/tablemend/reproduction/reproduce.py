@@ -6,23 +6,32 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tablemend.errors import TablemendError
+from tablemend.evaluation.ready import refuse
 from tablemend.reproduction.command import ReproduceCommand
 from tablemend.reproduction.items import paper_of
 from tablemend.reproduction.made import Made, fill
-from tablemend.reproduction.plan import Job, describe, jobs_of, steps_of
+from tablemend.reproduction.plan import Job, describe, jobs_of, missing, steps_of
 from tablemend.reproduction.published import published
 from tablemend.reproduction.writing import write_made
 from tablemend.runs import RUNS, folder_of, say
 
 
 def plan(command: ReproduceCommand, given: Sequence[str]) -> Iterator[str]:
-    """What is there and what is to do, a line at a time."""
+    """What is there and what is to do, a line at a time.
+
+    Raises:
+        TablemendError: what is missing, behind the plan.
+    """
+    lacking: list[str] = []
     for job in jobs_of(command, given):
-        yield from describe(job, steps_of(job))
+        steps = steps_of(job)
+        lacking += (own := missing(job, steps))
+        yield from describe(job, steps, own)
     for place in command.places:
         item = paper_of(command.paper or "").items[place]
         if item.needs in ("nothing", "run"):
             yield f"{place}: {item.nothing}"
+    refuse(list(dict.fromkeys(lacking)))
 
 
 def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]:
@@ -57,8 +66,7 @@ def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]
 def _work(job: Job) -> None:
     """Every step that is not done."""
     steps = steps_of(job)
-    if lacking := [step.says for step in steps if not step.done and step.run is None]:
-        raise TablemendError(f"{', '.join(job.items)}: {lacking[0]}")
+    refuse(missing(job, steps))
     for step in steps:
         say(f"{step.name}: {'done: ' if step.done else ''}{step.says}")
         if not step.done and step.run is not None:

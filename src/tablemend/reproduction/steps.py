@@ -12,9 +12,6 @@ from tablemend.recipe.experiment import Trained
 from tablemend.reports.report import write_reports
 from tablemend.reports.robustness_report import write_robustness
 from tablemend.runs import Run
-from tablemend.training import checkpoints
-from tablemend.training.ready import ready
-from tablemend.training.run_folder import FIXED
 
 
 def make_data(script: str, tokens: Sequence[str]) -> dict[str, Any]:
@@ -52,6 +49,9 @@ def is_trained(run: Run, training: Trained) -> bool:
     Raises:
         TablemendError: it has one that was trained with other settings than the recipe's.
     """
+    from tablemend.training import checkpoints  # torch, where something is trained
+    from tablemend.training.run_folder import FIXED
+
     if not checkpoints.is_complete(run.model):
         return False
     run.refuse_settings(training.stage, training, FIXED, "give run=NAME, or the settings it had")
@@ -60,6 +60,8 @@ def is_trained(run: Run, training: Trained) -> bool:
 
 def train(config: Trained) -> None:
     """Train in this process, as one process of train/; more GPUs: launch that script first."""
+    from tablemend.training.ready import ready
+
     ready(config)
     from tablemend.training import distillation, grpo, phases, preference, sft
 

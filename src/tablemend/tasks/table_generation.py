@@ -148,6 +148,11 @@ class TableGeneration(Task[Example]):
         """Of the adversarial context."""
         return sample.context_id
 
+    @property
+    def packages(self) -> Sequence[str]:
+        """Of a similarity that is a model."""
+        return () if self.options.similarity == "lexical" else ("sentence_transformers",)
+
     def scorer(self) -> AbstractContextManager[TableScorer]:
         """The detector."""
         return nullcontext(TableScorer(self.format, load_similarity(self.options.similarity)))

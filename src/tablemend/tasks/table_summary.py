@@ -163,6 +163,18 @@ class TableSummary(Task[TabFaithExample]):
             labels={"label": (sample.label,)},
         )
 
+    @property
+    def packages(self) -> Sequence[str]:
+        """Of a classifier that verifies."""
+        is_nli = self.options.verifier.removeprefix("program+").startswith("nli")
+        return ("torch", "transformers") if is_nli else ()
+
+    @property
+    def scoring_models(self) -> Sequence[str]:
+        """Of the verifier and the extractor."""
+        named = (self.options.verifier, self.options.extractor)
+        return [model for one in named if (model := one.partition("llm:")[2])]
+
     @contextmanager
     def scorer(self) -> Iterator[SummaryScorer]:
         """STAF."""

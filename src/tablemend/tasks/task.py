@@ -182,6 +182,16 @@ class Task(ABC, Generic[S]):
         self.options = options
 
     @property
+    def packages(self) -> Sequence[str]:
+        """What scoring imports beside the core, by the names that are imported."""
+        return ()
+
+    @property
+    def scoring_models(self) -> Sequence[str]:
+        """The model strings of what is asked to score."""
+        return ()
+
+    @property
     def default_view(self) -> str:
         """How training shows a sample where the recipe does not say: the last of :attr:`views`."""
         return tuple(self.views)[-1]

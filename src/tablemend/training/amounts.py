@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 
-from huggingface_hub import try_to_load_from_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from tablemend.backends.checkpoints import local_folder
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.loading import has_tokenizer
 from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Model, Trained
@@ -20,6 +20,7 @@ from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import check_local, mixed, read_training
 from tablemend.tasks.task import Sample
 from tablemend.training import checkpoints
+from tablemend.training.architectures import to_fit
 from tablemend.training.data import Row, render, render_chat
 from tablemend.training.pairs import read_pairs, render_pair
 
@@ -70,8 +71,10 @@ def amount_of(config: Trained) -> Amount:
     rendered = [rows for render in looked_at if (rows := render(tokenizer))]
     fitting = [rows for rows in rendered if _length(config, rows) <= config.longest_row]
     if not fitting:
+        shortest = min((_length(config, rows) for rows in rendered), default=0)
         raise TablemendError(
-            f"none of {len(looked_at)} rows looked at fits {config.longest_row} tokens"
+            f"none of {len(looked_at)} rows looked at fits {config.longest_row} tokens, the "
+            f"shortest has {shortest}: {to_fit(config.model, shortest)}"
         )
     count = round(total * len(fitting) / len(looked_at))
     supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
@@ -83,12 +86,9 @@ def amount_of(config: Trained) -> Amount:
 
 def _tokenizer(model: Model) -> Tokenizer:
     """The model's, from its folder or from the cache that the Hub's downloads are kept in."""
-    name, revision = model.path, model.revision
-    if local_folder(name) is None and not isinstance(
-        try_to_load_from_cache(name, "tokenizer_config.json", revision=revision), str
-    ):
+    if not has_tokenizer(Checkpoint(model.path, model.revision)):
         raise TablemendError(
-            f"the tokenizer of {name} is not on this machine, and a plan fetches nothing"
+            f"the tokenizer of {model.path} is not on this machine, and a plan fetches nothing"
         )
     return checkpoints.load_tokenizer(model, local_files_only=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from tablemend.errors import TablemendError
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
+
+    from tablemend.recipe.experiment import Model
 
 
 @cache
@@ -35,6 +38,38 @@ def start_of(path: str) -> str:
             break
         path = str(yaml.safe_load(recipe.read_text(encoding="utf-8"))["model"]["path"])
     return path
+
+
+LONGER = (
+    "take a model with a longer one (recipe=smollm2-135m), or make the examples shorter "
+    "(docs/own-data.md)"
+)
+"""What is left where a model's window is too short."""
+
+
+def window_of(architecture: PretrainedConfig) -> int:
+    """Most tokens of prompt and answer together."""
+    return int(architecture.get_text_config().max_position_embeddings)
+
+
+def check_window(config: Model, architecture: PretrainedConfig) -> None:
+    """Refuse a ``context_length`` that is longer than the model's window."""
+    window = window_of(architecture)
+    if config.context_length is not None and config.context_length > window:
+        raise TablemendError(
+            f"model.context_length={config.context_length} is longer than the window of "
+            f"{config.path}: set at most {window}; where examples need more, {LONGER}"
+        )
+
+
+def to_fit(config: Model, needed: int) -> str:
+    """How examples of so many tokens can be trained on: what to set, or what else to take."""
+    window = needed
+    with suppress(TablemendError):  # of an architecture that is not here
+        window = window_of(config_of(start_of(config.path)))
+    if needed > window:
+        return f"the window of {config.path} is {window} tokens: {LONGER}"
+    return f"set model.context_length={needed} or more, and train.max_length likewise or null"
 
 
 def config_of(path: str) -> PretrainedConfig:

@@ -14,7 +14,7 @@ from huggingface_hub import resolve_revision
 from huggingface_hub.errors import RevisionResolutionError
 from safetensors import SafetensorError, safe_open
 from torch import nn
-from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.core_model_loading import revert_weight_conversion
 
@@ -23,6 +23,7 @@ from tablemend.backends.checkpoints import Checkpoint, local_folder
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model
 from tablemend.runs import hash_file, moved_beside, sync, sync_all, write_json, written_to
+from tablemend.training.architectures import check_window
 
 Shapes = dict[str, tuple[int, ...]]
 """Tensors by name."""
@@ -191,16 +192,6 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
     kinds = {type(module).__name__ for module in model.modules()}
     model._no_split_modules = kinds.intersection(model._no_split_modules or ())
     return model
-
-
-def check_window(config: Model, architecture: PretrainedConfig) -> None:
-    """Refuse a ``context_length`` that is longer than the model's window."""
-    window = architecture.get_text_config().max_position_embeddings
-    if config.context_length is not None and config.context_length > window:
-        raise TablemendError(
-            f"model.context_length={config.context_length} is longer than the window of "
-            f"{config.path}, {window} tokens: lower it"
-        )
 
 
 def commit_of(config: Model) -> str:

@@ -17,6 +17,7 @@ from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mixed
 from tablemend.tasks.task import Sample
 from tablemend.thinking import continued, opened_thought
+from tablemend.training.architectures import to_fit
 from tablemend.training.row_checks import check_end_of_turn as check_end_of_turn
 from tablemend.training.row_checks import check_prompt as check_prompt
 from tablemend.training.row_checks import check_row as check_row
@@ -58,18 +59,18 @@ class Rows:
     Attributes:
         rows: in the order of the examples.
         dropped: how many were left out, by reason.
-        longest: tokens of the longest, left out or not.
+        shortest: tokens of the shortest, left out or not.
         longest_answer: tokens of the longest target of an example that is kept.
     """
 
     rows: list[Row]
     dropped: Counter[str] = field(default_factory=Counter)
-    longest: int = 0
+    shortest: int = 0
     longest_answer: int = 0
 
     def add(self, row: Row, limit: int) -> bool:
         """Take a row, or count why it is left out; nothing is ever cut."""
-        self.longest = max(self.longest, len(row))
+        self.shortest = min(self.shortest or len(row), len(row))
         if reason := why_dropped(row, limit):
             self.dropped[reason] += 1
             return False
@@ -195,8 +196,8 @@ def refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
         reasons = ", ".join(f"{count} x {reason}" for reason, count in built.dropped.items())
         raise TablemendError(f"data.{name}: no training example is left ({reasons})")
     raise TablemendError(
-        f"data.{name}: no training example fits {config.longest_row} tokens, the longest has "
-        f"{built.longest}: raise train.max_length or model.context_length"
+        f"data.{name}: no training example fits {config.longest_row} tokens, the shortest has "
+        f"{built.shortest}: {to_fit(config.model, built.shortest)}"
     )
 
 

@@ -30,6 +30,7 @@ from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
 from tablemend.thinking import open_thought, opened_thought
+from tablemend.training.architectures import to_fit
 from tablemend.training.arguments import options_of
 from tablemend.training.data import CHECKED, check_prompt
 from tablemend.training.order import PromptOrder
@@ -65,6 +66,7 @@ def ask(
     task = config.task_of()
     room = config.longest_row - config.drawing.max_new_tokens
     asked: list[Asked] = []
+    shortest = 0
     for sample, view in product(samples, config.shown):
         texts, ids = [], []
         # a teacher reads the task's first view
@@ -72,11 +74,20 @@ def ask(
             chat = task.messages(sample, seen, config.train.prompt)
             texts.append(prompt_text(tokenizer, chat, config.thinking != "off"))
             ids.append(tuple(tokenizer.encode(texts[-1], add_special_tokens=False)))
-        if max(map(len, ids)) > room:
+        length = max(map(len, ids))
+        shortest = min(shortest or length, length)
+        if length > room:
             dropped[f"prompt longer than {room} tokens"] += 1
         else:
             asked.append(Asked(sample, view, texts[0], *ids))
     needed = config.train.global_batch // config.group
+    if not asked and shortest:
+        most = config.drawing.max_new_tokens
+        raise TablemendError(
+            f"no prompt of data.train leaves room for an answer, the shortest has {shortest} "
+            f"tokens: lower {config.kind}.max_new_tokens={most}, or "
+            f"{to_fit(config.model, shortest + most)}"
+        )
     if len(asked) < needed:
         raise TablemendError(
             f"data.train gives {len(asked)} prompts, one step takes {needed} (train.global_batch"

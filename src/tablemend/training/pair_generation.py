@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.generating import generate
+from tablemend.evaluation.ready import plan_systems
 from tablemend.evaluation.scoring import score
-from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, plan_systems
+from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of
 from tablemend.generations import Scored, ScoredSystems
 from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.recipe.evaluation import System

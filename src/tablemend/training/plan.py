@@ -18,8 +18,7 @@ from tablemend.recipe.experiment import (
 )
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
-from tablemend.training.architectures import config_of, start_of
-from tablemend.training.checkpoints import check_window
+from tablemend.training.architectures import check_window, config_of, start_of
 from tablemend.training.memory import (
     CARDS,
     GIB,
@@ -63,6 +62,7 @@ def print_plan(config: Trained, gpus: int | None = None) -> None:
         architecture = config_of(start_of(config.model.path))
     if architecture is not None:
         refuse_recipe(config, architecture)
+        check_window(config.model, architecture)
     launched = int(os.environ.get("WORLD_SIZE", "1"))
     if gpus is None and launched > 1:
         gpus = launched

@@ -19,6 +19,7 @@ from tablemend.recipe.experiment import DpoCommand, DpoExperiment
 from tablemend.runs import Run, hash_file, hash_text, say, sync_all, write_json
 from tablemend.training import checkpoints, launch
 from tablemend.training.adapters import PROMPTS
+from tablemend.training.architectures import to_fit
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.data import (
     CHECKED,
@@ -89,10 +90,11 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
         built[pair.split].append(rows)
     count, step = len(built["train"]), config.train.global_batch
     if count < step:
+        too_long = longest > config.longest_row
+        mend = to_fit(config.model, longest) if too_long else "lower train.global_batch"
         raise TablemendError(
             f"{count} pairs of {folder / FILE} can be trained on, one step takes {step}: make "
-            f"more, or lower train.global_batch (dropped: {dict(dropped)}; the longest has "
-            f"{longest} tokens, train.max_length is {config.longest_row})"
+            f"more, or {mend} (dropped: {dict(dropped)}; the longest has {longest} tokens)"
         )
     made = Run(folder).recorded(PAIRS_STAGE)
     facts = {

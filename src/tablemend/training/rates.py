@@ -25,6 +25,7 @@ from tablemend.renderer import prompt_ids
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Sample, Submission, TaskOptions
+from tablemend.training.architectures import to_fit
 from tablemend.training.drawing import drawing_model
 
 CHOSEN_BY = "eval_selection"
@@ -110,16 +111,23 @@ def read(config: Trained, tokenizer: Tokenizer) -> Rates | None:
     task, longest = config.task_of(), evaluate.max_new_tokens or config.evaluation.max_new_tokens
     room = config.model.context_length - longest
     asked: list[Asked] = []
+    shortest = 0
     shown = ((one, view) for one in task.samples(source) for view in config.shown_to(one.id))
     for sample, view in shown:
         if len(asked) == evaluate.n:
             break
         chat = task.messages(sample, view, config.train.prompt)
         ids = tuple(prompt_ids(tokenizer, chat, config.thinking != "off"))
+        shortest = min(shortest or len(ids), len(ids))
         if len(ids) <= room:
             asked.append((sample, view, ids))
     if not asked:
-        raise TablemendError(f"no prompt fits: lower train.evaluate.max_new_tokens={longest}")
+        lower = f"lower train.evaluate.max_new_tokens={longest}, or "
+        raise TablemendError(
+            f"no prompt of data.validation leaves room for an answer, the shortest has {shortest} "
+            f"tokens: {lower * (shortest < config.model.context_length)}"
+            f"{to_fit(config.model, shortest + longest)}"
+        )
     return Rates(config, evaluate, longest, asked)
 
 

@@ -16,6 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, launch
+from tablemend.training.architectures import check_window
 from tablemend.training.requirements import refuse_kernel, refuse_recipe, refuse_start
 
 C = TypeVar("C", bound=Trained)
@@ -128,6 +129,7 @@ def _refuse_start(config: Trained) -> None:
     refuse_start(config.model)
     architecture = read_config(Checkpoint(config.model.path, config.model.revision))
     refuse_recipe(config, architecture)
+    check_window(config.model, architecture)
 
 
 def _is_begun(run: Run, stage: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,25 @@ FORMS: dict[str, Callable[[], Any]] = {
     "DataFrame with an index": lambda: pd.DataFrame(RECORDS).set_index("Team"),
     "workbook": _workbook,
 }
+
+
+@pytest.mark.parametrize(
+    ("package", "table", "verifier", "extra"),
+    [
+        ("openpyxl", "table.xlsx", "program", "xlsx"),
+        ("openai", "table.csv", "llm:openai:m@http://127.0.0.1:9/v1", "api"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_what_brings_it(
+    package: str, table: str, verifier: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _workbook()
+    for name in ("tablemend.tables.xlsx", "tablemend.backends.openai_client"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    wanted = rf"^{package} is not installed: pip install -e '\.\[{extra}\]' -c constraints\.txt$"
+    with pytest.raises(TablemendError, match=wanted):
+        tablemend.verify(TEXT, table, verifier=verifier)
 
 
 @pytest.mark.parametrize("form", FORMS)

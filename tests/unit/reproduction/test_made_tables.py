@@ -87,24 +87,38 @@ def test_models_of_other_rows_say_what_they_need(run: Path) -> None:
     assert table.missing["Avg."] == "needs all models"
 
 
-def test_our_model_gets_the_papers_row(run: Path) -> None:
-    table = next(one for one in published("tablehallu")[1] if one.place == "table 1")
-    found = Made("tablehallu", table, paper_of("tablehallu").items["table 1"])
-    fill(found, run, parse(CompareCommand, ["recipe=tiny", "model.path=Qwen/Qwen2.5-7B-Instruct"]))
-    assert "Qwen2.5-7B-Instruct" in found.ours
+def answered_by(run: Path, **models: str) -> None:
+    """Say that systems were asked so."""
+    results = json.loads((run / "results.json").read_text("utf-8"))
+    for system, named in models.items():
+        results["settings"][system] |= {"named": named, "model": named.partition(":")[2]}
+    write_json(run / "results.json", results)
 
 
-def test_a_table_names_the_models_that_answered(run: Path) -> None:
-    """A system of another model has that one's name, in table and footer."""
-    path = run / "results.json"
-    results = json.loads(path.read_text("utf-8"))
-    results["settings"]["sft"] |= {"named": "hf:sft", "model": str(run / "model")}
-    results["settings"]["careful"] |= {"named": "openai:Qwen/Qwen3-14B"}
-    path.write_text(json.dumps(results), encoding="utf-8")
+@pytest.mark.parametrize("named", ["hf:Qwen/Qwen3-14B", "vllm:Qwen/Qwen3-14B", "openai:Qwen3-14B"])
+def test_a_table_names_the_models_that_answered(named: str, run: Path, tmp_path: Path) -> None:
+    """Not the recipe's: that of each system, in table, footer and JSON; in the paper's row."""
+    answered_by(run, base=named, careful="openai:gpt-4o", sft="hf:sft")
     table = made("tablehallu", "table 4", run)
-    assert table.measured["model"] == "tiny-base, Qwen3-14B"
-    assert made("tablehallu", "table 1", run).measured["model"] == "tiny-base"
-    assert "Qwen3-14B" in markdown(table)
+    assert table.measured["model"] == "Qwen3-14B, gpt-4o, tiny-base"
+    whole = made("tablehallu", "table 1", run)
+    assert list(whole.ours) == ["Qwen3-14B"] and whole.measured["model"] == "Qwen3-14B"
+    for path in write_made([whole], tmp_path):
+        assert "tiny-base" not in path.read_text()
+    assert "model Qwen3-14B, gpt-4o, tiny-base" in markdown(table)
+
+
+def test_a_hosted_model_gets_the_papers_row(run: Path) -> None:
+    answered_by(run, base="openai:gpt-4o")
+    assert list(made("tablehallu", "table 1", run).ours) == ["GPT-4o"]
+
+
+def test_a_system_that_was_not_possible_says_why(run: Path) -> None:
+    results = json.loads((run / "results.json").read_text("utf-8"))
+    write_json(run / "results.json", results | {"not_possible": {"cot": "no such key"}})
+    assert made("tablehallu", "table 4", run).missing["COT"] == (
+        "cot: not possible here: no such key"
+    )
 
 
 def test_parts_of_the_data_get_rows(run: Path) -> None:
@@ -139,9 +153,11 @@ def summaries(tmp_path: Path) -> Path:
     }
     cost = {"cave": {"table": {"answers": 4, "passes": {"0": 1, "1": 2, "2": 1}}}}
     domains, changes = ("general", "general", "clinical"), {"task": "table_summary", "cost": cost}
-    return made_up_run(
+    run = made_up_run(
         tmp_path / "summaries", answers, SUMMARY_METRICS, domains=domains, share="staf", **changes
     )
+    answered_by(run, base="vllm:Qwen/Qwen3-8B", cave="vllm:Qwen/Qwen3-8B")
+    return run
 
 
 def test_cave_by_source_of_the_tables(summaries: Path) -> None:
@@ -151,6 +167,11 @@ def test_cave_by_source_of_the_tables(summaries: Path) -> None:
     assert row["TabSum-Ent base"]["rate"] == 1.0 and row["TabSum-Ent gain"]["n"] == 1
     shown = rows_of(made("tabfaith", "table 3", summaries, "tabfaith-eval")).rows[0]
     assert shown[1].text == "0.667"  # as the paper writes STAF
+    results = json.loads((summaries / "results.json").read_text("utf-8"))
+    results["settings"]["cave"]["rewriter"] = "openai:gpt-4o"
+    write_json(summaries / "results.json", results)
+    other = made("tabfaith", "table 3", summaries, "tabfaith-eval")
+    assert other.measured["model"] == "Qwen3-8B, Qwen3-8B rewritten by GPT-4o"
 
 
 def test_errors_by_type_and_gain(summaries: Path) -> None:
@@ -181,30 +202,39 @@ def test_counts_of_a_data_set(tmp_path: Path) -> None:
         assert found.ours.get("Comparative (CMP)") is None  # not counted, and not 0
 
 
-def test_robustness(tmp_path: Path) -> None:
+@pytest.fixture
+def robust(tmp_path: Path) -> Path:
+    """A run of three systems, of which one has another model."""
+    systems = {name: {"csv+none": CLEAN} for name in ("base", "sft", "big")}
+    run = made_up_run(tmp_path / "robust", systems, METRICS)
+    answered_by(run, sft="hf:sft", big="openai:Qwen/Qwen3-14B")
+    return run
+
+
+def test_robustness(robust: Path) -> None:
     rate = {"rate": 0.5, "low": 0.4, "high": 0.6, "n": 3}
     data: dict[str, Any] = {
-        "systems": ["base", "sft"],
+        "systems": ["base", "sft", "big"],
         "sets": ["finqa", "lookup"],
-        "performance": [rate, rate | {"rate": 0.7}],
-        "robustness": [rate, rate],
+        "performance": [rate, rate | {"rate": 0.7}, rate],
+        "robustness": [rate, rate, rate],
         "performance_by_set": [[rate, rate], [rate, rate | {"rate": 0.9}]],
-        "sorted": [[0.1, 0.5], [0.2, 0.6]],
+        "sorted": [[0.1, 0.5], [0.2, 0.6], [0.3, 0.7]],
         "reliability": {"kendalls_w": [0.25]},
     }
-    write_json(tmp_path / "robustness.json", data)
-    table = made("torr", "table 2", tmp_path, "tiny-torr").ours
-    assert list(table) == ["tiny-base", "tiny-base, sft"]
+    write_json(robust / "robustness.json", data)
+    whole = made("torr", "table 2", robust, "tiny-torr")
+    table = whole.ours
+    assert list(table) == ["tiny-base", "tiny-base, sft", "Qwen3-14B, big"]
+    assert whole.measured["model"] == "tiny-base, Qwen3-14B"
     assert table["tiny-base, sft"]["P"] == rate | {"rate": 0.7}
     assert table["tiny-base, sft"]["lookup"]["rate"] == 0.9 and "FinQA" in table["tiny-base"]
-    assert (
-        made("torr", "figure 3", tmp_path, "tiny-torr").ours["tiny-base"]["highest"]["rate"] == 0.5
-    )
-    w = made("torr", "figure 4", tmp_path, "tiny-torr").ours["our systems, all data sets"]
+    assert made("torr", "figure 3", robust, "tiny-torr").ours["tiny-base"]["highest"]["rate"] == 0.5
+    w = made("torr", "figure 4", robust, "tiny-torr").ours["our systems, all data sets"]
     assert list(w) == ["1 configuration"]  # one configuration alone was run
 
 
-def test_scores_are_written_as_the_paper_writes_them(tmp_path: Path) -> None:
+def test_scores_are_written_as_the_paper_writes_them(robust: Path) -> None:
     rate = {"rate": 0.5, "low": 0.4, "high": 0.6, "n": 3}
     nothing = {"rate": None, "low": None, "high": None, "n": 0}
     data = {
@@ -212,15 +242,15 @@ def test_scores_are_written_as_the_paper_writes_them(tmp_path: Path) -> None:
         "performance": [rate, nothing],
         "robustness": [rate, nothing],
     }
-    write_json(tmp_path / "robustness.json", data)
-    table = made("torr", "table 2", tmp_path, "tiny-torr")
+    write_json(robust / "robustness.json", data)
+    table = made("torr", "table 2", robust, "tiny-torr")
     rows = {row[0].text: row for row in rows_of(table).rows}
     assert rows["tiny-base"][1].text == "0.500" and rows["tiny-base, sft"][1].text == DASH
     assert rows["tiny-base, sft"][-1].text == "nothing could be scored"
-    assert "nothing to compare" in made("torr", "figure 4", tmp_path, "tiny-torr").missing[""]
-    (tmp_path / "robustness.json").write_text("{")
+    assert "nothing to compare" in made("torr", "figure 4", robust, "tiny-torr").missing[""]
+    (robust / "robustness.json").write_text("{")
     with pytest.raises(TablemendError, match="cannot be read"):
-        made("torr", "table 2", tmp_path, "tiny-torr")
+        made("torr", "table 2", robust, "tiny-torr")
 
 
 def test_correlations_with_people_by_set(tmp_path: Path) -> None:

@@ -72,10 +72,12 @@ def test_the_plan_counts_steps_prompts_and_tokens(tmp_path: Path) -> None:
     data, training, answers = steps_of(job)
     assert data.done and not training.done and not answers.done
     assert "steps: 320 of 16 rows" in training.says and "GPU hours" in training.says
-    assert "100 of 100 prompts to ask" in answers.says
-    assert "at most 512 tokens, 0.05 M in all" in answers.says
-    command, given, check = read_command([*tokens, "--check"])
-    assert check and any("training" in line for line in plan(command, given))
+    assert len(answers.samples) == 20
+    command, given, check = read_command([*tokens, "data.test.n=20", "--check"])
+    lines = list(plan(command, given))
+    assert check and any("training" in line for line in lines)
+    rows = [line for line in lines if "20 of 20" in line]
+    assert len(rows) == 5 and all(f" to {20 * 512:,} " in row for row in rows)
     assert not (tmp_path / "run").exists()
 
 

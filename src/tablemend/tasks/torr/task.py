@@ -149,6 +149,11 @@ class Torr(Task[TableQuestion]):
             gold=sample.references[0],
         )
 
+    @property
+    def packages(self) -> Sequence[str]:
+        """Of ROUGE."""
+        return ("rouge_score",)
+
     def scorer(self) -> AbstractContextManager[AnswerScorer[TableQuestion]]:
         """The metric of each data set.
 

@@ -1,0 +1,176 @@
+"""What a comparison is going to ask: prompts, tokens, cost and hours, below what --check prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from statistics import fmean
+
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.limits import MILLION, estimate_prompt
+from tablemend.backends.requests import Request
+from tablemend.config import HUB
+from tablemend.errors import NoTarget, TablemendError
+from tablemend.evaluation.asking import impossible_systems, request_of
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.ready import problems, refuse
+from tablemend.evaluation.systems import (
+    IN_PROCESS,
+    System,
+    answers_with,
+    asked_of,
+    read_test,
+    systems_of,
+)
+from tablemend.generations import Generations
+from tablemend.recipe.experiment import Comparison
+from tablemend.reports.rendering import align
+from tablemend.runs import Run
+from tablemend.tasks.task import Sample
+from tablemend.values.qwen_tokens import count_tokens
+
+LOOKED_AT = 50
+"""Samples whose tokens are counted; the rest are taken to be as long."""
+PROBE_SECONDS = 30
+"""Longest wait for the one answer that shows whether a server knows grammars."""
+HEAD = "system|prompts|tokens in|tokens out|cost|hours|note".split("|")
+Count = Callable[[Request], int]
+
+
+def print_plan(config: CompareCommand) -> None:
+    """Print the plan as comments, so that what ``--check`` prints is still a recipe.
+
+    Raises:
+        TablemendError: what is missing, behind the plan.
+    """
+    run = Run.of(config)
+    lacking = problems(config, [] if config.rescore else trained_systems(config, run))
+    samples: Sequence[Sample] = ()
+    try:
+        if not config.rescore and not config.data.test.source.startswith(HUB):
+            samples = read_test(config)
+    except TablemendError as error:
+        lacking.append(str(error))
+    for line in lines(samples, config, run, reach=not lacking) if samples else ():
+        print(f"# {line}", flush=True)
+    refuse(lacking)
+
+
+def trained_systems(config: Comparison, run: Run) -> list[System]:
+    """The systems without those of the recipe's own checkpoint, which may be trained later."""
+    found = systems_of(config, run)
+    return [one for one in found if answers_with(config, one.name) != config.stage]
+
+
+def lines(samples: Sequence[Sample], config: Comparison, run: Run, *, reach: bool) -> Iterator[str]:
+    """The plan, a line at a time.
+
+    Args:
+        samples: that the systems answer.
+        config: the recipe.
+        run: its folder, whose stored answers are not asked again.
+        reach: whether a server that is to hold answers to a grammar may be asked for one.
+    """
+    systems = systems_of(config, run)
+    brief = {"timeout": PROBE_SECONDS, "retries": 0}
+    probed = [
+        replace(one, options=one.options.model_copy(update=brief))
+        for one in systems
+        if reach or one.model.engine != "openai"
+    ]
+    impossible = impossible_systems(probed, samples, config)
+    counts: dict[bool, str] = {}
+    rows = [HEAD]
+    for system in systems:
+        name, rest = system.name, [""] * (len(HEAD) - 2)
+        if why := impossible.get(name) or (system.after in impossible and system.after):
+            said = f"it edits the answers of {why}" if why == system.after else why
+            rows.append([name, *rest, f"not possible here: {said}"])
+        elif system.after is not None:
+            asks = f"; {system.model} is asked of what is flagged, not counted" * _asks(system)
+            rows.append([name, *rest, f"edits the answers of {system.after}{asks}"])
+        else:
+            row, counted = _row(system, samples, config, run)
+            rows.append(row)
+            counts[counted] = name
+    yield f"plan: {len(samples):,} samples, shown as {', '.join(config.contexts)}"
+    yield from align(rows).splitlines()
+    looked = f"of {min(LOOKED_AT, len(samples))} samples a context"
+    if True in counts:
+        yield f"tokens: by the tokenizer of the model, {looked}"
+    if False in counts:
+        yield f"tokens with ~: estimated as Qwen's tokenizer counts, {looked}"
+    most = config.evaluation.max_new_tokens
+    yield f"tokens out: from gold answers without thinking, to evaluation.max_new_tokens={most}"
+    if not any(system.options.price_in or system.options.price_out for system in systems):
+        yield "cost: set evaluation.options.price_in and price_out, per million tokens"
+    yield "hours: by the seconds of the run's stored answers; empty where there are none"
+
+
+def _asks(system: System) -> bool:
+    return getattr(system.mitigation, "asks_model", False)
+
+
+def _row(
+    system: System, samples: Sequence[Sample], config: Comparison, run: Run
+) -> tuple[list[str], bool]:
+    """The row of a system that answers, and whether its tokens are the model's own."""
+    generations, asked = Generations(run.path / "generations"), asked_of(config, system.name)
+    read, wrote, prompts, seconds = 0.0, 0.0, 0, list[float]()
+    tokenize = _tokenizer_of(system, config)
+    count = tokenize or estimate_prompt
+    for context in config.contexts:
+        noted = generations.settings(system.name, context) or {}
+        stored = generations.read(system.name, context) if asked.items() <= noted.items() else {}
+        seconds += [one.seconds for one in stored.values() if not one.failed]
+        missing = [one for one in samples if one.id not in stored or stored[one.id].failed]
+        looked = missing[:LOOKED_AT]
+        if looked:
+            prompts += len(missing)
+            requests = [request_of(system, context, one, config) for one in looked]
+            read += len(missing) * fmean(map(count, requests))
+            wrote += len(missing) * fmean(_gold_tokens(system, context, one) for one in looked)
+    most = prompts * config.evaluation.max_new_tokens
+    own = system.options
+    priced = own.price_in is not None or own.price_out is not None
+    low, high = (
+        (read * (own.price_in or 0) + out * (own.price_out or 0)) / MILLION for out in (wrote, most)
+    )
+    about = "" if tokenize else "~"
+    untrained = answers_with(config, system.name) == config.stage and not run.model.is_dir()
+    row = [
+        system.name,
+        f"{prompts:,} of {len(samples) * len(config.contexts):,}",
+        f"{about}{read:,.0f}",
+        f"{wrote:,.0f} to {most:,}",
+        f"{low:.2f} to {high:.2f}" if priced else "",
+        f"{prompts * fmean(seconds) / 3600:.2f}" if seconds else "",
+        f"to be trained first: train/{config.stage}.py" if untrained else "",
+    ]
+    return row, tokenize is not None
+
+
+def _gold_tokens(system: System, context: str, sample: Sample) -> int:
+    try:
+        return count_tokens(system.task.target(sample, context, "off"))
+    except NoTarget:
+        return 0
+
+
+def _tokenizer_of(system: System, config: Comparison) -> Count | None:
+    """What counts a prompt's tokens where the model's tokenizer is on this machine."""
+    if system.model.engine not in IN_PROCESS:
+        return None
+    path = system.model.model
+    if answers_with(config, system.name) == config.stage:  # training keeps its base's
+        path = config.model.path
+    with suppress(TablemendError, ModuleNotFoundError):
+        from tablemend.backends.loading import has_tokenizer, load_tokenizer
+        from tablemend.renderer import prompt_ids
+
+        checkpoint = Checkpoint.parse(path, system.options.revision)
+        if has_tokenizer(checkpoint):
+            tokenizer = load_tokenizer(checkpoint, local_files_only=True)
+            return lambda asked: len(prompt_ids(tokenizer, asked.messages, asked.thinking))
+    return None
