@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from io import TextIOWrapper
 from typing import NoReturn
 
 from tablemend.errors import FULL_DISK, Stopped, TablemendError, install
@@ -76,8 +77,14 @@ def run_script(main: Callable[[], None]) -> None:
     ends it with 1 and without a word. Any
     other exception is a defect of ours and keeps its traceback.
     """
+    _ready_streams()
     try:
-        main()
+        try:
+            main()
+        except SystemExit:
+            sys.stdout.flush()  # a full disk or a closed pipe shows here, not at the end of Python
+            raise
+        sys.stdout.flush()
     except Stopped as error:
         _leave(f"stopped: {error}", 1)
     except TablemendError as error:
@@ -107,6 +114,16 @@ def run_script(main: Callable[[], None]) -> None:
             "again",
             1,
         )
+
+
+def _ready_streams() -> None:
+    """Open what the caller closed (``>&-``); escape what a terminal's encoding cannot write."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+        elif mode == "w" and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def as_commands(message: str) -> str:

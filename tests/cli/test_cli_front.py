@@ -226,3 +226,48 @@ def test_a_page_shows_marks_and_runs_nothing(browser: Browser) -> None:
     assert browser.run("document.querySelectorAll('.text i').length") == 0
     assert browser.run("document.querySelector('mark').title").startswith("number: ")
     assert browser.problems == []
+
+
+BEFORE, NAMES = "José won 41 points. Łódź won 39.", "Team,Points\nJosé,41\nŁódź,37\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("verify s.txt t.csv", "Jos\\xe9 won 41 points. \\u0141\\xf3d\\u017a won [[39]]"),
+        ("mend s.txt t.csv", "José won 41 points. Łódź won 37."),
+        ("mend s.txt t.csv --json", '"text": "Jos\\u00e9 won 41 points. \\u0141\\u00f3d'),
+        ("detect t.csv t.csv", "| Jos\\xe9 | 41 |"),
+        ("where Łódź", "nothing called '\\u0141\\xf3d\\u017a'"),
+    ],
+)
+def test_no_encoding_of_the_terminal_ends_a_command(command: str, said: str) -> None:
+    Path("s.txt").write_text(BEFORE, encoding="utf-8")
+    Path("t.csv").write_text(NAMES, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "tablemend", *command.split()],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    shown = (done.stdout + done.stderr).decode()
+    assert said in shown and "Traceback" not in shown
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "| :"])
+@pytest.mark.parametrize(
+    "command",
+    ["mend summary.txt table.csv", "verify - table.csv", "data tabfaith --help", "where recipes"],
+)
+def test_a_closed_stream_is_no_traceback(command: str, closed: str) -> None:
+    python = f"{sys.executable} -m tablemend"
+    done = subprocess.run(
+        f"({python} {command} {closed}); echo status $? >&2",
+        shell=True,
+        env={name: own for name, own in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Error" not in done.stderr and "status" in done.stderr
