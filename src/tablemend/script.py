@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from io import TextIOWrapper
+from pathlib import Path
 from typing import NoReturn
 
 from tablemend.errors import FULL_DISK, Stopped, TablemendError, install
@@ -121,7 +122,7 @@ def _ready_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
         elif mode == "w" and isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
