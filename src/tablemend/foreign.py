@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, BinaryIO
+
+MAX_BYTES = 64 * 2**20
+"""Of one file that is read whole, and of the standard input."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(
@@ -20,6 +25,20 @@ def whole_characters(text: str) -> str:
     if text.isascii() or not _HALF.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def read_whole(file: Path | BinaryIO, most: int = MAX_BYTES) -> bytes:
+    """All that a file, a pipe or a device holds, of which only reading says how much it is.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it holds more than ``most`` bytes.
+    """
+    with file.open("rb") if isinstance(file, Path) else nullcontext(file) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"more than {most >> 20} MiB, which is the limit")
+    return data
 
 
 def shown(text: str) -> str:

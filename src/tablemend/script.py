@@ -9,6 +9,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import Path
 from typing import NoReturn
 
 from tablemend.errors import FULL_DISK, Stopped, TablemendError, missing_extra
@@ -53,8 +55,14 @@ def run_script(main: Callable[[], None]) -> None:
     ends it with 1 and without a word. Any
     other exception is a defect of ours and keeps its traceback.
     """
+    _ready_streams()
     try:
-        main()
+        try:
+            main()
+        except SystemExit:
+            sys.stdout.flush()  # a full disk or a closed pipe shows here, not at the end of Python
+            raise
+        sys.stdout.flush()
     except Stopped as error:
         _leave(f"stopped: {error}", 1)
     except TablemendError as error:
@@ -83,6 +91,16 @@ def run_script(main: Callable[[], None]) -> None:
             "again",
             1,
         )
+
+
+def _ready_streams() -> None:
+    """Open what the caller closed (``>&-``); escape what a terminal's encoding cannot write."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+        elif mode == "w" and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def as_commands(message: str) -> str:

@@ -8,7 +8,10 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -226,3 +229,81 @@ def test_a_page_shows_marks_and_runs_nothing(browser: Browser) -> None:
     assert browser.run("document.querySelectorAll('.text i').length") == 0
     assert browser.run("document.querySelector('mark').title").startswith("number: ")
     assert browser.problems == []
+
+
+BEFORE, NAMES = "Łódź won 41 points. José won 39 points.", "Team,Points\nŁódź,41\nJosé,37\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("verify s.txt t.csv", "\\u0141\\xf3d\\u017a won 41 points. Jos\\xe9 won [[39]]"),
+        ("mend s.txt t.csv", "Łódź won 41 points. José won 37 points."),
+        ("mend s.txt t.csv --json", '"text": "\\u0141\\u00f3d\\u017a won 41 points. Jos\\u00e9'),
+        ("detect t.csv t.csv", "| Jos\\xe9 | 37 |"),
+        ("where Łódź", "nothing called '\\u0141\\xf3d\\u017a'"),
+    ],
+)
+def test_no_encoding_of_the_terminal_ends_a_command(command: str, said: str) -> None:
+    Path("s.txt").write_text(BEFORE, encoding="utf-8")
+    Path("t.csv").write_text(NAMES, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "tablemend", *command.split()],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    shown = (done.stdout + done.stderr).decode()
+    assert said in shown and "Traceback" not in shown
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "| :"])
+@pytest.mark.parametrize(
+    "command",
+    ["mend summary.txt table.csv", "verify - table.csv", "data tabfaith --help", "where recipes"],
+)
+def test_a_closed_stream_is_no_traceback(command: str, closed: str) -> None:
+    python = f"{sys.executable} -m tablemend"
+    done = subprocess.run(
+        f"({python} {command} {closed}); echo status $? >&2",
+        shell=True,
+        env={name: own for name, own in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Error" not in done.stderr and "status" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without end")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "verify /dev/zero table.csv",
+        "verify summary.txt /dev/zero",
+        "detect answer.md table.csv --query-file /dev/zero",
+        "verify --batch /dev/zero",
+        "mend --batch endless",
+        "mend summary.txt table.csv --model scripted:/dev/zero",
+        "verify - table.csv",
+    ],
+)
+def test_an_input_without_end_is_one_line(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo("endless")
+    line = b'{"text": "Alba won 41 points.", "source": "Team,Points\\nAlba,41"}\n'
+
+    def write() -> None:
+        with suppress(BrokenPipeError), Path("endless").open("wb") as pipe:
+            while True:
+                pipe.write(line * 10_000)
+
+    if "endless" in command:
+        Thread(target=write, daemon=True).start()
+    with Path("/dev/zero").open("rb") as zero:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=zero))
+        assert main(command.split()) == 2
+    said = capsys.readouterr().err
+    assert "MiB, which is the limit" in said and said.count("\n") == 1

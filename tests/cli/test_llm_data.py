@@ -56,7 +56,7 @@ def run(server: ModelServer, folder: Path, *tokens: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -126,7 +126,7 @@ def test_killed_or_interrupted_again_and_again_nothing_is_lost_or_twice(
         _wait_for_rows(process, out, len(before) + more)
         time.sleep(rng.random() * 0.1)
         os.killpg(process.pid, stop)  # as a terminal does: whatever it started gets it too
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
         if stop == signal.SIGINT:
             assert process.returncode == 130 and "Traceback" not in errors
             assert errors.strip().splitlines()[-1] == "interrupted; the same command continues"
@@ -165,7 +165,7 @@ def test_the_query_is_drawn_last_and_a_kill_changes_nothing(
     process = subprocess.Popen(command(server, tmp_path, *LAST), cwd=ROOT, start_new_session=True)
     _wait_for_rows(process, tmp_path / "out", 1)
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait(timeout=60)
+    process.wait(timeout=600)
     assert 0 < len(numbers(tmp_path / "out")) < 6
     done = run(server, tmp_path, *LAST)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE = 60  # seconds; reached only where something is broken
+PATIENCE = 300  # seconds; reached only where something is broken
 
 
 def find_chromium() -> str | None:

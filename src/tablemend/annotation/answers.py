@@ -13,6 +13,7 @@ from tablemend.annotation.page import ANSWERS
 from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import VERSION, Choice, Step
 from tablemend.errors import TablemendError
+from tablemend.foreign import read_whole
 
 F = TypeVar("F", bound=BaseModel)
 
@@ -78,7 +79,7 @@ def read_page_file(path: Path, kind: type[F], page: str) -> F:
             names the file and the place.
     """
     try:
-        return kind.model_validate_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        return kind.model_validate_json(read_whole(path).removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TablemendError(f"cannot read the answers {path}: {reason}") from error
@@ -89,6 +90,8 @@ def read_page_file(path: Path, kind: type[F], page: str) -> F:
             f"{path}{f', {place}' if place else ''}: {first['msg']}; wanted is a file that "
             f"{page} wrote"
         ) from error
+    except ValueError as error:
+        raise TablemendError(f"cannot read the answers {path}: {error}") from error
 
 
 def read_answers(path: Path) -> AnswerFile:

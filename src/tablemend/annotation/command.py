@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from tablemend.errors import TablemendError
+from tablemend.foreign import read_whole
 
 app = typer.Typer()
 Source = Annotated[
@@ -106,7 +107,7 @@ def _check_json(path: Path) -> None:
     if not path.exists():
         return
     try:
-        old = json.loads(path.read_bytes())
+        old = json.loads(read_whole(path))
     except (OSError, ValueError, RecursionError):
         old = None
     if not isinstance(old, dict) or old.get("format") != REPORT:

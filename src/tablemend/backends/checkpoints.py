@@ -12,6 +12,7 @@ from tablemend.errors import TablemendError
 from tablemend.runs import hash_file
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+PICKLED = ("*model*.bin", "*model*.pt", "consolidated*.pth")
 CONFIG = "config.json"
 ADAPTER = "adapter_config.json"
 PARTS = (
@@ -79,15 +80,13 @@ class Checkpoint:
         config = ADAPTER if (folder / ADAPTER).is_file() else CONFIG
         if not (folder / config).is_file():
             raise TablemendError(f"{folder} is no checkpoint: it has no {CONFIG}")
-        if not self._weights(folder):
-            raise TablemendError(
-                f"{folder} has a {config} but no weights ({' or '.join(WEIGHTS)}): "
-                "train the model first, or copy the weight files there"
-            )
-        if not any(folder.glob("*.safetensors")):
+        if not _has(folder, "*.safetensors"):
             raise TablemendError(
                 f"{folder} has pickled weights alone, which can run anything: save them as "
                 "safetensors where you trust them (save_pretrained)"
+                if _has(folder, *PICKLED)
+                else f"{folder} has a {config} but no weights (*.safetensors): "
+                "train the model first, or copy the weight files there"
             )
         if self.adapter_base is not None:
             self.adapter_base.check()
@@ -107,10 +106,10 @@ class Checkpoint:
             parts.append(self.adapter_base.fingerprint())
         return sha256("\n".join(parts).encode()).hexdigest()[:16]
 
-    @staticmethod
-    def _weights(folder: Path) -> list[Path]:
-        found = [path for pattern in WEIGHTS for path in folder.glob(pattern)]
-        return [path for path in found if path.stat().st_size > 0]
+
+def _has(folder: Path, *patterns: str) -> bool:
+    """Whether a file of these patterns is there and not empty."""
+    return any(path.stat().st_size for pattern in patterns for path in folder.glob(pattern))
 
 
 def _is_part(path: Path) -> bool:

@@ -12,6 +12,7 @@ from tablemend.backends.engine import Engine
 from tablemend.backends.limits import estimate_prompt
 from tablemend.backends.requests import Completion, Request
 from tablemend.errors import TablemendError
+from tablemend.foreign import read_whole
 from tablemend.records import FinishReason
 from tablemend.values.qwen_tokens import count_tokens
 
@@ -38,9 +39,10 @@ class ReplayEngine(Engine):
 
     def __init__(self, path: Path) -> None:
         try:
-            content = path.expanduser().read_bytes()
-        except OSError as error:
-            raise TablemendError(f"scripted:{path}: {error.strerror}: name a file") from error
+            content = read_whole(path.expanduser(), 2**30)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise TablemendError(f"scripted:{path}: {why}: name a file") from error
         lines = enumerate(content.splitlines(), 1)
         self._path = path
         self._lines = [_read(line, f"{path}:{number}") for number, line in lines if line.strip()]

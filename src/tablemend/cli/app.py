@@ -151,7 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise TablemendError(" ".join(error.format_message().split())) from error
         except typer.Abort as error:
             raise KeyboardInterrupt from error
-        sys.stdout.flush()  # a full disk shows here and not at the interpreter's end
         raise SystemExit(status or 0)
 
     try:

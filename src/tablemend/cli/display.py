@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -21,8 +22,9 @@ WRONG, OLD, NEW = "bold red underline", "red strike", "bold green"
 
 
 def print_json(found: Result, indent: int | None = 2) -> None:
-    """A result as JSON."""
-    print(json.dumps(found.to_dict(), ensure_ascii=False, indent=indent))
+    """A result as JSON, in ASCII where the output is not in UTF-8."""
+    is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    print(json.dumps(found.to_dict(), ensure_ascii=not is_utf8, indent=indent))
 
 
 def report(lines: Mapping[str, str], output: Output) -> None:
@@ -110,6 +112,8 @@ def _piece(piece: Piece, colour: bool) -> Text:
 def _print_mended(found: Mended) -> None:
     console = _console()
     if console.color_system is None or console.no_color or found.table is not None:
+        if not console.is_terminal and isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as the text was read
         sys.stdout.write(found.text)
     else:
         for piece in found.changes():

@@ -21,6 +21,7 @@ from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifiers import PROGRAM
+from tablemend.foreign import read_whole
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Usage, Verification
 from tablemend.tables.extract import extract_table
@@ -146,7 +147,10 @@ def text_of(path: Path) -> str:
     """The text of a file, or of the standard input."""
     if str(path) != STDIN:
         return load_text(path, may_be_empty=True)
-    return decoded(sys.stdin.buffer.read(), "standard input")
+    try:
+        return decoded(read_whole(sys.stdin.buffer), "standard input")
+    except ValueError as error:
+        raise TableError(f"standard input: {error}") from error
 
 
 def source_of(path: Path) -> Source:

@@ -11,4 +11,4 @@ from tablemend.config.data import (
     Source,
 )
 from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
-from tablemend.config.section import DType, Format, Prompt, Recipe, Section
+from tablemend.config.section import Count, DType, Format, Prompt, Recipe, Section

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tablemend.config.nearest import nearest
 from tablemend.errors import TablemendError
-from tablemend.foreign import whole_characters
+from tablemend.foreign import read_whole, whole_characters
 
 
 class Fields(BaseModel):
@@ -30,17 +31,19 @@ def read_batch(path: Path, model: type[FieldsT]) -> Iterator[tuple[int, FieldsT]
         TablemendError: the file cannot be read or holds nothing, or a line is not what is wanted;
             a field that is none of ours is refused too.
     """
-    any_line = False
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    any_line = True
-                    yield number, _read_line(line, f"{path}, line {number}", model)
+        lines = StringIO(read_whole(path).decode("utf-8-sig"), newline=None)
     except OSError as error:
         raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TablemendError(f"the batch file {path} is not UTF-8: {error.reason}") from error
+    except ValueError as error:
+        raise TablemendError(f"the batch file {path} holds {error}: divide it") from error
+    any_line = False
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            any_line = True
+            yield number, _read_line(line, f"{path}, line {number}", model)
     if not any_line:
         raise TablemendError(f"the batch file {path} is empty")
 

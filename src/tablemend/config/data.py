@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from tablemend.config.section import ONE, SEVERAL, Section
+from tablemend.config.section import ONE, SEVERAL, Count, Section
 
 HUB = "hub:"
 SMALL_WORLD = "small-world"
@@ -26,7 +26,7 @@ class Source(Section):
     split: Annotated[str, Field(pattern=r"^\w+$")] | None = None
     """Split to read: `train`, `validation` or `test` of a folder, or the Hub's name; null where the
     source is a file."""
-    n: int | None = Field(default=None, ge=1)
+    n: Count | None = Field(default=None, ge=1)
     """Most examples to take, from the front; all where it is null."""
     seed: int = Field(default=0, ge=0)
     """Seed of the generated small world."""

@@ -24,6 +24,7 @@ from tablemend.config.describe import Key, help_text, keys_of, kinds_of
 from tablemend.config.nearest import closest, nearest
 from tablemend.config.section import ONE, SEVERAL, Conflicts, Section, UnknownNames
 from tablemend.errors import TablemendError
+from tablemend.foreign import read_whole
 from tablemend.shipped import shipped
 from tablemend.values.text import on_one_line
 
@@ -209,7 +210,7 @@ def _recipe_path(name: str) -> Path:
 def _read_yaml(path: Path, reading: _Reading) -> DictConfig:
     """The values of a recipe, and the line of each of its keys."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_whole(path).decode()
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         values = OmegaConf.create(text)
     except yaml.MarkedYAMLError as error:
@@ -395,7 +396,7 @@ def kind_named(tokens: Sequence[str]) -> str | None:
     """
     named = [token.partition("=")[2] for token in tokens if token.startswith("recipe=")]
     try:
-        data = yaml.safe_load(_recipe_path(named[0]).read_text(encoding="utf-8"))
+        data = yaml.safe_load(read_whole(_recipe_path(named[0])))
     except (IndexError, OSError, yaml.YAMLError, *_UNREADABLE):
         return None
     kind = data.get("kind") if isinstance(data, dict) else None

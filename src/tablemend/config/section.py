@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import sysconf
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -59,6 +60,22 @@ def _own_folder(run: str) -> str:
     return run
 
 
+EXAMPLE_BYTES = 200
+"""Memory that one example takes at the least: its number, and its place in the store."""
+
+
+def _in_memory(count: int) -> int:
+    there, needed = sysconf("SC_PHYS_PAGES") * sysconf("SC_PAGE_SIZE"), count * EXAMPLE_BYTES
+    if needed > there:
+        raise ValueError(
+            f"needs {needed / 2**30:,.0f} GiB of memory or more, and this machine has "
+            f"{there / 2**30:,.0f}: ask for fewer"
+        )
+    return count
+
+
+Count = Annotated[int, AfterValidator(_in_memory)]
+"""How many examples; refused where not even their numbers fit into memory."""
 RunFolder = Annotated[str, AfterValidator(_own_folder)]
 
 

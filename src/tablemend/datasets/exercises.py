@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from tablemend.config import Section, Source
+from tablemend.config import Count, Section, Source
 from tablemend.datasets.vocabulary import read_vocabulary
 from tablemend.detector.order import sort_rows
 from tablemend.errors import TablemendError
@@ -46,7 +46,7 @@ class Exercises(Section):
 
     source: str = "data/tablehallu"
     """Folder of a TableHallu set; its train split has the names to sort."""
-    n: int = Field(default=8000, ge=1)
+    n: Count = Field(default=8000, ge=1)
     """Exercises, of six lists each; of two, where rows are filtered."""
     names: float = Field(default=0.5, ge=0, le=1)
     """Share with names to sort; of the others half have numbers to sort, half numbers to filter."""

@@ -281,7 +281,9 @@ class EmbeddingSimilarity:
                 "embedded 'lexical')"
             ) from error
         try:
-            self._model: Any = SentenceTransformer(model)
+            self._model: Any = SentenceTransformer(
+                model, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+            )
         except (OSError, ValueError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
             raise TablemendError(f"cannot load similarity model {model!r}: {reason}") from error

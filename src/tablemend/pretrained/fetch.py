@@ -168,7 +168,9 @@ def convert(gguf: Path, new: Path) -> None:
     from tablemend.pretrained.gguf_tokenizer import read_tokenizer
 
     say("converting the weights")
-    model = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name)
+    model = AutoModelForCausalLM.from_pretrained(
+        gguf.parent, gguf_file=gguf.name, trust_remote_code=False
+    )
     model = model.to(torch.bfloat16)
     config = model.config
     del model.hf_quantizer, config.quantization_config  # its weights are plain numbers now
@@ -208,8 +210,10 @@ def describe(folder: Path, wanted: dict[str, Any]) -> dict[str, Any]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, trust_remote_code=False
+    )
     prompt = wanted["prompt"]
     has_template = tokenizer.chat_template is not None
     if has_template:
@@ -233,7 +237,8 @@ def describe_encoder(folder: Path, wanted: dict[str, Any]) -> dict[str, Any]:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    model = AutoModel.from_pretrained(folder, trust_remote_code=False)
     inputs = tokenizer([*wanted["alike"], wanted["other"]], padding=True, return_tensors="pt")
     with torch.inference_mode():
         states = model(**inputs).last_hidden_state

@@ -21,9 +21,9 @@ _DIGIT = re.compile(r"[$€£¥(\s]*[\d.]")
 _RULE = re.compile(r"[\s\-=_.*$]*")
 _GAP = re.compile(r"\s{2,}|\t")
 _MARKS = re.compile(r"<(?:S|C)>", re.I)
-_TAG = re.compile(r"</?(?:table|caption|page|fn|f\d)[^>]*>", re.I)
+_TAG = re.compile(r"</?(?:table|caption|page|fn|f\d)[^<>]*>", re.I)
 _LONE_SIGN = re.compile(r"(?<!\S)([$(])\s+(?=[\d(.])")
-_LEADER = re.compile(r"\s*(?:\.\s?){3,}\s*|\s*_{3,}\s*")
+_LEADER = re.compile(r"(?<!\s)\s*(?:(?:\.\s?){3,}|_{3,})\s*")
 
 
 def read_filing(text: str) -> Table:

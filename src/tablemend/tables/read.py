@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tablemend.errors import TablemendError
+from tablemend.foreign import read_whole
 from tablemend.tables.csvtable import read_csv
 from tablemend.tables.filings import join_signs, join_spans
 from tablemend.tables.html import locate_html, read_html
@@ -64,8 +65,6 @@ SUFFIXES: dict[str, Format] = {
     ".html": "html",
     ".htm": "html",
 }
-MAX_BYTES = 64 * 2**20
-"""Largest file that :func:`load_table` opens."""
 
 
 def read_table(text: str, format: Format | Literal["auto"] = "auto") -> Table:
@@ -106,7 +105,7 @@ def load_table(path: str | Path, format: Format | Literal["auto"] = "auto") -> T
 
     Raises:
         TableError: starts with the path. No file, unreadable, binary, not UTF-8, empty, larger
-            than :data:`MAX_BYTES`, or not one table.
+            than :data:`~tablemend.foreign.MAX_BYTES`, or not one table.
     """
     path = Path(path)
     if path.suffix.lower() == XLSX:
@@ -140,13 +139,7 @@ def load_text(path: str | Path, *, may_be_empty: bool = False) -> str:
     """
     path = Path(path)
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise TableError(
-                f"{path}: the file has {size / 2**20:.0f} MiB; "
-                f"the limit is {MAX_BYTES // 2**20} MiB"
-            )
-        data = path.read_bytes()
+        data = read_whole(path)
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file") from error
     except IsADirectoryError as error:

@@ -26,21 +26,22 @@ _CODE = re.compile(r"0\d+\Z")  # "0012": the zero says that it is none
 _MAX_DIGITS = 60
 _LARGEST = 60  # powers of ten: what is larger, or as small, is no amount of anything
 
-_DIGITS = re.compile(
+_DIGITS = re.compile(  # repetitions are bounded: of a long text each place is tried
     r"""
-    (?P<point>
-        (?!0)\d{1,3}(?:,\d{3})+(?:\.\d+)?       # 1,234,567.8
-      | \d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?      # 12,34,567  (Indian)
-      | \d{1,3}(?:'\d{3})+(?:\.\d+)?            # 1'234'567  (Swiss)
-      | \d{1,3}(?:[ ]\d{3})++(?:\.\d+)?         # 1 234 567  (thin spaces are spaces by now)
-    )(?![,'.]*+\d)
+    (?<!\d{60})
+    (?:(?P<point>
+        (?!0)\d{1,3}(?:,\d{3}){1,20}(?:\.\d+)?       # 1,234,567.8
+      | \d{1,2}(?:,\d{2}){1,20},\d{3}(?:\.\d+)?      # 12,34,567  (Indian)
+      | \d{1,3}(?:'\d{3}){1,20}(?:\.\d+)?            # 1'234'567  (Swiss)
+      | \d{1,3}(?:[ ]\d{3}){1,20}+(?:\.\d+)?         # 1 234 567  (thin spaces are spaces by now)
+    )(?![,'.]{0,60}+\d)
   | (?P<comma>
-        \d{1,3}(?:\.\d{3})+,\d+                 # 1.234,5
-      | \d{1,3}(?:\.\d{3}){2,}                  # 1.234.567
-      | \d{1,3}(?:[ ]\d{3})+,\d+                # 1 234,5
-      | (?:\d+,(?:\d{1,2}|\d{4,})|0,\d+)(?<!\d{4},\d{4})  # 12,5, but not the years 2006,2007
-    )(?![,'.]*+\d)
-  | (?P<plain>\d+(?:\.\d+)?|\.\d+)(?![.,']?\d)
+        \d{1,3}(?:\.\d{3}){1,20},\d+                 # 1.234,5
+      | \d{1,3}(?:\.\d{3}){2,20}                     # 1.234.567
+      | \d{1,3}(?:[ ]\d{3}){1,20},\d+                # 1 234,5
+      | (?:\d++,(?:\d{1,2}|\d{4,})|0,\d+)(?<!\d{4},\d{4})  # 12,5, but not the years 2006,2007
+    )(?![,'.]{0,60}+\d)
+  | (?P<plain>\d++(?:\.\d++)?|\.\d++)(?![.,']?\d))
     """,
     re.VERBOSE,
 )
@@ -78,7 +79,7 @@ _HUNDREDS = rf"(?:{_ANY_WORD})[ -]hundred(?:(?: and)? (?:{_ANY_WORD})(?![\w-]))?
 _THOUSANDS = rf"(?:{_HUNDREDS}|{_ANY_WORD}) thousand(?:,? (?:{_HUNDREDS})| and (?:{_ANY_WORD}))"
 _PHRASE = rf"((?:{_THOUSANDS})|(?:{_HUNDREDS})|{_ANY_WORD})(?![\w-])"
 _SPELLED = re.compile(_PHRASE, re.IGNORECASE)
-_SPELLED_INSIDE = re.compile(rf"(?<![\w-]){_PHRASE}", re.IGNORECASE)
+_SPELLED_INSIDE = re.compile(rf"(?<![\w-])(?=[a-z]){_PHRASE}", re.IGNORECASE)
 _DOZENS = {"half a dozen": 6, "dozen": 12, "a dozen": 12, "one dozen": 12, "two dozen": 24}
 _PARTS = re.compile(rf"{_ANY_WORD}|hundred|thousand", re.IGNORECASE)
 

@@ -23,7 +23,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tests.support.annotators import write_data
-from tests.support.chromium import Browser
+from tests.support.chromium import PATIENCE, Browser
 from tests.unit.reports.test_reports import Page
 
 HOSTILE = "</script><script>alert(1)</script> <!-- \u2028 & 😀"
@@ -144,7 +144,7 @@ def downloaded(browser: Browser, name: str, button: str) -> Path:
     path = browser.downloads / name
     path.unlink(missing_ok=True)
     browser.click(button)
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not path.exists():
         assert time.monotonic() < end, f"no {name}"
         time.sleep(0.02)

@@ -24,7 +24,7 @@ from tablemend.records import Relation
 from tablemend.runs import read_jsonl, write_jsonl
 from tablemend.tasks.logic.protocol import CHECK, FAITHFUL, LESSONS
 from tablemend.tasks.logic.tree import QUESTIONS, path_to, walk
-from tests.support.chromium import Browser
+from tests.support.chromium import PATIENCE, Browser
 from tests.support.scripts import run_script
 from tests.unit.reports.test_reports import Page
 
@@ -307,7 +307,7 @@ def _download(browser: Browser, run: Path, name: str) -> dict[str, Any]:
     path = browser.downloads / f"answers-{name}.json"
     path.unlink(missing_ok=True)
     browser.click("#json")
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not path.exists():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -321,7 +321,7 @@ def _words(text: str, spans: tuple[Span, ...] | None) -> list[str]:
 
 def _reload_until(browser: Browser, heading: str) -> None:
     """Reload: a busy Chromium can show a document an older copy of its storage, once."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     browser.reload()
     while _text(browser, "h1") != heading:
         assert time.monotonic() < end, f"never again: {heading}"

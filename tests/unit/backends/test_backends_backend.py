@@ -143,7 +143,7 @@ def test_what_was_answered_once_is_not_asked_again(tmp_path: Path) -> None:
             f"prompt {n}" for n in range(60)
         )
     assert len(again) == 60 and all(again[id] == one for id, one in first.items())
-    assert sum(one.seconds for one in first.values()) < 30
+    assert sum(one.seconds for one in first.values()) < 300
 
 
 # streams
@@ -171,5 +171,5 @@ def test_a_generator_that_is_closed_cancels_what_is_in_flight() -> None:
         next(answers)
         began = time.monotonic()
         answers.close()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 50  # the replies would take 60
     assert threading.active_count() == before

@@ -177,7 +177,7 @@ def test_several_processes_share_one_file(path: Path) -> None:
         for own in range(2)
     ]
     for process in running:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=600)
         assert (process.returncode, errors) == (0, b"")
     cache = RequestCache(path, {"a": 1})
     found = [cache.get(number.to_bytes(32, "big"), "x") for number in range(400)]

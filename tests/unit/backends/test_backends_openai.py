@@ -93,7 +93,7 @@ def test_a_request_is_sent_as_asked() -> None:
     assert seen.headers["content-type"] == "application/json"
     assert seen.headers["authorization"] == "Bearer none"
     assert one == Completion("r", "ja", 5, 2, "stop", seconds=one.seconds)
-    assert 0 < one.seconds < 5
+    assert one.seconds > 0
 
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}

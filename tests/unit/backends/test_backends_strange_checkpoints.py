@@ -50,10 +50,11 @@ def test_code_of_a_checkpoint_is_not_run_nor_asked_about(
     assert "\n" not in str(refused.value)
 
 
-def test_pickled_weights_are_refused(tiny_model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "consolidated.00.pth"])
+def test_pickled_weights_are_refused(tiny_model: Path, tmp_path: Path, name: str) -> None:
     folder = shutil.copytree(tiny_model, tmp_path / "pickled")
     for path in folder.glob("*.safetensors"):
         path.unlink()
-    torch.save({"a": torch.zeros(1)}, folder / "pytorch_model.bin")
+    torch.save({"a": torch.zeros(1)}, folder / name)
     with pytest.raises(TablemendError, match=r"pickled weights alone.*safetensors"):
         hf.load_model(Checkpoint(str(folder)))

@@ -16,6 +16,9 @@ import yaml
 from tablemend.config import SMALL_WORLD, ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
+from tablemend.datasets.exercises import Exercises
+from tablemend.datasets.faith.settings import FaithSet
+from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evaluation.command import CompareCommand, ReportCommand
@@ -197,10 +200,19 @@ def test_references_are_refused(
             assert found == "${...} is not filled in: write what is meant"
 
 
+def test_more_examples_than_memory_holds_are_refused_in_one_line() -> None:
+    many = 10**12
+    for cls in (Synthesis, LogicSet, FaithSet, Exercises):
+        assert "memory or more, and this" in " ".join(problems(f"n={many}", cls=cls))
+    for key in ("data.test.n", "data.train.n"):
+        (found,) = problems("recipe=tiny", f"{key}={many}")
+        assert found.startswith(f"{key}: needs ")
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("[" * 500, "nested too deeply"),
+        ("[" * 20_000, "nested too deeply"),
         ("9" * 5_000, "Exceeds the limit (4300 digits)"),
         ("!!timestamp now", "no attribute"),
         ("${a b}", "token recognition error"),

@@ -158,7 +158,7 @@ import threading
 threading.Thread(target=sys.stdin.read).start()  # the interpreter waits for it
 def main():
     print("ready", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """,
     "workers": """
 from concurrent.futures import ProcessPoolExecutor
@@ -166,7 +166,7 @@ from multiprocessing import get_context
 from tablemend.workers import map_in
 def main():
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        for _ in map_in(pool, time.sleep, [0, 60, 60]):
+        for _ in map_in(pool, time.sleep, [0, 600, 600]):
             print("ready", flush=True)
 """,
 }
@@ -188,7 +188,7 @@ def test_two_ctrl_c_end_everything_in_one_line(tmp_path: Path, case: str) -> Non
         os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to workers too
         first = child.stderr.readline()
         os.killpg(child.pid, signal.SIGINT)
-        _, rest = child.communicate(timeout=30)
+        _, rest = child.communicate(timeout=300)
     assert (child.returncode, first + rest) == (130, "interrupted; the same command continues\n")
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -159,12 +160,15 @@ def test_a_server_is_waited_for_only_where_the_recipe_says_so(
 ) -> None:
     with monkeypatch.context() as patch:
         pauses: list[float] = []
-        patch.setattr(engine.time, "sleep", pauses.append)
+        clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: sum(pauses))
+        patch.setattr(engine, "time", clock)
         closed = "http://127.0.0.1:9"  # the discard port: nothing listens
         with pytest.raises(TablemendError, match=r"cannot be reached .*vllm_server_timeout"):
             engine.check_server(closed, command())
         assert not pauses
         with pytest.raises(TablemendError, match="cannot be reached"):
-            engine.check_server(closed, command("train.trl.vllm_server_timeout=0.2"))
-        assert set(pauses) == {engine.PAUSE}
+            engine.check_server(
+                closed, command(f"train.trl.vllm_server_timeout={3 * engine.PAUSE}")
+            )
+        assert pauses == [engine.PAUSE] * 3
     engine.check_server(serve(GOOD), command())

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.backends.names import ModelString
-from tablemend.config import Section
+from tablemend.config import Count, Section
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.faith.spans import Recogniser
 from tablemend.datasets.splits import Shares
@@ -26,7 +26,7 @@ class FaithSet(Section):
     reports: tuple[str, ...] = (INVENTED,)
     """Where reports come from: folders of 10-K filings (HTML, inline XBRL, text; files are named
     COMPANY_anything), files of FAITH, FinQA or TAT-QA records (JSON or JSONL), or `invented`."""
-    n: int | None = Field(default=None, ge=1)
+    n: Count | None = Field(default=None, ge=1)
     """Most reports of each source; of `invented` 100 where it is null."""
     sentences: int = Field(default=10, ge=1)
     """Most sentences of a report, drawn at random (FAITH, 4.1: 10)."""

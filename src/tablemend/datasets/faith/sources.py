@@ -16,7 +16,7 @@ from tablemend.datasets.faith.settings import INVENTED, FaithSet
 from tablemend.datasets.tabfaith import financial
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.errors import TablemendError
-from tablemend.foreign import load_json
+from tablemend.foreign import load_json, read_whole
 from tablemend.programs.speaker import Unsayable
 from tablemend.runs import hash_file, hash_text
 from tablemend.tables.table import Table, TableError
@@ -144,9 +144,10 @@ def _read_text(path: Path) -> str:
     Raises:
         Unusable: it has none, or is too large.
     """
-    if path.stat().st_size > LARGEST:
-        raise Unusable(f"it has more than {LARGEST >> 20} MB")
-    data = path.read_bytes()
+    try:
+        data = read_whole(path, LARGEST)
+    except ValueError as error:
+        raise Unusable(f"it holds {error}") from error
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = data.decode("utf-16", errors="replace")
     else:

@@ -82,6 +82,9 @@ _PER = re.compile(
 )
 _SIGN = re.compile(r"(?:[$\u20ac\u00a3\u00a5] ?|\(|-)$")
 _MONEY_BRACKET = re.compile(r"[$\u20ac\u00a3\u00a5] ?\($")
+_WORD = re.compile(r"\w")
+_FAR = 300
+"""Characters around a number in which its aside, its list's item, and its range stand."""
 _ALIAS = re.compile(r' \("[a-z]+"\)', re.I)
 
 
@@ -140,8 +143,9 @@ def _names_something(one: Stated, text: str, sentence: str) -> bool:
     unit = one.number.unit
     if _REFERENCE.search(before) or _LISTED.search(text[max(0, one.start - 60) : one.start]):
         return True
-    bare = re.sub(r"[$\u20ac\u00a3]", " ", text) if unit.currency else text
-    if unit.scale == 1 and unit.symbol == "" and _RANGE.match(bare, one.end):
+    further = text[one.end : one.end + _FAR]
+    further = re.sub(r"[$\u20ac\u00a3]", " ", further) if unit.currency else further
+    if unit.scale == 1 and unit.symbol == "" and _RANGE.match(further):
         return True
     if unit.symbol and MEASURES[unit.symbol][0] in ("time", "months"):
         return True
@@ -152,16 +156,20 @@ def _names_something(one: Stated, text: str, sentence: str) -> bool:
     digits = text[one.start : one.end]
     if not digits[0].isdigit():
         return bool(_BEFORE.search(before) or _BEHIND.match(behind))
-    is_aside = text.rfind("(", 0, one.start) > text.rfind(")", 0, one.start)
+    far = max(0, one.start - _FAR)
+    is_aside = text.rfind("(", far, one.start) > text.rfind(")", far, one.start)
     closes = len(digits) < 3 and behind.lstrip().startswith((")", "]"))
     return bool(
         _YEAR.fullmatch(digits)
         or _BEFORE.search(before)
         or _BEHIND.match(behind)
         or (closes and (not is_aside or before.rstrip().endswith(("(", "["))))
-        or any(one.start < match.end() <= one.end + 3 for match in _ITEM.finditer(text))
-        or (not re.search(r"\w", text[: one.start]) and not _counted(text, one.end))
-        or _NAME.search(sentence, 0, one.start)
+        or any(
+            one.start < item.end()
+            for item in _ITEM.finditer(text, far, min(one.end + 3, len(text)))
+        )
+        or (not _WORD.search(text, 0, one.start) and not _counted(text, one.end))
+        or _NAME.search(sentence, far, one.start)
     )
 
 
@@ -185,7 +193,7 @@ def _expanded(one: Stated, text: str, sentence: str) -> Span:
     if (match := _MONEY_BRACKET.search(text, max(0, start - 3), start)) and text[
         end : end + 1
     ] == ")":
-        closed = re.match(r"\) ?(?:million|billion|thousand)?", text[end:])
+        closed = re.match(r"\) ?(?:million|billion|thousand)?", text[end : end + _FAR])
         return Span(match.start(), end + (closed.end() if closed else 0))
     while match := _SIGN.search(text, max(0, start - 2), start):
         if match[0] == "(" and not _closes(text, end):
@@ -193,7 +201,7 @@ def _expanded(one: Stated, text: str, sentence: str) -> Span:
         if match[0] == "-" and match.start() and text[match.start() - 1].isalnum():
             break
         start = match.start()
-    if text[start] == "(" and (match := re.match(r"\) ?(?:%|percent\b)?", text[end:])):
+    if text[start] == "(" and (match := re.match(r"\) ?(?:%|percent\b)?", text[end : end + _FAR])):
         end += match.end()
     for form, within in ((_PER, text), (_UNIT, sentence), (_ALIAS, text)):
         if match := form.match(within, end):

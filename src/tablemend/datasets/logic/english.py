@@ -35,6 +35,8 @@ NATURAL = 0.9
 """How often the line with the fewest clauses is taken: *every cube*, not *every block x*."""
 MOST_READINGS = 64
 """Of one phrase, and too many to go on."""
+MOST_WORDS = 150
+"""Of one text, with its punctuation: the time to read it grows with their fourth power."""
 _TERM = re.compile(r"[a-z]\d*")
 
 
@@ -90,9 +92,11 @@ def readings(text: str) -> tuple[Formula, ...]:
     """All readings of a text that differ by more than names of variables and flat brackets.
 
     Raises:
-        EnglishError: they are too many to find them all.
+        EnglishError: they are too many to find them all, or the text is too long for that.
     """
     words = re.findall(r"\w+|[^\w\s]", text.lower())
+    if len(words) > MOST_WORDS:
+        raise EnglishError(f"{shown(text[:200])[:60]!r} has more than {MOST_WORDS} words")
 
     @cache
     def phrases(kind: str, start: int, end: int) -> tuple[Any, ...]:

@@ -36,7 +36,9 @@ _OPERATOR = re.compile(r"\\(?:operatorname|mathrm|mathit|text)\s*\{\s*(\w+)\s*\}
 _VARIABLE = re.compile(r"[u-z]\d{0,2}")
 _TO_THE_RIGHT = ("implies", "iff")
 MOST_PARTS = 200
-"""Connectives, quantifiers and pairs of brackets of one formula."""
+"""Connectives, variables of quantifiers, and pairs of brackets of one formula."""
+MOST_CHARACTERS = 20_000
+"""Of the text of one formula."""
 
 
 class FormulaError(TablemendError):
@@ -70,6 +72,8 @@ class _Parser:
         self.text = _OPERATOR.sub(lambda match: match[1].ljust(len(match[0])), text)
         self.predicates, self.parts, self.bound = predicates, 0, list[str]()
         self.left: list[_Token] = []
+        if len(text) > MOST_CHARACTERS:
+            self.fail(f"no more than {MOST_CHARACTERS:,} characters", MOST_CHARACTERS)
         for match in _TOKEN.finditer(self.text):
             kind = _KINDS[(match.lastindex or 0) - 1]
             if kind == "other":
@@ -100,12 +104,12 @@ class _Parser:
             f"found {found!r}"
         )
 
-    def part(self) -> None:
+    def part(self, kind: str, said: str = "") -> str:
         """Take a symbol that makes a formula larger."""
         self.parts += 1
         if self.parts > MOST_PARTS:
-            self.fail(f"no more than {MOST_PARTS} connectives, quantifiers and brackets")
-        self.left.pop()
+            self.fail(f"no more than {MOST_PARTS} connectives, variables and brackets")
+        return self.take(kind, said)
 
     def listed(self, one: Callable[[], T]) -> list[T]:
         """What commas stand between."""
@@ -118,7 +122,7 @@ class _Parser:
         formula = self.single()
         for level, connective in enumerate(CONNECTIVES[: loosest + 1]):
             while self.next.kind == connective:
-                self.part()
+                self.part(connective)
                 right = self.formula(level if connective in _TO_THE_RIGHT else level - 1)
                 formula = Binary(connective, formula, right)
         return formula
@@ -126,11 +130,11 @@ class _Parser:
     def single(self) -> Formula:
         match self.next.kind:
             case "not":
-                self.part()
+                self.part("not")
                 return Not(self.single())
             case "forall" | "exists" as quantifier:
-                self.part()
-                words = self.listed(lambda: self.take("word", "a variable"))
+                self.left.pop()
+                words = self.listed(lambda: self.part("word", "a variable"))
                 self.bound += words
                 formula = self.formula() if self.skip("dot") else self.single()
                 del self.bound[-len(words) :]
@@ -138,7 +142,7 @@ class _Parser:
                     formula = Quantified(quantifier, Variable(word), formula)
                 return formula
             case "(":
-                self.part()
+                self.part("(")
                 formula = self.formula()
                 self.take(")", "a connective or )")
                 return formula
@@ -154,7 +158,7 @@ class _Parser:
     def term(self) -> Term:
         word = self.take("word", "a name or a variable")
         if self.next.kind == "(":
-            self.fail(f", or ) after {word!r} (functions are not read)")
+            self.fail(f", or ) after {word[:60]!r} (functions are not read)")
         return Variable(word) if word in self.bound or _VARIABLE.fullmatch(word) else Name(word)
 
     def atom(self) -> Atom:

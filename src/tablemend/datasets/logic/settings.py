@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tablemend.backends.names import ModelString
-from tablemend.config import Section
+from tablemend.config import Count, Section
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.logic.generate import CATEGORIES
 from tablemend.datasets.logic.pair import Domain
@@ -29,7 +29,7 @@ class LogicSet(Section):
     """Domains to make pairs of."""
     categories: tuple[Relation, ...] = RELATIONS
     """Relations to make, in equal numbers: those of them that a domain has."""
-    n: int = Field(default=1000, ge=1)
+    n: Count = Field(default=1000, ge=1)
     """Pairs of a domain; with models, inputs that each of them is given."""
     ambiguous: float = Field(default=0.1, ge=0, le=1)
     """Share of the logic outputs that are said ambiguously where there are words for that."""

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.backends.names import ModelString
-from tablemend.config import Section
+from tablemend.config import Count, Section
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares
@@ -58,13 +58,13 @@ class Sources(HubOptions):
 class Sizes(Section):
     """Number of examples in each domain (TabFaith, 3.2)."""
 
-    general: int = Field(default=1600, ge=0)
+    general: Count = Field(default=1600, ge=0)
     """Tables of any topic, ToTTo in the paper."""
-    financial: int = Field(default=280, ge=0)
+    financial: Count = Field(default=280, ge=0)
     """Quarterly earnings."""
-    clinical: int = Field(default=280, ge=0)
+    clinical: Count = Field(default=280, ge=0)
     """Laboratory panels."""
-    operations: int = Field(default=240, ge=0)
+    operations: Count = Field(default=240, ge=0)
     """Sales, churn and stock."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:

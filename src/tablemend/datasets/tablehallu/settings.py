@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from tablemend.config import SMALL_WORLD, Section
+from tablemend.config import SMALL_WORLD, Count, Section
 from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares, split_of
 from tablemend.shipped import here_or_shipped
@@ -83,7 +83,7 @@ class Synthesis(Grouped):
     """What a recipe is for."""
     engine: Literal["program"] = "program"
     """How examples are made; `program` needs no language model."""
-    n: int = Field(default=1000, ge=1)
+    n: Count = Field(default=1000, ge=1)
     """Number of contexts, over all splits."""
     out: str = "data/tablehallu"
     """Folder to write into; an interrupted run in it is continued."""

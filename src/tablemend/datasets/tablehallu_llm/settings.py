@@ -14,7 +14,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import keys_text, usage_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
-from tablemend.config.section import OnOff
+from tablemend.config.section import Count, OnOff
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tablehallu.settings import Grouped, Shape, Synthesis
 
@@ -53,7 +53,7 @@ class LlmSynthesis(Grouped):
     verifier_options: BackendOptions | None = None
     """How the verifier is asked; null: as the generator where it is the same model, else by the
     defaults."""
-    n: int = Field(default=1000, ge=1)
+    n: Count = Field(default=1000, ge=1)
     """Number of rows (contexts with query-last), over all splits; one that is given up is counted,
     not replaced. With a larger n the same folder is continued."""
     out: str = "data/tablehallu-llm"

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config import HUB, SMALL_WORLD, Section
+from tablemend.config import HUB, SMALL_WORLD, Count, Section
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.torr.readers import LOOKUP, READERS
 
@@ -38,9 +38,9 @@ class TorrSet(Section):
     """Folder with the sets: finqa/open.jsonl, wikitablequestions/open.jsonl and so on."""
     files: Mapping[str, str] = {}
     """By name a JSON or JSONL file, or hub:owner/name, in place of the one in `data`."""
-    n: int = Field(default=100, ge=1)
+    n: Count = Field(default=100, ge=1)
     """Most examples of a set in the test split (section 2.3: 100)."""
-    train: int = Field(default=0, ge=0)
+    train: Count = Field(default=0, ge=0)
     """Most examples of a set in the train and in the validation split, without demonstrations."""
     cells: int | None = Field(default=None, ge=1)
     """Most cells of a table, its header included; null: any. Larger ones are counted."""

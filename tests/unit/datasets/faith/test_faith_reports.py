@@ -550,7 +550,7 @@ def test_what_cannot_be_used_is_skipped_in_a_line_each_and_counted(tmp_path: Pat
         for one in map(json.loads, (out / "skipped.jsonl").read_text("utf-8").splitlines())
     }
     expected = {name: reason for name, _, reason in BAD.values()}
-    expected["z.htm"] = "it has more than 40 MB"
+    expected["z.htm"] = "it holds more than 40 MiB, which is the limit"
     assert skipped.keys() == expected.keys()
     for name, reason in expected.items():
         assert reason in skipped[name] and "\n" not in skipped[name], name

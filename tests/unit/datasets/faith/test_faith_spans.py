@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -10,6 +12,10 @@ import pytest
 from tablemend.datasets.faith import spans
 from tablemend.datasets.faith.spans import find_spans, is_table
 from tablemend.errors import TablemendError
+from tablemend.tables.filings import read_ascii
+from tablemend.tables.table import TableError
+from tablemend.values.numbers import find_quantities
+from tests.support.growth import growth
 
 
 @pytest.mark.parametrize(
@@ -102,3 +108,24 @@ def test_spacys_entities_decide_and_are_expanded(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(spans, "_spacy", lambda: pipeline)
     assert [sentence[a:b] for a, b in find_spans(sentence, "spacy")] == ["$5 million"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "read"),
+    [
+        *((unit, find_spans) for unit in ("12,", "12 ", "$12 ", "| 12 ", "1.", "(12 ")),
+        *((unit, find_quantities) for unit in ("12,", "123,", "12,12.1,", "1", "123 ", "1'234'")),
+        *((unit, read_ascii) for unit in ("\t", " ", "\xa0", "<table ", ". ", "_ ", "12  ")),
+    ],
+)
+def test_a_text_without_an_end_is_read_in_linear_time(
+    unit: str, read: Callable[[str], object]
+) -> None:
+    def reading(count: int) -> Callable[[], object]:
+        def run() -> None:
+            with suppress(TableError):
+                read(unit * count + ",1,")
+
+        return run
+
+    assert growth(reading, 500, 4000) < 32  # linear is 8, squared 64

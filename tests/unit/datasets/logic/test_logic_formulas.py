@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tablemend.datasets.logic.english import say
 from tablemend.datasets.logic.formula import (
     BLOCKS,
     CONNECTIVES,
@@ -110,6 +113,13 @@ def test_connectives_group_by_their_strength(text: str, grouped: str) -> None:
         ("Cone(a)", 1, "expected one of the predicates Small, "),
         ("Larger(a)", 1, "expected Larger with 2 terms, not 1"),
         ("¬" * 300 + "Cube(a)", MOST_PARTS + 1, f"no more than {MOST_PARTS} connectives"),
+        ("(" * 300 + "Cube(a)", MOST_PARTS + 1, f"no more than {MOST_PARTS} connectives"),
+        ("∃x " * 300 + "Cube(x)", 3 * MOST_PARTS + 2, f"no more than {MOST_PARTS} connectives"),
+        (f"∀{'x, ' * 330}y. Cube(x)", 3 * MOST_PARTS + 2, f"no more than {MOST_PARTS} connectives"),
+        ("Cube(a) ∧ " * 300 + "Cube(a)", 10 * MOST_PARTS + 9, "connectives, variables"),
+        (f"Cube({'a' * 10_000}(b))", 10_006, "functions are not read"),
+        ("C" * 30_000 + "(a)", 20_001, "no more than 20,000 characters"),
+        (f"Cube({'a, ' * 10_000}a)", 20_001, "no more than 20,000 characters"),
     ],
 )
 def test_errors_say_where_and_what_was_expected(text: str, place: int, expected: str) -> None:
@@ -117,6 +127,24 @@ def test_errors_say_where_and_what_was_expected(text: str, place: int, expected:
         parse_formula(text, BLOCKS)
     message = str(caught.value)
     assert f"character {place}: " in message and expected in message and "\n" not in message
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"∀{', '.join(f'x{n}' for n in range(MOST_PARTS))}. Cube(x1)",
+        "¬" * MOST_PARTS + "Cube(a)",
+        "∀x (" * (MOST_PARTS // 2) + "Cube(x)" + ")" * (MOST_PARTS // 2),
+        "Cube(a) ∧ " * MOST_PARTS + "Cube(a)",
+        "Cube(a) → " * MOST_PARTS + "Cube(a)",
+    ],
+)
+def test_the_largest_formulas_are_compared_said_and_shown(text: str) -> None:
+    formula = parse_formula(text)
+    assert parse_formula(show(formula)) == formula and canonical(formula)
+    assert size(formula).length >= MOST_PARTS // 2 and show_indented(formula)
+    assert say(formula, Random(0))
 
 
 def test_a_variable_outside_the_reach_of_its_quantifier_is_free() -> None:

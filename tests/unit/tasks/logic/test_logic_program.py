@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,6 +53,18 @@ def test_evidence_finds_relation_and_spans_of_descriptions() -> None:
         assert one.divergent_output is not None and one.wrong is not None
         assert set(one.wrong) <= set(one.divergent_output)
         assert bool(one.wrong) == bool(pair.wrong)
+
+
+@pytest.mark.parametrize(
+    ("input", "output", "reason"),
+    [
+        (f"∀{'x, ' * 330}y Cube(y)", "A is a cube.", "the input: formula '∀x, x, .* no more than"),
+        ("Cube(a)", "Every cube is large" + " and every cube is large" * 40, "more than 150 words"),
+    ],
+)
+def test_what_is_too_large_to_be_read_is_unscored(input: str, output: str, reason: str) -> None:
+    (found,) = annotated([Pair("logic", input, output, "made")])
+    assert found.relation is None and re.search(reason, found.unscored)
 
 
 def test_the_papers_tree_has_no_tautologies() -> None:
