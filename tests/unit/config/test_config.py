@@ -309,6 +309,20 @@ def test_the_fields_of_the_installed_trl_are_read_from_its_source() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cls", "recipe"),
+    [(SftCommand, "tiny"), (DpoCommand, "tiny-dpo"), (GrpoCommand, "tiny-grpo")],
+)
+@pytest.mark.parametrize("model", ["openai:m@http://localhost/v1", "vllm:org/model"])
+def test_only_a_comparison_takes_a_model_string(
+    cls: type[Section], recipe: str, model: str
+) -> None:
+    tokens = (f"recipe={recipe}", f"model.path={model}")
+    (problem,) = problems(*tokens, cls=cls)
+    assert problem.startswith("model.path: training takes a folder or a name on the Hub")
+    assert parse(CompareCommand, tokens).has_engine
+
+
+@pytest.mark.parametrize(
     ("overrides", "path"),
     [
         (["recipe=tablehallu-eval", "train.learning_rate=1"], "train.global_batch"),
@@ -320,7 +334,6 @@ def test_the_fields_of_the_installed_trl_are_read_from_its_source() -> None:
         (["recipe=tiny", "evaluation.systems.x={model: dpo}"], "evaluation.systems.x.model"),
         (["recipe=tiny", "train=null"], "train"),
         (["recipe=tiny", "data.train=null"], "data.train"),
-        (["recipe=tiny", "model.path=openai:m@http://localhost/v1"], "model.path"),
         (["recipe=tiny", "evaluation.systems.sft.format=json"], "evaluation.systems.sft.format"),
         (
             ["recipe=tiny", "evaluation.systems.base.model=openai:m@h"],
