@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from tablemend.errors import TablemendError
 from tablemend.from_json import FromJson
 from tablemend.records.answers import ContextKind, FinishReason
 from tablemend.tables.perturbations import write_configuration
@@ -177,9 +178,16 @@ class Example(FromJson):
         """The text shown to the model: the gold context, the adversarial one, or a table.
 
         For ``FORM+CHANGE``, one of the configurations of ToRR, that is :meth:`stated_table`.
+
+        Raises:
+            TablemendError: the clean context of an example without one.
         """
         if "+" in kind:
             return write_configuration(self.stated_table(), kind)
+        if kind == "clean" and not self.gold_context:
+            raise TablemendError(
+                f"example {self.id} has no clean context: ask evaluation.contexts=[adversarial]"
+            )
         return self.gold_context if kind == "clean" else self.adversarial_context
 
     def stated_table(self) -> Table:
