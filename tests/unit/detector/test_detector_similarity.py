@@ -106,7 +106,8 @@ class FakeModel:
 
     encoded: ClassVar[list[list[str]]] = []
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, trust_remote_code: bool, **_settings: object) -> None:
+        assert not trust_remote_code
         if "missing" in name:
             raise OSError(f"{name} is no folder\nsecond line")
 
