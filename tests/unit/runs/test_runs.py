@@ -130,7 +130,7 @@ def test_the_manifest_keeps_every_stage(tiny: Experiment, tmp_path: Path) -> Non
         (OSError(errno.EDQUOT, "Quota", "/a"), 1, "error: the disk quota is used up at /a; what"),
         (PermissionError(errno.EACCES, "Permission denied", "/a"), 2, "error: /a: Permission den"),
         (FileNotFoundError(errno.ENOENT, "No such file", "/proc/x"), 2, "error: /proc/x: No such"),
-        (ModuleNotFoundError("no", name="trl.x"), 2, "error: trl.x is not installed: pip install"),
+        (ModuleNotFoundError("no", name="trl.x"), 2, "error: trl is not installed: pip install"),
         (KeyboardInterrupt(), 130, "interrupted; the same command continues\n"),
     ],
 )
