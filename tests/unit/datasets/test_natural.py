@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ import pytest
 from tablemend.errors import TablemendError
 
 ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT / "data_gen"))
-import natural  # noqa: E402
-
 FOLDER = ROOT / "data_gen" / "natural"
+_SPEC = spec_from_file_location("natural", FOLDER / "build.py")
+assert _SPEC and _SPEC.loader
+natural = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(natural)
+
 RECORDS = [json.loads(line) for line in (FOLDER / "contexts.jsonl").read_text("utf-8").splitlines()]
 
 

@@ -1,6 +1,6 @@
 """Make the test set in natural English of its texts: examples of table generation.
 
-    python data_gen/natural.py [folder=data_gen/natural]
+    python data_gen/natural/build.py [folder=data_gen/natural]
 
 Reads `contexts.jsonl` of the folder: real tables, a text of each written by hand, the table that a
 second reader, who saw the text alone, read in it, and two queries. Refuses a text where the
