@@ -184,7 +184,7 @@ class Example(FromJson):
         """
         if "+" in kind:
             return write_configuration(self.stated_table(), kind)
-        if kind == "clean" and not self.gold_context:
+        if kind == "clean" and not self.gold_context and self.gold_table.rows:
             raise TablemendError(
                 f"example {self.id} has no clean context: ask evaluation.contexts=[adversarial]"
             )
