@@ -77,7 +77,8 @@ def _byte_level(tokens: list[str], merges: list[str], qwen: bool = False) -> Tok
     vocabulary = {token: number for number, token in enumerate(tokens)}
     pairs = [(first, last) for first, _, last in (merge.partition(" ") for merge in merges)]
     if qwen:
-        return Qwen2Tokenizer(vocabulary, pairs).backend_tokenizer
+        backend: Tokenizer = Qwen2Tokenizer(vocabulary, pairs).backend_tokenizer
+        return backend
     tokenizer = Tokenizer(BPE(vocabulary, pairs))
     digits, bytes_ = pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, bytes_])
