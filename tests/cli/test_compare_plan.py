@@ -136,17 +136,22 @@ def _without(package: str) -> Callable[[str], Any]:
     return lambda name: None if name == package else find(name)
 
 
-@pytest.mark.parametrize("script", ["compare", "reproduce"])
+MISSING = [
+    ("openai", "openai is not installed: pip install -e '.[api]' -c constraints.txt"),
+    ("data.test={source: nowhere, split: test}", "nowhere: "),
+    (f"model.path={NOWHERE}", "no server answers at http://127.0.0.1:9/v1: start it"),
+    ("model.path=openai:m@https://localhost/v1", "https://localhost/v1 needs a key"),
+    ("model.path=runs/nowhere/model", "no checkpoint folder runs/nowhere/model"),
+    ("evaluation.similarity=all-mpnet-base-v2", "sentence_transformers is not installed"),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("script", "change", "said"),
     [
-        ("openai", "openai is not installed: pip install -e '.[api]' -c constraints.txt"),
-        ("llguidance", "llguidance is not installed: pip install -e '.[constrained]'"),
-        ("data.test={source: nowhere, split: test}", "nowhere: "),
-        (f"model.path={NOWHERE}", "no server answers at http://127.0.0.1:9/v1: start it"),
-        ("model.path=openai:m@https://localhost/v1", "https://localhost/v1 needs a key"),
-        ("model.path=runs/nowhere/model", "no checkpoint folder runs/nowhere/model"),
-        ("evaluation.similarity=all-mpnet-base-v2", "sentence_transformers is not installed"),
+        *((script, *one) for script in ("compare", "reproduce") for one in MISSING),
+        # no table of a paper needs a grammar
+        ("compare", "llguidance", "llguidance is not installed: pip install -e '.[constrained]'"),
     ],
 )
 def test_what_is_missing_is_one_line(
@@ -163,8 +168,6 @@ def test_what_is_missing_is_one_line(
     held = {"model": f"hf:{tiny_model}", "mitigation": "header", "thinking": "off"}
     tokens = evaluation(tmp_path, server.model, {"base": {}, "held": held}, TEST)
     if script == "reproduce":
-        if change == "llguidance":
-            pytest.skip("no table of a paper needs a grammar")
         tokens += ["paper=tablehallu", "table=1"]
     lacks = {one for one in ("openai", "llguidance") if one == change}
     lacks |= {"sentence_transformers"} if "similarity" in change else set()
