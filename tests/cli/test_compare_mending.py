@@ -13,10 +13,10 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.mending import mend
-from tablemend.evaluation.ready import plan_systems
+from tablemend.evaluation.ready import problems, refuse
 from tablemend.evaluation.results import write_results
 from tablemend.evaluation.scoring import score, scorers
-from tablemend.evaluation.systems import begin, read_test
+from tablemend.evaluation.systems import begin, read_test, resolve
 from tablemend.evidence.source import Source
 from tablemend.generations import ScoredSystems
 from tablemend.mitigations.edits import Draft, Mended, Tools
@@ -71,14 +71,15 @@ def compare(tokens: list[str]) -> tuple[ScoredSystems, dict[str, Any]]:
     config = parse(CompareCommand, tokens)
     run = Run.of(config)
     examples = read_test(config)
+    systems = resolve(config, run)
     if not config.rescore:
-        systems = plan_systems(config, run)
+        refuse(problems(config, systems))
         begin(config, run, examples)
         generate(systems, examples, config, run)
         mend(systems, examples, config, run)
-    with scorers(config) as scoring:
-        scored = score(examples, config, run, scoring)
-    return scored, write_results(scored, examples, config, run)
+    with scorers(systems) as scoring:
+        scored = score(systems, examples, config, run, scoring)
+    return scored, write_results(scored, systems, examples, config, run)
 
 
 def hallucinated(scored: ScoredSystems, system: str) -> int:

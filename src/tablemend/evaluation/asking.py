@@ -8,7 +8,7 @@ from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Request, stream_seed
 from tablemend.errors import Stopped, TablemendError
 from tablemend.evaluation.ready import why_untrained
-from tablemend.evaluation.systems import System, sampling_of, seed_of
+from tablemend.evaluation.systems import ResolvedSystem
 from tablemend.mitigations.mitigation import Constraint
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind
@@ -21,17 +21,17 @@ HELD = (
 
 
 def impossible_systems(
-    systems: Sequence[System], examples: Sequence[Sample], config: Comparison
+    systems: Sequence[ResolvedSystem], examples: Sequence[Sample], config: Comparison
 ) -> dict[str, str]:
     """Why systems cannot be run: what cannot be trained, and on a server what holds answers to a
     grammar, where one sample of each is asked.
     """
-    found = {one.name: why for one in systems if (why := why_untrained(config, one.name))}
+    found = {one.name: why for one in systems if (why := why_untrained(config, one))}
     for system in systems:
         if not isinstance(system.mitigation, Constraint) or system.model.engine != "openai":
             continue
         context = config.contexts[0]
-        request = request_of(system, context, examples[0], config)
+        request = request_of(system, context, examples[0])
         try:
             with open_backend(system.model, system.options) as backend:
                 (completion,) = backend.generate([request])
@@ -49,7 +49,7 @@ def impossible_systems(
     return found
 
 
-def is_held(text: str, system: System, context: ContextKind, sample: Sample) -> bool:
+def is_held(text: str, system: ResolvedSystem, context: ContextKind, sample: Sample) -> bool:
     """Whether a whole answer keeps to the grammar that it was asked for with, if any."""
     held, format = system.mitigation, system.task.format
     if not isinstance(held, Constraint):
@@ -58,22 +58,20 @@ def is_held(text: str, system: System, context: ContextKind, sample: Sample) -> 
     return held.is_kept(text, system.task.evidence(sample, context), format)
 
 
-def request_of(
-    system: System, context: ContextKind, example: Sample, config: Comparison
-) -> Request:
+def request_of(system: ResolvedSystem, context: ContextKind, example: Sample) -> Request:
     """What a system is asked of one sample."""
     name = name_of(system.name, context, example.id)
     return Request(
         id=name,
         messages=system.task.messages(example, context, system.prompt),
-        sampling=sampling_of(config),
+        sampling=system.sampling,
         thinking=system.thinking != "off",
         grammar=grammar_of(system, context, example),
-        seed=stream_seed(seed_of(config), name) if config.evaluation.temperature else 0,
+        seed=stream_seed(system.seed, name) if system.sampling.temperature else 0,
     )
 
 
-def grammar_of(system: System, context: ContextKind, sample: Sample) -> str | None:
+def grammar_of(system: ResolvedSystem, context: ContextKind, sample: Sample) -> str | None:
     """What an answer is held to; nothing of the gold is used."""
     held, format = system.mitigation, system.task.format
     if not isinstance(held, Constraint):

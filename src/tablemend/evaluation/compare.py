@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from tablemend.errors import TablemendError
@@ -12,7 +11,7 @@ from tablemend.evaluation.mending import mend
 from tablemend.evaluation.ready import problems, refuse
 from tablemend.evaluation.results import write_results
 from tablemend.evaluation.scoring import score, scorers
-from tablemend.evaluation.systems import STAGE, begin, read_test, systems_of
+from tablemend.evaluation.systems import STAGE, begin, read_test, resolve
 from tablemend.runs import Run, say, sole_writer
 
 
@@ -28,35 +27,23 @@ def compare(config: CompareCommand) -> dict[str, Any]:
     """
     run = Run.of(config)
     say(f"reading {config.data.test.source}")
-    systems = [] if config.rescore else systems_of(config, run)
-    refuse(problems(config, systems))
+    systems = resolve(config, run)
+    refuse(problems(config, () if config.rescore else systems))
     samples = read_test(config)
-    with scorers(config) as scoring, sole_writer(run.path):  # or hours end in a refusal
+    with scorers(systems) as scoring, sole_writer(run.path):  # or hours end in a refusal
         if not config.rescore:
             begin(config, run, samples)
             generate(systems, samples, config, run)
-        mend(systems, samples, config, run)
+            mend(systems, samples, config, run)
         impossible = run.recorded(STAGE).get(IMPOSSIBLE, {})
-        config = without(config, impossible)
+        possible = [one for one in systems if one.name not in impossible]
+        for name, why in impossible.items():
+            say(f"system {name} is not possible here: {why}")
+        if not possible:
+            raise TablemendError(
+                "no system of the comparison is possible here: "
+                + "; ".join(f"{name}: {why}" for name, why in impossible.items())
+            )
         say(f"scoring the answers to {len(samples):,} samples")
-        scored = score(samples, config, run, scoring)
-        return write_results(scored, samples, config, run, impossible)
-
-
-def without(config: CompareCommand, impossible: Mapping[str, str]) -> CompareCommand:
-    """The comparison of the systems that can be run here.
-
-    Raises:
-        TablemendError: there are none.
-    """
-    for name, why in impossible.items():
-        say(f"system {name} is not possible here: {why}")
-    own = config.evaluation
-    systems = {name: one for name, one in own.systems.items() if name not in impossible}
-    if not systems:
-        raise TablemendError(
-            "no system of the comparison is possible here: "
-            + "; ".join(f"{name}: {why}" for name, why in impossible.items())
-        )
-    evaluation = own.model_copy(update={"systems": systems})
-    return config.model_copy(update={"evaluation": evaluation})
+        scored = score(possible, samples, config, run, scoring)
+        return write_results(scored, possible, samples, config, run, impossible)

@@ -18,7 +18,7 @@ from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.evaluation.asking import HELD, impossible_systems, is_held, name_of, request_of
-from tablemend.evaluation.systems import IN_PROCESS, STAGE, System
+from tablemend.evaluation.systems import IN_PROCESS, STAGE, ResolvedSystem
 from tablemend.generations import Generations, Stored, write_out
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import Answer, ContextKind
@@ -31,12 +31,12 @@ TRIED_TOGETHER = 128
 """Requests of a task that asks again, which are in flight together."""
 IMPOSSIBLE = "not_possible"
 """In the manifest: what :func:`generate` returns."""
-Part = tuple[System, ContextKind, list[Sample]]
+Part = tuple[ResolvedSystem, ContextKind, list[Sample]]
 """What one system has not answered on one context."""
 
 
 def generate(
-    systems: Sequence[System], examples: Sequence[Sample], config: Comparison, run: Run
+    systems: Sequence[ResolvedSystem], examples: Sequence[Sample], config: Comparison, run: Run
 ) -> dict[str, str]:
     """Answer what is not stored yet, and ask again what failed.
 
@@ -60,7 +60,9 @@ def generate(
             backend = stack.enter_context(opened)
             noted = run.recorded(STAGE).get("spent", {}).get(backend.name, {})
             backend.go_on(Spent(**noted))
-            models.append(_Asked.of(backend, own, examples, config, generations, impossible))
+            models.append(
+                _Asked.of(backend, own, examples, config.contexts, generations, impossible)
+            )
         for model in models:
             model.check()
         total = sum(len(missing) for model in models for _, _, missing in model.parts)
@@ -78,22 +80,24 @@ def generate(
     return impossible
 
 
-def too_long(systems: Sequence[System], samples: Sequence[Sample], config: Comparison) -> set[str]:
+def too_long(
+    systems: Sequence[ResolvedSystem], samples: Sequence[Sample], config: Comparison
+) -> set[str]:
     """Ids of the samples of which a prompt does not fit its model's window; nothing is loaded."""
     found = set()
     for own in _by_model([one for one in systems if one.after is None]):
         with open_backend(own[0].model, own[0].options, attn=config.model.attn) as backend:
             for system in own:
                 for context in config.contexts:
-                    asked = {one.id: request_of(system, context, one, config) for one in samples}
+                    asked = {one.id: request_of(system, context, one) for one in samples}
                     misfits = backend.too_long(list(asked.values()))
                     found |= {name for name, request in asked.items() if request.id in misfits}
     return found
 
 
-def _by_model(systems: Sequence[System]) -> list[list[System]]:
+def _by_model(systems: Sequence[ResolvedSystem]) -> list[list[ResolvedSystem]]:
     """Systems that one backend answers, in the recipe's order."""
-    groups: list[list[System]] = []
+    groups: list[list[ResolvedSystem]] = []
     for system in systems:
         for group in groups:
             if (group[0].model, group[0].options) == (system.model, system.options):
@@ -113,7 +117,6 @@ class _Asked:
         settings: what answers depend on, by system.
         parts: what is missing.
         failed: ids of the requests that failed in an earlier command.
-        config: the recipe.
         impossible: systems that cannot be run, and why.
         noted: what of this command's spending the manifest holds.
     """
@@ -122,7 +125,6 @@ class _Asked:
     settings: dict[str, dict[str, Any]]
     parts: list[Part]
     failed: frozenset[str]
-    config: Comparison
     impossible: dict[str, str]
     noted: dict[str, float] = field(default_factory=dict)
 
@@ -130,9 +132,9 @@ class _Asked:
     def of(
         cls,
         backend: Backend,
-        systems: Sequence[System],
+        systems: Sequence[ResolvedSystem],
         examples: Sequence[Sample],
-        config: Comparison,
+        contexts: Sequence[ContextKind],
         generations: Generations,
         impossible: dict[str, str],
     ) -> _Asked:
@@ -141,7 +143,7 @@ class _Asked:
         for system in systems:
             settings = settings_of(system, backend.identity)
             noted[system.name] = settings
-            for context in config.contexts:
+            for context in contexts:
                 if note := generations.take_up(system.name, context, settings):
                     print(note, file=sys.stderr)
                 stored = generations.read(system.name, context)
@@ -149,7 +151,7 @@ class _Asked:
                 failed += [name_of(system.name, context, e.id) for e in missing if e.id in stored]
                 if missing:
                     parts.append((system, context, missing))
-        return cls(backend, noted, parts, frozenset(failed), config, impossible)
+        return cls(backend, noted, parts, frozenset(failed), impossible)
 
     @property
     def engine(self) -> EngineKind:
@@ -159,7 +161,7 @@ class _Asked:
     def check(self) -> None:
         """Refuse prompts that do not fit."""
         for system, context, missing in self.parts:
-            asked = [request_of(system, context, one, self.config) for one in missing]
+            asked = [request_of(system, context, one) for one in missing]
             if too_long := self.backend.too_long(asked):
                 name, why = next(iter(too_long.items()))
                 raise TablemendError(
@@ -265,7 +267,7 @@ class _Asked:
             asked = again
 
     @cached_property
-    def _systems(self) -> dict[str, System]:
+    def _systems(self) -> dict[str, ResolvedSystem]:
         return {system.name: system for system, _, _ in self.parts}
 
     @cached_property
@@ -302,7 +304,9 @@ class _Asked:
             shared = first.setdefault(parts[0][0].task.context_id(example), place)
             order[example.id] = shared, place
 
-        def place_of(asked: tuple[System, ContextKind, Sample]) -> tuple[int, ContextKind, int]:
+        def place_of(
+            asked: tuple[ResolvedSystem, ContextKind, Sample],
+        ) -> tuple[int, ContextKind, int]:
             _, context, example = asked
             shared, place = order[example.id]
             return shared, context, place
@@ -310,17 +314,17 @@ class _Asked:
         wanted = [(system, context, one) for system, context, missing in parts for one in missing]
         for asked in sorted(wanted, key=place_of):  # stable: systems stay in the recipe's order
             if asked[0].name not in self.impossible:
-                yield request_of(*asked, self.config)
+                yield request_of(*asked)
 
 
-def settings_of(system: System, identity: dict[str, Any]) -> dict[str, Any]:
+def settings_of(system: ResolvedSystem, identity: dict[str, Any]) -> dict[str, Any]:
     """Everything that a system's answers depend on, beside the example.
 
     A server's address is left out: the same model may answer from another one.
     """
-    assert not identity.keys() & system.asked.keys(), (identity, system.asked)
+    assert not identity.keys() & system.settings.keys(), (identity, system.settings)
     known = {name: value for name, value in identity.items() if name != "server"}
-    return {**known, "prompts": system.task.versions()["prompt_hash"], **system.asked}
+    return {**known, "prompts": system.task.versions()["prompt_hash"], **system.settings}
 
 
 def _stored(completion: Completion, before: Stored | None = None) -> Stored:

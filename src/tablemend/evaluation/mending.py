@@ -15,7 +15,7 @@ from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.errors import Stopped, TablemendError
 from tablemend.evaluation.generating import IMPOSSIBLE
-from tablemend.evaluation.systems import STAGE, System
+from tablemend.evaluation.systems import STAGE, ResolvedSystem
 from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, write_out
 from tablemend.mitigations.edits import Tools
@@ -31,7 +31,7 @@ CHUNK = 64
 
 
 def mend(
-    systems: Sequence[System], examples: Sequence[Sample], config: Comparison, run: Run
+    systems: Sequence[ResolvedSystem], examples: Sequence[Sample], config: Comparison, run: Run
 ) -> None:
     """Mend what is not mended yet, and again what has been answered anew.
 
@@ -63,7 +63,7 @@ def mend(
 
 
 def _open(
-    system: System, edit: PostEdit, config: Comparison, stack: ExitStack
+    system: ResolvedSystem, edit: PostEdit, config: Comparison, stack: ExitStack
 ) -> tuple[Tools, dict[str, Any]]:
     """What a mitigation works with, and all that its work depends on."""
     identity: dict[str, Any] = {"mender": edit.text if system.task.format is None else edit.table}
@@ -71,15 +71,15 @@ def _open(
     if edit.asks_model:
         opened = open_backend(system.model, system.options, attn=config.model.attn)
         backend = stack.enter_context(opened)
-        most = min(tools.sampling.max_new_tokens, config.evaluation.max_new_tokens)
-        sampling = Sampling(most, max_repeats=config.evaluation.max_repeats)
+        most = min(tools.sampling.max_new_tokens, system.sampling.max_new_tokens)
+        sampling = Sampling(most, max_repeats=system.sampling.max_repeats)
         tools = tools._replace(backend=backend, sampling=sampling)
         identity["rewriting"] = backend.identity
     return tools, identity
 
 
 def _mend_part(
-    system: System,
+    system: ResolvedSystem,
     context: ContextKind,
     examples: Sequence[Sample],
     generations: Generations,
@@ -96,7 +96,7 @@ def _mend_part(
             f"are missing that system {system.name} is to mend"
         )
     source = generations.settings_key(system.after, context)
-    settings = {**system.asked, **identity, "mends": source}
+    settings = {**system.settings, **identity, "mends": source}
     if note := generations.take_up(system.name, context, settings):
         print(note, file=sys.stderr)
     stored = generations.read(system.name, context)
@@ -113,7 +113,7 @@ def _mend_part(
 
 
 def _mend_chunk(
-    system: System,
+    system: ResolvedSystem,
     context: ContextKind,
     examples: Sequence[Sample],
     answered: dict[str, Stored],

@@ -17,11 +17,9 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.ready import problems, refuse
 from tablemend.evaluation.systems import (
     IN_PROCESS,
-    System,
-    answers_with,
-    asked_of,
+    ResolvedSystem,
     read_test,
-    systems_of,
+    resolve,
 )
 from tablemend.generations import Generations
 from tablemend.recipe.experiment import Comparison
@@ -57,10 +55,9 @@ def print_plan(config: CompareCommand) -> None:
     refuse(lacking)
 
 
-def trained_systems(config: Comparison, run: Run) -> list[System]:
+def trained_systems(config: Comparison, run: Run) -> list[ResolvedSystem]:
     """The systems without those of the recipe's own checkpoint, which may be trained later."""
-    found = systems_of(config, run)
-    return [one for one in found if answers_with(config, one.name) != config.stage]
+    return [one for one in resolve(config, run) if one.base != config.stage]
 
 
 def lines(samples: Sequence[Sample], config: Comparison, run: Run, *, reach: bool) -> Iterator[str]:
@@ -72,7 +69,7 @@ def lines(samples: Sequence[Sample], config: Comparison, run: Run, *, reach: boo
         run: its folder, whose stored answers are not asked again.
         reach: whether a server that is to hold answers to a grammar may be asked for one.
     """
-    systems = systems_of(config, run)
+    systems = resolve(config, run)
     brief = {"timeout": PROBE_SECONDS, "retries": 0}
     probed = [
         replace(one, options=one.options.model_copy(update=brief))
@@ -108,15 +105,15 @@ def lines(samples: Sequence[Sample], config: Comparison, run: Run, *, reach: boo
     yield "hours: by the seconds of the run's stored answers; empty where there are none"
 
 
-def _asks(system: System) -> bool:
+def _asks(system: ResolvedSystem) -> bool:
     return getattr(system.mitigation, "asks_model", False)
 
 
 def _row(
-    system: System, samples: Sequence[Sample], config: Comparison, run: Run
+    system: ResolvedSystem, samples: Sequence[Sample], config: Comparison, run: Run
 ) -> tuple[list[str], bool]:
     """The row of a system that answers, and whether its tokens are the model's own."""
-    generations, asked = Generations(run.path / "generations"), asked_of(config, system.name)
+    generations, asked = Generations(run.path / "generations"), system.settings
     read, wrote, prompts, seconds = 0.0, 0.0, 0, list[float]()
     tokenize = _tokenizer_of(system, config)
     count = tokenize or estimate_prompt
@@ -128,7 +125,7 @@ def _row(
         looked = missing[:LOOKED_AT]
         if looked:
             prompts += len(missing)
-            requests = [request_of(system, context, one, config) for one in looked]
+            requests = [request_of(system, context, one) for one in looked]
             read += len(missing) * fmean(map(count, requests))
             wrote += len(missing) * fmean(_gold_tokens(system, context, one) for one in looked)
     most = prompts * config.evaluation.max_new_tokens
@@ -138,7 +135,7 @@ def _row(
         (read * (own.price_in or 0) + out * (own.price_out or 0)) / MILLION for out in (wrote, most)
     )
     about = "" if tokenize else "~"
-    untrained = answers_with(config, system.name) == config.stage and not run.model.is_dir()
+    untrained = system.base == config.stage and not run.model.is_dir()
     row = [
         system.name,
         f"{prompts:,} of {len(samples) * len(config.contexts):,}",
@@ -151,19 +148,19 @@ def _row(
     return row, tokenize is not None
 
 
-def _gold_tokens(system: System, context: str, sample: Sample) -> int:
+def _gold_tokens(system: ResolvedSystem, context: str, sample: Sample) -> int:
     try:
         return count_tokens(system.task.target(sample, context, "off"))
     except NoTarget:
         return 0
 
 
-def _tokenizer_of(system: System, config: Comparison) -> Count | None:
+def _tokenizer_of(system: ResolvedSystem, config: Comparison) -> Count | None:
     """What counts a prompt's tokens where the model's tokenizer is on this machine."""
     if system.model.engine not in IN_PROCESS:
         return None
     path = system.model.model
-    if answers_with(config, system.name) == config.stage:  # training keeps its base's
+    if system.base == config.stage:  # training keeps its base's
         path = config.model.path
     with suppress(TablemendError, ModuleNotFoundError):
         from tablemend.backends.loading import has_tokenizer, load_tokenizer

@@ -12,7 +12,7 @@ from tablemend.backends.keys import key_of
 from tablemend.backends.names import EngineKind, ModelName
 from tablemend.config import HUB, BackendOptions
 from tablemend.errors import TablemendError, not_installed
-from tablemend.evaluation.systems import IN_PROCESS, System, answers_with, systems_of
+from tablemend.evaluation.systems import IN_PROCESS, ResolvedSystem, resolve
 from tablemend.mitigations.mitigation import Constraint, PostEdit
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import Run
@@ -25,13 +25,13 @@ PACKAGES: dict[EngineKind, tuple[str, ...]] = {
 REPORTS = ("matplotlib", "scipy")
 
 
-def plan_systems(config: Comparison, run: Run) -> list[System]:
+def plan_systems(config: Comparison, run: Run) -> list[ResolvedSystem]:
     """The systems, all of which can be asked.
 
     Raises:
         TablemendError: what is missing (:func:`problems`).
     """
-    systems = systems_of(config, run)
+    systems = resolve(config, run)
     refuse(problems(config, systems))
     return systems
 
@@ -47,7 +47,7 @@ def refuse(found: Sequence[str]) -> None:
         raise TablemendError("\n  ".join([*count, *found]))
 
 
-def problems(config: Comparison, systems: Sequence[System]) -> list[str]:
+def problems(config: Comparison, systems: Sequence[ResolvedSystem]) -> list[str]:
     """Packages, checkpoints, keys and servers that are missing, each with what to do.
 
     Args:
@@ -59,7 +59,7 @@ def problems(config: Comparison, systems: Sequence[System]) -> list[str]:
         system
         for system in systems
         if not (isinstance(system.mitigation, PostEdit) and not system.mitigation.asks_model)
-        and not why_untrained(config, system.name)
+        and not why_untrained(config, system)
     ]
     models = {ModelName.parse(one): config.evaluation.options for one in task.scoring_models}
     models |= {system.model: system.options for system in asking}
@@ -80,9 +80,9 @@ def problems(config: Comparison, systems: Sequence[System]) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def why_untrained(config: Comparison, name: str) -> str:
+def why_untrained(config: Comparison, system: ResolvedSystem) -> str:
     """Why a system's checkpoint cannot come of this recipe; empty where it can, or has no need."""
-    if answers_with(config, name) != config.stage or not config.has_engine:
+    if system.base != config.stage or not config.has_engine:
         return ""
     return (
         f"{config.stage} trains a folder or a name on the Hub, and model.path is "
@@ -95,10 +95,10 @@ def _check_server(model: ModelName, options: BackendOptions) -> None:
     model.refuse_unreachable()
 
 
-def _check_checkpoint(system: System, config: Comparison) -> None:
+def _check_checkpoint(system: ResolvedSystem, config: Comparison) -> None:
     if system.model.engine not in IN_PROCESS:
         return
-    text = answers_with(config, system.name)
+    text = system.base
     if text == config.stage:
         hint = (
             f"train it first: accelerate launch train/{text}.py with recipe=, name=, run= as here"

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from tablemend.backends.names import ModelName
-from tablemend.evaluation.systems import hash_examples, model_of
+from tablemend.evaluation.systems import ResolvedSystem, hash_examples
 from tablemend.generations import Generations, Scored, ScoredSystems
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import UNDECIDED, ContextKind, Judgement
@@ -26,6 +25,7 @@ from tablemend.tasks.task import Sample
 
 def write_results(
     scored: ScoredSystems,
+    systems: Sequence[ResolvedSystem],
     examples: Sequence[Sample],
     config: Comparison,
     run: Run,
@@ -37,11 +37,10 @@ def write_results(
         The results.
     """
     generations = Generations(run.path / "generations")
-    task = config.task_of()
+    task, resolved = config.task_of(), {one.name: one for one in systems}
     answers = defaultdict[tuple[ContextKind, str], list[tuple[str, Judgement]]](list)
     for system, kinds in scored.items():
-        edited = config.evaluation.systems[system].after is not None
-        for context, own in {} if edited else kinds.items():
+        for context, own in {} if resolved[system].after else kinds.items():
             for name, one in own.items():
                 answers[context, name].append((one.stored.answer.text, one.judgement))
     views = {
@@ -56,13 +55,10 @@ def write_results(
     tables = {sample.id: sample.source_hash for sample in examples}
     judgements = _of_each(scored, lambda one: one.judgement)
     second = _of_each(scored, lambda one: one.second)
-    options = {system: config.options_of(config.evaluation.systems[system]) for system in scored}
     settings = {
         system: generations.settings(system, next(iter(kinds))) for system, kinds in scored.items()
     }
-    models = {system: model_of(config, system) for system in scored}
-    after = {system: own.after for system, own in config.evaluation.systems.items() if own.after}
-    seconds = share_seconds(scored, models, after)
+    seconds = share_seconds(scored, resolved)
     seen = {
         name
         for kinds in judgements.values()
@@ -97,8 +93,8 @@ def write_results(
                 context: cost(
                     (one.stored for one in own.values()),
                     seconds[system, context],
-                    options[system].price_in,
-                    options[system].price_out,
+                    resolved[system].options.price_in,
+                    resolved[system].options.price_out,
                 )
                 for context, own in kinds.items()
             }
@@ -123,11 +119,11 @@ def write_results(
     write_json(run.path / "results.json", results)
     kept = ("recipe", "n", "scorer", "cut", "data", "settings", "cost")
     asked = {
-        system: {
-            "model": config.evaluation.systems[system].model,
-            "options": own.model_dump(mode="json"),
+        name: {
+            "model": config.evaluation.systems[name].model,
+            "options": one.options.model_dump(mode="json"),
         }
-        for system, own in options.items()
+        for name, one in resolved.items()
     }
     noted = {"asked": asked, "second_scorer": results["second"]["scorer"]}
     run.record("compare", {name: results[name] for name in kept} | noted)
@@ -135,7 +131,7 @@ def write_results(
 
 
 def share_seconds(
-    scored: ScoredSystems, models: Mapping[str, ModelName], after: Mapping[str, str]
+    scored: ScoredSystems, systems: Mapping[str, ResolvedSystem]
 ) -> dict[tuple[str, ContextKind], float]:
     """Seconds of generating, by system and context.
 
@@ -146,8 +142,7 @@ def share_seconds(
 
     Args:
         scored: the answers.
-        models: of each system.
-        after: the systems that mend, and whose answers.
+        systems: those that answered, by name.
     """
     own: dict[tuple[str, ContextKind], float] = {}
     computed: dict[tuple[str, ContextKind], int] = {}
@@ -157,19 +152,21 @@ def share_seconds(
             stored = [one.stored for one in answers.values()]
             own[system, context] = sum(one.seconds for one in stored)
             computed[system, context] = sum(one.computed_tokens for one in stored)
-            if system in after:
+            if systems[system].after:
                 continue
-            alone = (system, context) if models[system].engine == "hf" else None
-            groups.setdefault((models[system], alone), []).append((system, context))
+            model = systems[system].model
+            alone = (system, context) if model.engine == "hf" else None
+            groups.setdefault((model, alone), []).append((system, context))
     shared = {}
     for places in groups.values():
         seconds = sum(own[place] for place in places)
         tokens = sum(computed[place] for place in places)
         for place in places:
             shared[place] = seconds * computed[place] / tokens if tokens else own[place]
-    for system, answering in after.items():
-        for context in scored[system]:
-            shared[system, context] = own[system, context] + shared[answering, context]
+    for name, one in systems.items():
+        if one.after is not None:
+            for context in scored[name]:
+                shared[name, context] = own[name, context] + shared[one.after, context]
     return shared
 
 

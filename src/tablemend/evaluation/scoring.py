@@ -5,13 +5,13 @@ The second scorer shares no code with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.evaluation.systems import asked_of
+from tablemend.evaluation.systems import ResolvedSystem
 from tablemend.generations import Generations, Scored, ScoredSystems, Stored
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Finding, Judgement
@@ -22,7 +22,7 @@ Scorers = Mapping[str | None, Scorer[Any]]
 
 
 @contextmanager
-def scorers(config: Comparison) -> Iterator[Scorers]:
+def scorers(systems: Iterable[ResolvedSystem]) -> Iterator[Scorers]:
     """The scorer of each system, opened: systems of one table format share theirs.
 
     Raises:
@@ -30,19 +30,23 @@ def scorers(config: Comparison) -> Iterator[Scorers]:
     """
     with ExitStack() as stack:
         found: dict[str | None, Scorer[Any]] = {}
-        for system in config.evaluation.systems.values():
-            task = config.task_of(system)
-            if task.format not in found:
-                found[task.format] = stack.enter_context(task.scorer())
+        for system in systems:
+            if system.task.format not in found:
+                found[system.task.format] = stack.enter_context(system.task.scorer())
         yield found
 
 
 def score(
-    examples: Sequence[Sample], config: Comparison, run: Run, scorers: Scorers
+    systems: Sequence[ResolvedSystem],
+    examples: Sequence[Sample],
+    config: Comparison,
+    run: Run,
+    scorers: Scorers,
 ) -> ScoredSystems:
     """Score the stored answers of every system.
 
     Args:
+        systems: those that answered.
         examples: what was answered.
         config: the recipe.
         run: its folder.
@@ -54,31 +58,31 @@ def score(
     """
     generations = Generations(run.path / "generations")
     return {
-        system: {
+        system.name: {
             context: _score_part(generations, system, context, examples, config, scorers)
             for context in config.contexts
         }
-        for system in config.evaluation.systems
+        for system in systems
     }
 
 
 def _score_part(
     generations: Generations,
-    system: str,
+    system: ResolvedSystem,
     context: ContextKind,
     examples: Sequence[Sample],
     config: Comparison,
     scorers: Scorers,
 ) -> dict[str, Scored]:
-    stored = generations.read(system, context)
+    stored = generations.read(system.name, context)
     missing = sum(example.id not in stored for example in examples)
     if missing:
         raise TablemendError(
-            f"{generations.path(system, context)}: {missing} of {len(examples)} answers are "
+            f"{generations.path(system.name, context)}: {missing} of {len(examples)} answers are "
             "missing: run the command without rescore=true"
         )
-    _refuse_other_settings(generations, system, context, config)
-    task = config.task_of(config.evaluation.systems[system])
+    _refuse_other_settings(generations, system, context)
+    task = system.task
     has_second = config.evaluation.second_scorer != "none" and task.second_scorer is not None
     submissions = [
         Submission(
@@ -143,17 +147,17 @@ def why_unscored(stored: Stored, config: Comparison) -> str:
 
 
 def _refuse_other_settings(
-    generations: Generations, system: str, context: ContextKind, config: Comparison
+    generations: Generations, system: ResolvedSystem, context: ContextKind
 ) -> None:
     """Answers asked for in JSON must not be scored as Markdown, nor a cot system's as base's."""
-    made = generations.settings(system, context) or {}
+    made = generations.settings(system.name, context) or {}
     changes = [
         f"{name} was {made.get(name)!r}, is {value!r}"
-        for name, value in asked_of(config, system).items()
+        for name, value in system.settings.items()
         if made.get(name) != value
     ]
     if changes:
         raise TablemendError(
-            f"{generations.path(system, context)} was generated with other settings "
+            f"{generations.path(system.name, context)} was generated with other settings "
             f"({'; '.join(changes)}): give those again, or run without rescore=true"
         )

@@ -30,11 +30,12 @@ FIXED = ("data.test", "evaluation.n")
 
 
 @dataclass(frozen=True, slots=True)
-class System:
-    """One way of answering, ready to run.
+class ResolvedSystem:
+    """A system of a comparison with everything that the recipe says of it, resolved once.
 
     Attributes:
         name: as in the recipe.
+        base: the model in the recipe's words; of a system that edits answers, the other's.
         model: the model and its engine.
         options: how it is asked.
         prompt: the instruction.
@@ -42,10 +43,14 @@ class System:
         task: with the table format that is asked for.
         mitigation: what is done beside prompting.
         after: name of the system whose answers this one edits; ``None`` for one that answers.
-        asked: what the recipe alone says of how the system answers; JSON-serialisable.
+        sampling: how tokens are chosen.
+        seed: of the sampling; greedy answers depend on none.
+        settings: what answers depend on by the recipe alone; JSON-serialisable. A server is left
+            out of it: servers come and go under the same answers.
     """
 
     name: str
+    base: str
     model: ModelName
     options: BackendOptions
     prompt: str
@@ -53,7 +58,9 @@ class System:
     task: Task[Any]
     mitigation: Mitigation | None
     after: str | None
-    asked: dict[str, Any]
+    sampling: Sampling
+    seed: int
+    settings: dict[str, Any]
 
 
 def read_test(config: Comparison) -> list[Sample]:
@@ -73,55 +80,55 @@ def read_test(config: Comparison) -> list[Sample]:
     return examples[:n]
 
 
-def systems_of(config: Comparison, run: Run) -> list[System]:
-    """Every system, with its model by name; whether that is there is not looked at."""
-    systems = []
-    for name, recipe in config.evaluation.systems.items():
+def resolve(config: Comparison, run: Run) -> list[ResolvedSystem]:
+    """Every system, in the recipe's order; whether its model is there is not looked at."""
+    own = config.evaluation
+    systems: dict[str, ResolvedSystem] = {}
+    for name in sorted(own.systems, key=lambda name: own.systems[name].after is not None):
+        recipe = own.systems[name]
         model = model_of(config, name)
-        if answers_with(config, name) == config.stage:
+        named = f"{model.engine}:{model.model}"
+        base = answers_with(config, name)
+        if base == config.stage:
             model = replace(model, model=str(run.model))
         options = config.options_of(recipe)
         if model.engine in IN_PROCESS:
             options = options.model_copy(update={"cache": None})
-        systems.append(
-            System(
-                name,
-                model,
-                options,
-                recipe.prompt,
-                config.thinking_of(recipe),
-                config.task_of(recipe),
-                MITIGATIONS[recipe.mitigation] if recipe.mitigation else None,
-                recipe.after,
-                asked_of(config, name),
-            )
+        task, thinking = config.task_of(recipe), config.thinking_of(recipe)
+        sampling = Sampling(own.max_new_tokens, own.temperature, own.max_repeats)
+        seed = own.seed if own.temperature else 0
+        mitigation = MITIGATIONS[recipe.mitigation] if recipe.mitigation else None
+        if recipe.after is not None:
+            settings = dict(systems[recipe.after].settings)
+            if recipe.post_edit is not None and recipe.post_edit.asks_model:
+                settings["rewriter"] = named
+            settings |= {"after": recipe.after, "mend": recipe.mitigation}
+        else:
+            optional = {
+                "task": config.task if config.task != FIRST_TASK else None,
+                "format": task.format,
+                "serialisation": config.serialisation_of(recipe),
+                **asdict(sampling),
+            }
+            settings = {"named": named, "prompt": recipe.prompt, "thinking": thinking, "seed": seed}
+            settings |= {key: value for key, value in optional.items() if value is not None}
+            if recipe.constraint is not None:
+                settings |= {"constrain": recipe.mitigation, "grammar": recipe.constraint.version}
+        systems[name] = ResolvedSystem(
+            name,
+            base,
+            model,
+            options,
+            recipe.prompt,
+            thinking,
+            task,
+            mitigation,
+            recipe.after,
+            sampling,
+            seed,
+            settings,
         )
-    return systems
-
-
-def asked_of(config: Comparison, name: str) -> dict[str, Any]:
-    """What the recipe alone says of how a system answers.
-
-    A server is left out of it: servers come and go under the same answers.
-    """
-    system, model = config.evaluation.systems[name], model_of(config, name)
-    if system.after is not None:
-        asked = asked_of(config, system.after)
-        if system.post_edit is not None and system.post_edit.asks_model:
-            asked |= {"rewriter": f"{model.engine}:{model.model}"}
-        return {**asked, "after": system.after, "mend": system.mitigation}
-    held = system.constraint
-    return {
-        "named": f"{model.engine}:{model.model}",
-        **({} if config.task == FIRST_TASK else {"task": config.task}),
-        "prompt": system.prompt,
-        "thinking": config.thinking_of(system),
-        **({"format": task.format} if (task := config.task_of(system)).format else {}),
-        **({"serialisation": form} if (form := config.serialisation_of(system)) else {}),
-        **{key: own for key, own in asdict(sampling_of(config)).items() if own is not None},
-        "seed": seed_of(config),
-        **({} if held is None else {"constrain": system.mitigation, "grammar": held.version}),
-    }
+    return [systems[name] for name in own.systems]
 
 
 def model_of(config: Comparison, name: str) -> ModelName:
@@ -136,17 +143,6 @@ def answers_with(config: Comparison, name: str) -> str:
     """The model of a system, in the recipe's words; one that mends has the other system's."""
     system = config.evaluation.systems[name]
     return (system if system.own_model else config.evaluation.answering_system(system)).model
-
-
-def sampling_of(config: Comparison) -> Sampling:
-    """How every system's tokens are chosen."""
-    own = config.evaluation
-    return Sampling(own.max_new_tokens, own.temperature, own.max_repeats)
-
-
-def seed_of(config: Comparison) -> int:
-    """The seed of the sampling; greedy answers depend on none."""
-    return config.evaluation.seed if config.evaluation.temperature else 0
 
 
 def begin(config: Comparison, run: Run, examples: Sequence[Sample]) -> None:

@@ -14,7 +14,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.plan import lines, trained_systems
 from tablemend.evaluation.ready import problems, why_untrained
-from tablemend.evaluation.systems import asked_of, hash_examples, read_test
+from tablemend.evaluation.systems import hash_examples, read_test, resolve
 from tablemend.recipe.experiment import (
     DistilCommand,
     DpoCommand,
@@ -130,7 +130,7 @@ def jobs_of(command: ReproduceCommand, given: Sequence[str]) -> list[Job]:
 def _narrowed(job: Job) -> Iterator[str]:
     """Settings that leave the systems and contexts which the tables need, and add what lacks."""
     own, contexts = job.config.evaluation.systems, set[str]()
-    asked = {name: asked_of(job.config, name) for name in own}
+    asked = {one.name: one.settings for one in resolve(job.config, job.run)}
     kept, added = set[str](), dict[str, dict[str, Any]]()
     for item in job.items.values():
         if item.file and item.needs != "data":
@@ -237,9 +237,8 @@ def _is_answered(job: Job, samples: Sequence[Sample]) -> bool:
         and results["data"]["hash"] == hash_examples(samples)
         and set(config.contexts) <= results["contexts"].keys()
         and all(
-            why_untrained(config, name)
-            or asked_of(config, name).items() <= noted.get(name, {}).items()
-            for name in config.evaluation.systems
+            why_untrained(config, one) or one.settings.items() <= noted.get(one.name, {}).items()
+            for one in resolve(config, job.run)
         )
     )
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.ready import plan_systems
+from tablemend.evaluation.ready import problems, refuse
 from tablemend.evaluation.scoring import score
-from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of
+from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, resolve
 from tablemend.generations import Scored, ScoredSystems
 from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.recipe.evaluation import System
@@ -75,11 +75,13 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             run.record(STAGE, inputs)
             asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
             sampling = sampling_config(config)
-            systems = plan_systems(sampling, run) if asked else []
+            systems = resolve(sampling, run)
+            if asked:
+                refuse(problems(sampling, systems))
             answers: ScoredSystems = {}
             if asked:
                 generate(systems, asked, sampling, run)
-                answers = score(asked, sampling, run, {task.format: scorer})
+                answers = score(systems, asked, sampling, run, {task.format: scorer})
             generator = PairGenerator(config, scorer)
             say(f"pairing the answers to {inputs['examples']:,} examples")
             pairs = generator.pairs_of(_prompts(examples, config, answers))
