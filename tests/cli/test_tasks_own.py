@@ -6,147 +6,46 @@ So a new benchmark, and a new mitigation, need no change in the library.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from hashlib import sha256
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import yaml
 
-from tablemend.config import Source, parse
+from tablemend.config import parse
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evidence.source import Source as Evidence
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
-from tablemend.records import (
-    ABSTENTION,
-    UNSCORED,
-    Finding,
-    Judgement,
-    Metric,
-    SampleView,
-    Share,
-    total,
-)
+from tablemend.records import Finding, Judgement, Metric
 from tablemend.runs import Run, Store, read_jsonl
 from tablemend.tasks.all_tasks import TASKS
-from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Score, Task
+from tablemend.tasks.task import Task
 from tests.support.scripts import run_script
 
 THOUGHT = "<think>\nnine?\n</think>"
-WRONG = Metric("wrong_sum", "Wrong sum", "sum", "a number that is not the sum")
 
 
-@dataclass(frozen=True)
-class Sum:
-    """Two numbers to be added."""
-
-    one: int
-    other: int
-    domain: str = "arithmetic"
-
-    @property
-    def id(self) -> str:
-        return sha256(f"{self.one}+{self.other}".encode()).hexdigest()[:16]
-
-    @property
-    def source_hash(self) -> str:
-        return self.id
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-class Adds:
-    """Compares with the sum."""
-
-    name = "adds 1"
-
-    def score(self, answers: Any) -> Iterator[Judgement]:
-        for one in answers:
-            right = str(one.sample.one + one.sample.other)
-            if one.unscored:
-                yield Judgement(unscored=one.unscored, scorer=self.name)
-            else:
-                found = Finding("wrong_sum", None, None, right, one.text, "not the sum")
-                is_right = one.text.rpartition("</think>")[2].strip() == right
-                said = {"right": Share(int(is_right), 1)}
-                yield Judgement(() if is_right else (found,), said, scorer=self.name)
-
-
-class Pays:
-    """Pays the sum."""
-
-    name = "pays 1"
-
-    def score(self, sample: Sum, view: str, text: str) -> Score:
-        right = float(text.strip() == str(sample.one + sample.other))
-        return Score({"right": right}, right)
-
-    def gold(self, sample: Sum, view: str) -> str:
-        return str(sample.one + sample.other)
-
-
-class Sums(Task[Sum]):
-    """Adding, written two ways."""
+class Sums(Task[Any]):
+    """A model adds two numbers, written two ways. Counted is what it gets wrong."""
 
     name = "sums"
-    description = "A model adds two numbers. Counted is what it gets wrong."
+    errors = (Metric("wrong_sum", "Wrong sum", "sum", "a number that is not the sum"),)
     views: ClassVar[Mapping[str, str]] = {"digits": "digits", "words": "sentences"}
-    length_unit = "characters"
-    prompts = ("base",)
-    metrics = (
-        WRONG,
-        total((WRONG,), "a wrong sum"),
-        Metric("right", "Right", "right", "share of sums that are right", "share"),
-        ABSTENTION,
-        UNSCORED,
-    )
-    makes = "nothing"
-    slots = ("question",)
-    begins = ""
 
-    def samples(self, source: Source) -> list[Sum]:
-        return read_records(source, self.sample, self.makes)
-
-    def sample(self, record: Mapping[str, Any]) -> Sum:
-        return Sum(**record)
-
-    def _question(self, sample: Sum, view: str) -> str:
+    def messages(self, sample: Any, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
+        question = f"How much are {sample.one} and {sample.other} together?"
         if view == "digits":
-            return f"{sample.one} + {sample.other}"
-        return f"How much are {sample.one} and {sample.other} together?"
+            question = f"{sample.one} + {sample.other}"
+        return [{"role": "user", "content": question}]
 
-    def messages(self, sample: Sum, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
-        return [{"role": "user", "content": self._question(sample, view)}]
-
-    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        return [{"role": "user", "content": "{question}"}]
-
-    def target(self, sample: Sum, view: str, thinking: str) -> str:
+    def target(self, sample: Any, view: str, thinking: str) -> str:
         return str(sample.one + sample.other)
 
-    def versions(self) -> dict[str, str]:
-        return {"prompt_hash": "1"}
-
-    def evidence(self, sample: Sum, view: str) -> Evidence:
-        return Evidence(text=self._question(sample, view))
-
-    def show(self, sample: Sum, view: str) -> SampleView:
-        question = self._question(sample, view)
-        gold = str(sample.one + sample.other)
-        return SampleView(sample.id, view, question, "", sample.domain, text=question, gold=gold)
-
-    @contextmanager
-    def scorer(self) -> Iterator[Adds]:
-        yield Adds()
-
-    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> Pays:
-        return Pays()
+    def score(self, sample: Any, answer: str) -> Judgement:
+        right = str(sample.one + sample.other)
+        wrong = Finding("wrong_sum", None, None, right, answer, "not the sum")
+        return Judgement(() if answer == right else (wrong,))
 
 
 def calculate(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
@@ -167,7 +66,7 @@ def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(TASKS, "sums", Sums)
     monkeypatch.setitem(MITIGATIONS, "calculator", PostEdit(calculate, "calculator/1", ""))
     for name, first in (("train", 10), ("test", 50)):
-        lines = [json.dumps(Sum(first + n, n).to_json()) for n in range(8)]
+        lines = [json.dumps({"one": first + n, "other": n}) for n in range(8)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
     (tmp_path / "seven.jsonl").write_text(json.dumps({"text": f"{THOUGHT}7"}) + "\n")
     seven = f"scripted:{tmp_path / 'seven.jsonl'}"  # a model that says so to everything
@@ -227,7 +126,6 @@ def test_supervised_fine_tuning_comparison_and_report(
     for view in ("digits", "words"):
         own = {system: kinds[view] for system, kinds in results["systems"].items()}
         assert own["calculator"]["total_hallu"]["rate"] == 0.0
-        assert own["calculator"]["right"]["rate"] == 1.0
         assert own["base"]["total_hallu"]["rate"] == 1.0
         assert own["sft"]["unscored"]["n"] == 8
     path = run.path / "generations" / "calculator.digits.jsonl"
@@ -242,7 +140,7 @@ def test_training_on_rewards(recipe: list[str], monkeypatch: pytest.MonkeyPatch)
     as_stage(recipe, "grpo", {"group": 4, "max_new_tokens": 8})
     assert run_script("train/grpo.py", recipe, monkeypatch) == 0
     recorded = Run(Path(recipe[1].partition("=")[2])).recorded("grpo")
-    assert recorded["reward"] == "pays 1" and recorded["steps"] == 2
+    assert recorded["reward"] == "sums" and recorded["steps"] == 2
 
 
 def test_training_on_preferences(
@@ -258,3 +156,25 @@ def test_training_on_preferences(
     }
     assert run_script("train/dpo.py", recipe, monkeypatch) == 0
     assert Run(Path(recipe[1].partition("=")[2])).recorded("dpo")["steps"] == 2
+
+
+def test_a_task_says_what_a_model_card_needs() -> None:
+    task = Sums()
+    assert task.slots == ("one", "other")
+    assert task.template("base")[0]["content"] == "How much are {one} and {other} together?"
+    assert (
+        task.description
+        == "A model adds two numbers, written two ways. Counted is what it gets wrong."
+    )
+    assert [one.name for one in task.metrics] == [
+        "wrong_sum",
+        "total_hallu",
+        "abstention",
+        "unscored",
+    ]
+    before = task.versions()
+    Sums.messages, asked = lambda *_: [{"role": "user", "content": "?"}], Sums.messages  # type: ignore[method-assign]
+    try:
+        assert task.versions() != before
+    finally:
+        Sums.messages = asked  # type: ignore[method-assign]

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.config import Source
 from tablemend.errors import NoTarget
 from tablemend.from_json import FromJson
 from tablemend.prompting.replies import Unreadable
@@ -29,9 +28,7 @@ from tablemend.records import (
 )
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
-from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
-from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Score, Task
+from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
@@ -102,14 +99,7 @@ class ClaimVerification(Task[LabelledClaim]):
     prompts = ("base",)
     mendable = False
     metrics = METRICS
-
-    def samples(self, source: Source) -> list[LabelledClaim]:
-        """Claims that data_gen/claims.py wrote."""
-        return read_records(source, self.sample, self.makes)
-
-    def sample(self, record: Mapping[str, Any]) -> LabelledClaim:
-        """A claim, read back."""
-        return LabelledClaim.from_json(record)
+    sample_type = LabelledClaim
 
     def messages(
         self, sample: LabelledClaim, view: str, prompt: str

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.config import Source
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGE, TASKS, ask_for
 from tablemend.errors import NoTarget, TablemendError
@@ -34,9 +33,7 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tasks.answer_by_answer import after_thinking
-from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Corruption, Score, Submission, Task
+from tablemend.tasks.task import Corruption, Score, Submission, Task, after_thinking
 from tablemend.thinking import behind_thinking, open_thought
 
 if TYPE_CHECKING:
@@ -101,14 +98,7 @@ class TableSummary(Task[TabFaithExample]):
     begins = END_OF_THINKING
     prompts = tuple(EMPHASES)
     metrics = METRICS
-
-    def samples(self, source: Source) -> list[TabFaithExample]:
-        """Examples that data_gen/tabfaith.py wrote."""
-        return read_records(source, self.sample, self.makes)
-
-    def sample(self, record: Mapping[str, Any]) -> TabFaithExample:
-        """An example, read back."""
-        return TabFaithExample.from_json(dict(record))
+    sample_type = TabFaithExample
 
     def messages(
         self, sample: TabFaithExample, view: str, prompt: str

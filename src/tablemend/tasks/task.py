@@ -1,21 +1,36 @@
 """A task: one family of benchmarks, and all that the rest of tablemend knows of it.
 
-Training, evaluation, mitigations and reports ask the same object. A new benchmark is a class with
-these methods in a folder of its own, and one line in :data:`tablemend.tasks.TASKS`.
+Training, evaluation, mitigations and reports ask the same object. A new benchmark is a subclass of
+:class:`Task` with ``name``, ``errors``, ``messages``, ``target`` and ``score`` (docs/own-task.md);
+all else has a default.
 """
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from tablemend.config import BackendOptions, Format, Source
 from tablemend.config.section import Serialisation
-from tablemend.records import Judgement, Metric, Relation, SampleView, is_flawless
+from tablemend.errors import NoTarget, TablemendError
+from tablemend.records import (
+    ABSTENTION,
+    UNSCORED,
+    Judgement,
+    Metric,
+    Relation,
+    SampleView,
+    is_flawless,
+    total,
+)
+from tablemend.runs import hash_text
+from tablemend.tasks.sources import read_records
+from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -42,6 +57,59 @@ class Sample(Protocol):
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`Task.sample` reads back."""
         ...
+
+
+class Record:
+    """A sample as the JSON object that it was read from: its fields are attributes.
+
+    ``domain`` and ``source_hash`` may be among them; without a ``source_hash`` no two samples are
+    of the same table.
+    """
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.fields = dict(fields)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Record:
+        """The inverse of :meth:`to_json`."""
+        return cls(fields)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["fields"][name]
+        except KeyError:
+            raise AttributeError(f"the record has no field {name!r}") from None
+
+    @property
+    def id(self) -> str:
+        """Hash of the content."""
+        return hash_text(json.dumps(self.fields, ensure_ascii=False, sort_keys=True))
+
+    @property
+    def source_hash(self) -> str:
+        """Its own field, else the id."""
+        return str(self.fields.get("source_hash") or self.id)
+
+    @property
+    def domain(self) -> str:
+        """Its own field, else nothing."""
+        return str(self.fields.get("domain", ""))
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields."""
+        return self.fields
+
+
+class _Slots(Record):
+    """A record of which every field is ``{its name}``: what is asked for, in order."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def __getattr__(self, name: str) -> str:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return str(self.fields.setdefault(name, f"{{{name}}}"))
 
 
 S = TypeVar("S", bound=Sample)
@@ -142,44 +210,101 @@ class Corruption(NamedTuple):
     text: str
 
 
+class AnswerScorer(Generic[S]):
+    """Scores each answer alone.
+
+    Args:
+        name: with its version.
+        judge: of a sample and the raw answer.
+    """
+
+    def __init__(self, name: str, judge: Callable[[S, str], Judgement]) -> None:
+        self.name, self._judge = name, judge
+
+    def score(self, answers: Iterable[Submission[S]]) -> Iterator[Judgement]:
+        """One judgement an answer; a failed request is unscored."""
+        for one in answers:
+            if one.unscored:
+                yield Judgement(unscored=f"no answer: {one.unscored}", scorer=self.name)
+            else:
+                yield replace(self._judge(one.sample, one.text), scorer=self.name)
+
+
+class AnswerReward(Generic[S]):
+    """Pays each answer alone; gold is the task's target.
+
+    Args:
+        name: with its version.
+        task: whose target is gold.
+        thinking: that the target comes with.
+        earn: what an answer to a sample earns.
+    """
+
+    def __init__(
+        self, name: str, task: Task[S], thinking: str, earn: Callable[[S, str], Score]
+    ) -> None:
+        self.name, self._task, self._thinking, self._earn = name, task, thinking, earn
+
+    def score(self, sample: S, view: str, text: str) -> Score:
+        """What an answer earns."""
+        return self._earn(sample, text)
+
+    def gold(self, sample: S, view: str) -> str:
+        """The target."""
+        return self._task.target(sample, view, self._thinking)
+
+
 class Task(ABC, Generic[S]):
     """One family of benchmarks, as a recipe has set it up.
 
     Attributes:
         name: as a recipe gives it.
-        description: what a model does and what is counted, for the head of a report.
+        description: what a model does and what is counted, for the head of a report; by default
+            the docstring's first paragraph.
+        errors: the error types that answers are scored for.
+        metrics: columns of a report, in their order; by default the errors, answers with any of
+            them, abstentions and unscored answers.
         views: how a sample can be shown, and what reports call it.
         more_views: further ones, which a recipe has to name.
         length_unit: what :attr:`SampleView.length` counts.
         prompts: prompting strategies, the plain one first.
-        metrics: columns of a report, in their order; error types among them.
         makes: the command that makes its data, for messages.
-        slots: what :meth:`template` leaves open, in the order in which they are filled.
+        slots: what :meth:`template` leaves open, in the order in which they are filled; of records
+            by default the fields that a prompt shows.
         begins: what comes before the answer itself, where a model may have thought aloud.
         second_scorer: name of a scorer that shares no code with the first; ``None``
             for none.
         mendable: whether answers are texts or tables that the rule repair can judge.
         tries: how often an answer that :meth:`ask_again` refuses is asked for.
         format: serialisation of the answers; ``None`` where they are no tables.
+        sample_type: the class of its samples; ``from_json`` makes one of a JSON object.
     """
 
     name: ClassVar[str]
     description: ClassVar[str]
-    views: ClassVar[Mapping[str, str]]
-    more_views: ClassVar[Mapping[str, str]] = {}
-    length_unit: ClassVar[str]
-    prompts: ClassVar[tuple[str, ...]]
+    errors: ClassVar[tuple[Metric, ...]] = ()
     metrics: ClassVar[tuple[Metric, ...]]
-    makes: ClassVar[str]
-    slots: ClassVar[tuple[str, ...]]
-    begins: ClassVar[str]
+    views: ClassVar[Mapping[str, str]] = {"prompt": "prompts"}
+    more_views: ClassVar[Mapping[str, str]] = {}
+    length_unit: ClassVar[str] = "characters"
+    prompts: ClassVar[tuple[str, ...]] = ("base",)
+    makes: ClassVar[str] = "the script of its task"
+    begins: ClassVar[str] = ""
     second_scorer: ClassVar[str | None] = None
     mendable: ClassVar[bool] = True
     tries: ClassVar[int] = 1
     format: Format | None = None
+    sample_type: ClassVar[Any] = Record
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
         self.options = options
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "description" not in cls.__dict__:
+            cls.description = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+        if cls.errors and "metrics" not in cls.__dict__:
+            cls.metrics = (*cls.errors, total(cls.errors, "any error"), ABSTENTION, UNSCORED)
 
     @property
     def packages(self) -> Sequence[str]:
@@ -196,25 +321,21 @@ class Task(ABC, Generic[S]):
         """How training shows a sample where the recipe does not say: the last of :attr:`views`."""
         return tuple(self.views)[-1]
 
-    @abstractmethod
     def samples(self, source: Source) -> list[S]:
         """The samples of a source, at most ``source.n``, from the front.
 
         Raises:
             TablemendError: no such source, or a record that is no sample.
         """
+        return read_records(source, self.sample, self.makes)
 
-    @abstractmethod
     def sample(self, record: Mapping[str, Any]) -> S:
         """The inverse of :meth:`Sample.to_json`."""
+        return cast(S, self.sample_type.from_json(dict(record)))
 
     @abstractmethod
     def messages(self, sample: S, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
         """The chat that is shown to the model, in training and evaluation alike."""
-
-    @abstractmethod
-    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        """The chat with ``{slot}`` for what differs between samples, for a model card."""
 
     @abstractmethod
     def target(self, sample: S, view: str, thinking: str) -> str:
@@ -224,17 +345,47 @@ class Task(ABC, Generic[S]):
             NoTarget: nothing can be taught from this sample.
         """
 
-    @abstractmethod
+    def score(self, sample: S, answer: str) -> Judgement:
+        """What is wrong with one answer; without what was thought before it.
+
+        A task whose answers are scored together overrides :meth:`scorer`.
+        """
+        raise NotImplementedError(f"{self.name} scores by scorer()")
+
+    def _open(self, prompt: str) -> tuple[Sequence[Mapping[str, str]], tuple[str, ...]]:
+        sample = _Slots()
+        messages = self.messages(cast(S, sample), self.default_view, prompt)
+        return messages, tuple(sample.fields)
+
+    @property
+    def slots(self) -> Sequence[str]:
+        """What :meth:`template` leaves open."""
+        return self._open(self.prompts[0])[1]
+
+    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
+        """The chat with ``{slot}`` for what differs between samples, for a model card."""
+        return self._open(prompt)[0]
+
     def versions(self) -> dict[str, str]:
         """``prompt_hash``, and of what else targets depend on; a manifest records them."""
+        templates = [[dict(turn) for turn in self.template(one)] for one in self.prompts]
+        return {"prompt_hash": hash_text(json.dumps(templates, ensure_ascii=False))}
 
-    @abstractmethod
     def evidence(self, sample: S, view: str) -> Evidence:
-        """All that a mitigation may see: never the gold."""
+        """All that a mitigation may see: never the gold. By default what the model is shown."""
+        from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
 
-    @abstractmethod
+        return Evidence(text=self.messages(sample, view, self.prompts[0])[-1]["content"])
+
     def show(self, sample: S, view: str) -> SampleView:
-        """The sample for a report's reader."""
+        """The sample for a report's reader. By default the prompt, and the target as gold."""
+        try:
+            gold = self.target(sample, view, "off")
+        except NoTarget:
+            gold = None
+        text = self.messages(sample, view, self.prompts[0])[-1]["content"]
+        title = sample.domain or self.name
+        return SampleView(sample.id, view, title, "", sample.domain, text=text, gold=gold)
 
     def context_id(self, sample: S) -> str:
         """Equal for samples that ask other things of the same context; reports compare these, and
@@ -252,23 +403,29 @@ class Task(ABC, Generic[S]):
         """What reports break rates down by; ``answers`` are those of all systems."""
         return sample.domain
 
-    @abstractmethod
     def scorer(self) -> AbstractContextManager[Scorer[S]]:
-        """Load what scores answers.
+        """Load what scores answers. By default :meth:`score`, answer by answer.
 
         Raises:
             TablemendError: a model that cannot be loaded.
         """
+        judge = lambda sample, text: self.score(sample, behind_thinking(text).strip())  # noqa: E731
+        return nullcontext(AnswerScorer(self.name, judge))
 
-    @abstractmethod
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> Reward[S]:
-        """What pays answers to a prompt.
+        """What pays answers to a prompt. By default 1 for an answer without a fault.
 
         Args:
             weights: of the parts, by name.
             thinking: as the recipe says.
             prompt: the prompting strategy.
         """
+
+        def earn(sample: S, text: str) -> Score:
+            right = float(self.is_flawless(self.score(sample, behind_thinking(text).strip())))
+            return Score({"flawless": right}, right)
+
+        return AnswerReward(self.name, self, "empty" if thinking == "on" else thinking, earn)
 
     def is_flawless(self, judgement: Judgement) -> bool:
         """Whether an answer states all that it should, and nothing else."""
@@ -298,3 +455,19 @@ class Task(ABC, Generic[S]):
             rng: draws places and values.
         """
         return iter(())
+
+
+def after_thinking(task: str, thinking: str, answer: str, rationale: str = "") -> str:
+    """A target behind the thoughts that it is taught with.
+
+    Raises:
+        TablemendError: thinking that no target of the task comes with.
+    """
+    thoughts = {"off": "", "empty": "<think>\n\n</think>\n\n"}
+    if rationale:
+        thoughts["rationale"] = f"<think>\n{rationale}\n</think>\n\n"
+    if thinking not in thoughts:
+        raise TablemendError(
+            f"thinking={thinking} has no target in {task}: use {' or '.join(thoughts)}"
+        )
+    return thoughts[thinking] + answer

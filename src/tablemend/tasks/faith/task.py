@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.config import Source
 from tablemend.errors import NoTarget
 from tablemend.prompting.files import PromptFolder, after_rejection
 from tablemend.prompting.replies import Unreadable, one_object
@@ -27,11 +26,9 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
 from tablemend.tasks.faith.sample import DERIVATIONS, SCENARIOS, MaskedSpan, write_tables
 from tablemend.tasks.faith.values import Match, compare, read_values
-from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Corruption, Score, Task
+from tablemend.tasks.task import AnswerReward, AnswerScorer, Corruption, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
@@ -125,16 +122,9 @@ class Faith(Task[MaskedSpan]):
     begins = END_OF_THINKING
     prompts = tuple(FILES)
     metrics = METRICS
+    sample_type = MaskedSpan
     mendable = False
     tries = 3
-
-    def samples(self, source: Source) -> list[MaskedSpan]:
-        """Masked spans that data_gen/faith.py wrote."""
-        return read_records(source, self.sample, self.makes)
-
-    def sample(self, record: Mapping[str, Any]) -> MaskedSpan:
-        """A masked span, read back."""
-        return MaskedSpan.from_json(record)
 
     def messages(self, sample: MaskedSpan, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
         """The tables with their pre-texts, then the sentence between its neighbours."""

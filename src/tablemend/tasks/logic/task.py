@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.config import Source
 from tablemend.datasets.logic.pair import Pair
 from tablemend.errors import NoTarget
 from tablemend.records import (
@@ -24,12 +23,10 @@ from tablemend.records import (
     Share,
     total,
 )
-from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
 from tablemend.tasks.logic.command import MAKES
 from tablemend.tasks.logic.protocol import PROMPTS, PROTOCOL_HASH
 from tablemend.tasks.logic.tree import QUESTIONS, RELATION_WORDS, leaves, path_to
-from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Score, Task
+from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
@@ -68,15 +65,8 @@ class Logic(Task[Pair]):
     begins = END_OF_THINKING
     prompts = ("base",)
     metrics = METRICS
+    sample_type = Pair
     mendable = False
-
-    def samples(self, source: Source) -> list[Pair]:
-        """Pairs of either domain."""
-        return read_records(source, self.sample, self.makes)
-
-    def sample(self, record: Mapping[str, Any]) -> Pair:
-        """A pair, read back."""
-        return Pair.from_json(record)
 
     def messages(self, sample: Pair, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
         """The guidelines, the pair, and the relations of its domain."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import yaml
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.config import Source
 from tablemend.records import (
     UNSCORED,
     Finding,
@@ -30,9 +29,7 @@ from tablemend.runs import hash_text
 from tablemend.tables.perturbations import CONFIGURATIONS, perturb, write_configuration
 from tablemend.tables.serialisations import Mode
 from tablemend.tables.table import Table
-from tablemend.tasks.answer_by_answer import AnswerReward, AnswerScorer, after_thinking
-from tablemend.tasks.sources import read_records
-from tablemend.tasks.task import Score, Task
+from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.tasks.torr.finqa_program import execution_accuracy
 from tablemend.tasks.torr.sample import TableQuestion
 from tablemend.tasks.torr.scoring import METRICS as SCORES
@@ -83,20 +80,13 @@ class Torr(Task[TableQuestion]):
     begins = END_OF_THINKING
     prompts = ("base", UNITXT)
     metrics = METRICS
+    sample_type = TableQuestion
     mendable = False
 
     @property
     def default_view(self) -> str:
         """CSV, as the benchmark's own default, unperturbed."""
         return "csv+none"
-
-    def samples(self, source: Source) -> list[TableQuestion]:
-        """Examples that data_gen/torr.py wrote."""
-        return read_records(source, self.sample, self.makes)
-
-    def sample(self, record: Mapping[str, Any]) -> TableQuestion:
-        """An example, read back."""
-        return TableQuestion.from_json(record)
 
     def messages(
         self, sample: TableQuestion, view: str, prompt: str
