@@ -36,7 +36,7 @@ FINISHED: dict[str, FinishReason] = {
     "spii": "refusal",
     "error_toxic": "refusal",
 }
-"""What servers call the end of an answer, in any case of letters (docs/backends.md). Any other
+"""What servers call the end of an answer, in any case of letters (docs/evaluation.md). Any other
 reason is a fault of the server."""
 UNSAID = "the server did not say how the answer ended"
 """Marks an answer without a reason that has text: some servers give none."""

@@ -1,4 +1,4 @@
-"""vLLM's own engine in this process, asked in token ids (docs/backends.md).
+"""vLLM's own engine in this process, asked in token ids (docs/evaluation.md).
 
 Prompts are rendered here, by the renderer of training, and handed over as ids; answers are
 decoded here too. So a prompt equals the transformers backend's id for id, and a text has the

@@ -24,7 +24,7 @@ SECRET = re.compile(
 
 
 class Vllm(Section):
-    """vLLM's offline engine; null leaves a choice to the platform (docs/backends.md)."""
+    """vLLM's offline engine; null leaves a choice to the platform (docs/evaluation.md)."""
 
     tensor_parallel: int = Field(default=1, ge=1)
     """Devices that share one copy of the weights."""

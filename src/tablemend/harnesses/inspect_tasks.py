@@ -1,4 +1,4 @@
-"""Our tasks and their scorer for inspect_ai, found by its entry point (docs/harnesses.md).
+"""Our tasks and their scorer for inspect_ai, found by its entry point (docs/publishing.md).
 
 inspect eval tablemend/table_generation -T source=data/tablehallu --model hf/NAME
 inspect score LOG --scorer tablemend/detector

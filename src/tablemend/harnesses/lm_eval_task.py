@@ -1,7 +1,7 @@
 """Our tasks for lm-evaluation-harness: the class that the files of ``lm_eval_tasks`` name.
 
 lm-eval run --include_path $(python -m tablemend.harnesses) --tasks tablemend_table_generation
-    --metadata '{"tablemend": {"source": "FOLDER", "view": "VIEW"}}'   (docs/harnesses.md)
+    --metadata '{"tablemend": {"source": "FOLDER", "view": "VIEW"}}'   (docs/publishing.md)
 """
 
 from __future__ import annotations
