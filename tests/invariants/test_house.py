@@ -120,7 +120,7 @@ LIMITS = {  # of today, and what issue "One of each" wants
     short_helpers_used_once: (8.5, 3),
     classes_named_by_a_participle: (48, 10),
     folders_in_a_circle: (2, 0),
-    words_of_docs: (26_400, 15_000),
+    words_of_docs: (26_500, 15_000),
     pages_of_docs: (19, 15),
     kilobytes_of_the_log: (20, 20),
 }
