@@ -250,9 +250,9 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     shortest = max(2, round(settings.shortest * longest))
     lengths = [drawn.randint(shortest, longest) for _ in range(config.rows * 32)]
     scored = [min(each - 1, max(1, round(each * config.scored))) for each in lengths]
-    plans = memory.Planner(architectures.config_of(recipe.model.path), on_gpu)
+    shape = memory.Shape(architectures.config_of(recipe.model.path))
     most = min(longest - 1, max(1, round(longest * config.scored)))
-    planned = plans.memory(recipe, memory.STRATEGIES[0], most).total
+    planned = memory.Planner(recipe, shape, on_gpu).memory(memory.STRATEGIES[0], most).total
     yield {
         "model": recipe.model.path,
         "method": recipe.train.method,

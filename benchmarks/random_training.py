@@ -173,7 +173,7 @@ def random_model(config: Trained) -> PreTrainedModel:
     with torch.device(torch.accelerator.current_accelerator(check_available=True) or "cpu"):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(
             architecture,
-            dtype=memory.weight_type(config, architecture),
+            dtype=getattr(torch, memory.weight_type(config, memory.Shape(architecture).stored)),
             attn_implementation=config.model.attn,
         )
     model.set_use_kernels(config.model.kernels)

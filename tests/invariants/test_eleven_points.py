@@ -40,7 +40,7 @@ from tablemend.renderer import prompt_ids
 from tablemend.reports.tabulation import summarise
 from tablemend.runs import Run, surroundings
 from tablemend.tasks import tablehallu
-from tablemend.training import advice, checkpoints, launch, stage
+from tablemend.training import checkpoints, launch, plan, stage
 from tablemend.training.data import (
     IGNORED,
     build_rows,
@@ -205,7 +205,7 @@ def test_7_out_of_memory_says_what_to_change(recipe: Recipe, tmp_path: Path) -> 
         stage.refusals(config.train, Run(tmp_path)),
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
-    offered = [overrides[-1] for overrides, _ in advice.changes(config)]
+    offered = [overrides[-1] for overrides, _ in plan.suggest_overrides(config)]
     assert offered[:3] == [
         "train.micro_batch=1",
         "train.gradient_checkpointing=true",

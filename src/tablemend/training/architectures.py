@@ -49,7 +49,7 @@ LONGER = (
 
 def window_of(architecture: PretrainedConfig) -> int:
     """Most tokens of prompt and answer together."""
-    return int(architecture.get_text_config().max_position_embeddings)
+    return int(getattr(architecture.get_text_config(), "max_position_embeddings", None) or 2**31)
 
 
 def check_window(config: Model, architecture: PretrainedConfig) -> None:
@@ -73,12 +73,13 @@ def to_fit(config: Model, needed: int) -> str:
 
 
 def config_of(path: str) -> PretrainedConfig:
-    """The architecture of ``model.path``.
+    """The architecture of ``model.path``; of one that transformers does not know, its bare values.
 
     Raises:
-        TablemendError: it is nowhere on this machine; nothing is fetched.
+        TablemendError: it is nowhere on this machine, or needs code of its own; nothing is fetched.
     """
-    from transformers import AutoConfig
+    from huggingface_hub.errors import StrictDataclassError
+    from transformers import CONFIG_MAPPING, AutoConfig, PretrainedConfig
 
     folder = local_folder(path)
     if folder is None and path in known():
@@ -87,8 +88,12 @@ def config_of(path: str) -> PretrainedConfig:
     if folder is not None and not (folder / CONFIG).is_file():
         raise TablemendError(f"{folder} has no {CONFIG}: no architecture to plan with")
     try:
+        found: dict[str, Any] = PretrainedConfig.get_config_dict(path, local_files_only=True)[0]
+        if found.get("model_type", "gpt2") not in CONFIG_MAPPING and "auto_map" not in found:
+            values = found.pop("text_config", {})
+            return PretrainedConfig.from_dict({**values, **found, **values})
         return AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, StrictDataclassError) as error:
         raise TablemendError(
             f"the architecture of {path} is not known here: fetch its {CONFIG} "
             f"(hf download {path} {CONFIG}), or give its folder as model.path"

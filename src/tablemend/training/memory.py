@@ -1,6 +1,5 @@
-"""What one GPU holds at the worst moment of a training, in formulas.
+"""What one GPU holds at the worst moment of a training, in formulas of the model's config.json.
 
-Nothing is loaded but the architecture; only what the layers keep is traced (:mod:`.activations`).
 T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a trained weight
 (Loshchilov and Hutter 2019):
 
@@ -15,32 +14,33 @@ T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a traine
   head are gathered in the type that is computed in.
 - QLoRA (Dettmers et al. 2023, section 3): the layers' matrices in 4 bits, and 0.127 bits a weight
   for the constants of blocks of 64 and 256; one matrix at a time is unpacked.
+- Activations (Korthikanti et al. 2022, section 4, for our layers): what each kind of layer saves
+  for its backward pass (:meth:`Planner.layer_bytes`), of all layers, or with checkpointing every
+  layer's input and what one of them saves.
 - DPO: both answers of a pair in one pass. The reference is a second model where all weights train
-  and it scores in every pass, or FSDP2 is at work (``preference.build_trainer``): under DeepSpeed
-  in the type computed in, divided under ZeRO-3 and FSDP2.
-- Self-distillation: GRPO's drawing; the teacher is a second model where all weights train.
-- GRPO: all answers of a step are drawn at once, each process its part. Gradients are not there yet
-  when answers are drawn, except what ZeRO and FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are
-  gathered for it (``drawing.drawing_model``). vLLM in the same process takes its share of the card,
+  and it scores in every pass, or FSDP2 is at work: under DeepSpeed in the type computed in,
+  divided under ZeRO-3 and FSDP2. In self-distillation the teacher is one where all weights train.
+- GRPO, self-distillation: all answers of a step are drawn at once, each process its part.
+  Gradients are not there yet when answers are drawn, except what ZeRO and FSDP2 keep. Under ZeRO-3
+  and FSDP2 all weights are gathered for it. vLLM in the same process takes its share of the card,
   whether it needs it or not, and is counted as if it never slept.
 
 A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CONTEXT` and
-:data:`SLACK` are left free on every card.
+:data:`SLACK` are left free on every card. Measured figures: test_training_planner.py.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import torch
-from transformers import PretrainedConfig
-from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
-
+from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
-from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
-from tablemend.training.packing import MASKED
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 GIB = 2**30
 CARDS = {24: 23.5, 40: 39.4, 80: 79.1, 141: 139.8}
@@ -60,14 +60,27 @@ HOST_FACTOR = 1.5
 """Room beside what is offloaded: ``additional_buffer_factor`` of DeepSpeed's own estimate."""
 ADAMW = 2
 """Numbers that AdamW keeps a weight."""
-HEAD_COLUMNS = 32768
-"""Columns of a tile of TRL's fused head (1.16, ``_CHUNKED_LOGPROB_CHUNK_SIZE``)."""
+HEAD_ROWS, HEAD_COLUMNS = 4096, 32768
+"""Tokens and words of a tile of TRL's fused head (1.16, ``TOKEN_CHUNK_SIZE`` and
+``_CHUNKED_LOGPROB_CHUNK_SIZE``)."""
 COPYING = 5
 """Tensors that TRL's offloading (1.16, ``OffloadActivations``) copies at a time."""
 SCORES = 56
 """Bytes a token and word of the vocabulary where student and teacher are compared (JSD; KL: 32),
 measured on a CPU."""
-TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+CHUNK = 64
+"""Tokens that a gated delta rule takes at a time (transformers' own code, without kernels)."""
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+KINDS = ("full_attention", "sliding_attention", "chunked_attention", "linear_attention")
+"""Kinds of layers that are planned as what they are."""
+PLAIN_MLP = frozenset(
+    """bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj nemotron opt phi
+    starcoder2""".split()
+)
+"""Model types whose layers have two matrices after attention, not three with a gate."""
+NORMED_HEADS = ("qwen3", "gemma3", "gemma4", "olmo2", "olmo3")
+"""How model types begin that norm queries and keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,41 +119,159 @@ STRATEGIES = (
 """The launches that a plan compares where nobody says how many GPUs there are."""
 
 
-def launches(gpus: int | None) -> tuple[Strategy, ...]:
-    """One GPU, and the ways to divide a training over so many of one machine or of several."""
-    if gpus is None:
-        return STRATEGIES
-    several = gpus > MACHINE
-    fitting = [each for each in STRATEGIES[1:] if (each.gpus > MACHINE) == several]
-    return (STRATEGIES[0], *(replace(each, gpus=gpus) for each in fitting))
-
-
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of weights.
+class Layer:
+    """One decoder layer.
 
     Attributes:
-        total, trained: all, and those that train.
-        total_bytes, trained_bytes: the same in the types they are loaded in.
-        packed: those that QLoRA keeps in 4 bits.
-        layer: of one decoder layer.
-        ends: embedding, head and last norm.
-        largest: of the largest matrix inside the layers.
+        matrices: of one token: outputs and inputs, by the usual name.
+        experts: the matrices of one expert, of which there are ``count`` and a token sees
+            ``active``.
+        others: weights in no such matrix.
+        query, keys: widths of all heads' queries, and of their keys; values have the keys' width.
+        inner: width of what the last matrix reads, of an expert where there is nothing else.
+        kept: bytes a token that only this kind of layer keeps.
     """
 
-    total: int
-    trained: int
-    total_bytes: int
-    trained_bytes: int
-    packed: int
-    layer: int
-    ends: int
-    largest: int
+    matrices: dict[str, tuple[int, int]]
+    experts: dict[str, tuple[int, int]]
+    count: int
+    active: int
+    others: int
+    query: int
+    keys: int
+    inner: int
+    kept: int = 0
 
     @property
-    def loaded(self) -> int:
-        """Bytes of weights that are not divided, 4-bit ones as they are packed."""
-        return self.total_bytes - self.packed * 2 + math.ceil(self.packed * FOUR_BITS)
+    def weights(self) -> int:
+        """How many it has."""
+        return _sum(self.matrices) + self.count * _sum(self.experts) + self.others
+
+
+def _sum(matrices: dict[str, tuple[int, int]]) -> int:
+    return sum(out * into for out, into in matrices.values())
+
+
+class Shape:
+    """A language model in numbers, read from its configuration; of one that sees, its text part.
+
+    Attributes:
+        layers: of the decoder.
+        ends: weights of embedding, head and last norm.
+        unused: weights that a text never passes through.
+        notes: what is not known of this architecture, and what is planned in its place.
+
+    Raises:
+        TablemendError: the configuration does not name what a plan needs.
+    """
+
+    def __init__(self, architecture: PretrainedConfig) -> None:
+        text = architecture.get_text_config()
+        self.type = str(text.model_type or architecture.model_type)
+        needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+        if missing := [name for name in needed if not getattr(text, name, None)]:
+            raise TablemendError(f"the configuration of a {self.type} names no {missing[0]}")
+        self.hidden, self.vocabulary = int(text.hidden_size), int(text.vocab_size)
+        self.heads = int(text.num_attention_heads)
+        stored = getattr(text, "dtype", None) or getattr(architecture, "dtype", None) or "float32"
+        self.stored = str(stored).removeprefix("torch.")
+        self.notes: list[str] = []
+        if type(architecture).model_type != architecture.model_type:
+            self.notes.append(f"transformers does not know {self.type}: planned by its config.json")
+        kinds = list(getattr(text, "layer_types", None) or [])
+        kinds = kinds or ["full_attention"] * int(text.num_hidden_layers)
+        for kind in sorted(set(kinds) - set(KINDS)):
+            self.notes.append(f"layers of kind {kind} are planned as full attention")
+        if getattr(text, "kv_lora_rank", None):
+            self.notes.append("low-rank keys (kv_lora_rank) are planned as whole ones")
+        differ = getattr(text, "is_heterogeneous", False)  # Gemma 4: each layer has its own
+        own = text.per_layer_config if differ else [text] * len(kinds)
+        self.layers = tuple(_layer(own[at], kind, at) for at, kind in enumerate(kinds))
+        tied = getattr(text, "tie_word_embeddings", False)
+        self.ends = self.vocabulary * self.hidden * (1 if tied else 2) + self.hidden
+        if each := getattr(text, "hidden_size_per_layer_input", 0):  # Gemma 3n, Gemma 4
+            self.ends += text.vocab_size_per_layer_input * each * len(kinds)
+        self.unused = 0
+        for part in ("vision_config", "audio_config"):
+            seen = getattr(architecture, part, None)
+            width = getattr(seen, "hidden_size", 0) or 0
+            inner = getattr(seen, "intermediate_size", 0) or 4 * width
+            depth = getattr(seen, "num_hidden_layers", 0) or getattr(seen, "depth", 0) or 0
+            self.unused += depth * (4 * width**2 + 2 * width * inner)
+
+    @property
+    def total(self) -> int:
+        """All weights."""
+        return sum(layer.weights for layer in self.layers) + self.ends + self.unused
+
+    @property
+    def active(self) -> int:
+        """Weights of the layers that a token passes through."""
+        return sum(
+            layer.weights - (layer.count - layer.active) * _sum(layer.experts)
+            for layer in self.layers
+        )
+
+
+def _layer(text: Any, kind: str, at: int) -> Layer:
+    """One layer; what its kind or its architecture has of its own is named in the configuration."""
+
+    def value(*names: str, default: Any = 0) -> Any:
+        found = (getattr(text, name, None) for name in names)
+        return next((each for each in found if each), default)
+
+    hidden, heads = text.hidden_size, text.num_attention_heads
+    width = value("head_dim", default=hidden // heads)
+    query, keys = heads * width, value("num_key_value_heads", default=heads) * width
+    model = str(text.model_type)
+    gated = 2 if model.startswith(("qwen3_5", "qwen3_next")) else 1  # queries have a gate
+    matrices = {
+        "q_proj": (gated * query, hidden),
+        "k_proj": (keys, hidden),
+        "v_proj": (keys, hidden),
+        "o_proj": (hidden, query),
+    }
+    kept, others = 0, 2 * hidden
+    shares = value("num_kv_shared_layers")
+    shared = bool(shares) and at >= text.num_hidden_layers - shares
+    if value("attention_k_eq_v") and kind == "full_attention":
+        del matrices["v_proj"]
+    if kind == "linear_attention" and (count := value("linear_num_value_heads")):
+        key_width, value_width = text.linear_key_head_dim, text.linear_value_head_dim
+        keys, query = text.linear_num_key_heads * key_width, count * value_width
+        mixed = 2 * keys + query
+        matrices = {"in_proj_qkv": (mixed, hidden), "in_proj_z": (query, hidden)}
+        matrices |= {"in_proj_b": (count, hidden), "in_proj_a": (count, hidden)}
+        matrices["out_proj"] = (hidden, query)
+        others += mixed * value("linear_conv_kernel_dim", default=4)
+        # the convolution's two, queries and keys for every head in float32, products within a
+        # chunk and a state a chunk
+        heads_bytes = count * (2 * key_width + value_width + 6 * CHUNK) + 3 * query
+        kept = 4 * mixed + 4 * heads_bytes + 12 * count * key_width * value_width // CHUNK
+    elif shared:
+        matrices = {name: matrices[name] for name in ("q_proj", "o_proj")}
+    inner = value("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden)
+    inner *= 2 if shared and value("use_double_wide_mlp") else 1
+    count = value("num_experts", "num_local_experts", "n_routed_experts")
+    dense = value("mlp_only_layers", default=())
+    sparse = (at + 1) % value("decoder_sparse_step", default=1) == 0 and at not in dense
+    if not sparse or at < value("first_k_dense_replace"):
+        count = 0
+    one = value("moe_intermediate_size", default=inner)
+    experts = {"gate_up_proj": (2 * one, hidden), "down_proj": (hidden, one)} if count else {}
+    others += count * hidden
+    beside = inner  # width of the part that sees every token
+    if count and not value("enable_moe_block"):
+        common = value("shared_expert_intermediate_size")
+        beside = common or value("n_shared_experts") * one
+    if beside:
+        names = ("up_proj",) if model in PLAIN_MLP else ("gate_proj", "up_proj")
+        matrices |= dict.fromkeys(names, (beside, hidden)) | {"down_proj": (hidden, beside)}
+    if own := value("hidden_size_per_layer_input"):
+        matrices |= {"per_layer_input_gate": (own, hidden), "per_layer_projection": (hidden, own)}
+    active = value("num_experts_per_tok", "top_k_experts", default=1) if count else 0
+    return Layer(matrices, experts, count, active, others, query, keys, beside or one, kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,20 +298,11 @@ class Memory:
     keeps: bool = False
 
     @property
-    def resting(self) -> int:
-        """Between two steps."""
-        always = self.weights + self.optimizer + self.buffers + self.reference
-        return always + (self.gradients if self.keeps else 0)
-
-    @property
-    def step(self) -> int:
-        """In a forward and backward pass."""
-        return self.resting + (0 if self.keeps else self.gradients) + self.activations
-
-    @property
     def total(self) -> int:
-        """The most on the GPU at any time, without vLLM's share."""
-        return max(self.step, self.resting + self.generation)
+        """The most on the GPU at any time, without vLLM's share: in a step, or in drawing."""
+        resting = self.weights + self.optimizer + self.buffers + self.reference
+        step = resting + self.gradients + self.activations
+        return max(step, resting + self.keeps * self.gradients + self.generation)
 
     @property
     def card(self) -> int | None:
@@ -193,128 +315,220 @@ class Memory:
 
 
 class Planner:
-    """Memory of one architecture under many recipes and launches; nothing is traced twice.
+    """Memory of one recipe under many launches.
 
     Args:
-        architecture: of the model.
+        config: the recipe, with a type of numbers in place of each ``auto``.
+        shape: of its model.
         on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head, and the
             fused head of the others scores every token.
+
+    Attributes:
+        size: bytes of a number that is computed with.
+        stored: bytes of a weight as it is loaded.
     """
 
-    def __init__(self, architecture: PretrainedConfig, on_gpu: bool = True) -> None:
-        self.architecture = architecture
-        self.text = architecture.get_text_config()
-        self.on_gpu = on_gpu
-        self._counts: dict[tuple[Any, ...], Counts] = {}
-        self._kept: dict[tuple[Pass, int | None], Kept] = {}
+    def __init__(self, config: Trained, shape: Shape, on_gpu: bool = True) -> None:
+        self.config, self.shape, self.on_gpu = config, shape, on_gpu
+        self.size = 2 if config.train.precision == "bfloat16" else 4
+        self.stored = BYTES.get(weight_type(config, shape.stored), 4)
+        self.tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
 
-    def counts(self, config: Trained) -> Counts:
-        """Numbers of weights."""
-        key = (config.train.method, config.train.lora, config.model.dtype)
-        if key not in self._counts:
-            self._counts[key] = count(config, self.architecture)
-        return self._counts[key]
+    @cached_property
+    def trained(self) -> int:
+        """Weights that train: all that a text passes through, or adapters."""
+        lora, layers = self.config.train.lora, self.shape.layers
+        if lora is None:
+            return self.shape.total - self.shape.unused
+        named = None if isinstance(lora.target_modules, str) else set(lora.target_modules)
+        taken = [
+            (layer.count if at is layer.experts else 1) * (out + into)
+            for layer in layers
+            for at in (layer.matrices, layer.experts)
+            for name, (out, into) in at.items()
+            if named is None or name in named
+        ]
+        return lora.r * sum(taken)
 
-    def memory(self, config: Trained, strategy: Strategy, supervised: int | None = None) -> Memory:
+    @property
+    def total(self) -> int:
+        """All weights, adapters too."""
+        return self.shape.total + (self.trained if self.config.train.lora else 0)
+
+    @property
+    def trained_bytes(self) -> int:
+        """What trains, as it is loaded; PEFT makes adapters float32, and TRL QLoRA's bfloat16."""
+        method = self.config.train.method
+        return self.trained * {"full": self.stored, "lora": 4, "qlora": 2}[method]
+
+    @property
+    def packed(self) -> int:
+        """Weights in 4 bits."""
+        if self.config.train.method != "qlora":
+            return 0
+        return sum(_sum(layer.matrices) for layer in self.shape.layers)
+
+    @property
+    def loaded(self) -> int:
+        """Bytes of weights that are not divided."""
+        frozen = self.shape.total - self.packed - (0 if self.config.train.lora else self.trained)
+        return frozen * self.stored + math.ceil(self.packed * FOUR_BITS) + self.trained_bytes
+
+    def memory(self, strategy: Strategy, supervised: int | None = None) -> Memory:
         """What one GPU holds at the worst moment.
 
         Args:
-            config: the recipe.
             strategy: the launch.
             supervised: tokens a row that bear loss; all of them, and of GRPO's rows the longest
                 answer, where it is not known.
         """
-        counts = self.counts(config)
-        found = _states(config, counts, strategy)
-        activations, layer = self._activations(config, strategy, supervised)
+        config, found = self.config, self._states(strategy)
+        activations, backward = self._activations(strategy, supervised)
         at_once = config.train.micro_batch * strategy.gpus
         if not strategy.shards and config.train.global_batch <= at_once:
             # gradients grow from nothing to all while activations go, but for the first layer's
-            activations = max(layer, activations - found.gradients)
+            activations = max(backward, activations - found.gradients)
         found = replace(found, activations=activations)
         if has_copy(config, strategy):
-            copy = counts.total * _size(config) if strategy.deepspeed else counts.total_bytes
+            copy = self.total * self.size if strategy.deepspeed else self.loaded
             parts = strategy.gpus if "weights" in strategy.shards else 1
             found = replace(found, reference=math.ceil(copy / parts))
         if isinstance(config, DrawingExperiment):
-            found = replace(
-                found,
-                generation=self.drawing_bytes(config, strategy),
-                vllm=vllm_share(config),
-                keeps=bool(strategy.shards),
-            )
+            drawn, keeps = self._drawing_bytes(config, strategy), bool(strategy.shards)
+            found = replace(found, generation=drawn, vllm=vllm_share(config), keeps=keeps)
         return found
 
-    def _activations(
-        self, config: Trained, strategy: Strategy, supervised: int | None
-    ) -> tuple[int, int]:
-        """The most that layers and head hold of a pass, and what one layer adds to what is kept."""
-        step = self.pass_of(config, strategy)
-        layers = None
-        if config.train.trl.get("activation_offloading"):
-            layers = COPYING if step.checkpointing else 1  # of which each keeps many tensors
-        if (step, layers) not in self._kept:
-            self._kept[step, layers] = kept(step, layers)
-        found = self._kept[step, layers]
-        head = self._head_bytes(config, step, supervised)
-        return max(found.most, found.forward + head), found.most - found.forward
+    def _states(self, strategy: Strategy) -> Memory:
+        """Weights, gradients, optimizer and buffers, as the launch divides them."""
+        matrices = [each for one in self.shape.layers for each in one.matrices.values()]
+        unpacked = max(out * into for out, into in matrices) * 2 if self.packed else 0
+        if not strategy.shards:
+            gradients = self.trained_bytes
+            buffers = unpacked + (gradients if strategy.gpus > 1 else 0)
+            return Memory(self.loaded, gradients, ADAMW * gradients, buffers)
+        size, part = self.size, math.ceil(self.trained / strategy.gpus)
+        if not strategy.deepspeed:
+            frozen = self.loaded - self.trained_bytes
+            weights = math.ceil(frozen / strategy.gpus) + part * 4
+            layer = max(layer.weights for layer in self.shape.layers)
+            gathered = (2 * layer + self.shape.ends) * size
+            return Memory(weights, part * 4, part * 4 * ADAMW, gathered)
+        # DeepSpeed casts floating-point weights alone
+        weights = (self.total - self.packed) * size + math.ceil(self.packed * FOUR_BITS)
+        buffers = REDUCE_BUCKET * size + unpacked
+        if "weights" in strategy.shards:
+            weights = math.ceil(weights / strategy.gpus)
+            buffers += min(self.total, MAX_LIVE) * size
+        optimizer, gradients = part * 4 * (1 + ADAMW), part * 4
+        if not strategy.offload:
+            return Memory(weights, gradients, optimizer, buffers)
+        on_host = (weights + optimizer + gradients) * strategy.gpus
+        return Memory(0, 0, 0, buffers, host=math.ceil(on_host * HOST_FACTOR))
 
-    def pass_of(self, config: Trained, strategy: Strategy) -> Pass:
-        """The forward and backward pass of a launch, with the longest rows."""
-        train = config.train
-        tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
-        half = train.precision == "bfloat16"
-        dtype = weight_type(config, self.architecture)
-        if strategy.shards:  # gathered in the type that is computed in, adapters too
-            dtype = torch.bfloat16 if half else torch.float32
-        attention = "eager" if config.model.attn == "eager" else "sdpa"
-        padded = not tuning or (self.on_gpu and train.micro_batch > 1)
-        if tuning and train.packing:
-            padded = config.model.attn in MASKED
-        return Pass(
-            config=self.architecture,
-            dtype=dtype,
-            lora=train.lora,
-            one_type=bool(strategy.shards) or train.method == "qlora",  # TRL makes them bfloat16
-            autocast=half and not strategy.deepspeed,
-            checkpointing=train.gradient_checkpointing,
-            attention=attention,
-            rows=train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1),
-            length=config.longest_row,
-            padded=padded,
-        )
+    def _activations(self, strategy: Strategy, supervised: int | None) -> tuple[int, int]:
+        """The most that layers and head hold of a pass, and what a backward pass adds for a layer.
 
-    def _head_bytes(self, config: Trained, step: Pass, supervised: int | None) -> int:
+        With checkpointing a layer keeps its input alone, and in the backward pass one layer what it
+        saves. All weights that are cast for autocast keep their copy through the forward pass.
+        """
+        config, train, layers = self.config, self.config.train, self.shape.layers
+        stored = self.size if strategy.shards else self.stored  # gathered in the type computed in
+        rows = train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1)
+        tokens, hidden = rows * config.longest_row, self.shape.hidden
+        saved = [
+            tokens * self.layer_bytes(layer, stored, strategy)
+            # PEFT (0.21) adds each expert's adapter to a copy of it
+            + 2 * self.size * layer.count * _sum(layer.experts) * (train.lora is not None)
+            for layer in layers
+        ]
+        wide = max(3 * self.size * layer.inner * max(1, layer.active) for layer in layers)
+        backward = tokens * (wide + 12 * hidden)  # gradients within a layer
+        casts = 0
+        if self.size < stored and not train.lora:
+            casts = self.size * sum(layer.weights for layer in layers)
+        inputs = [tokens * hidden * stored] * len(layers)
+        kept = inputs if train.gradient_checkpointing else saved
+        if train.trl.get("activation_offloading"):  # the others are moved to the machine's memory
+            kept = sorted(kept)[-(COPYING if train.gradient_checkpointing else 1) :]
+        forward = sum(kept)
+        if train.gradient_checkpointing:
+            backward += max(saved)
+        else:
+            forward, casts = forward + casts, 0
+        head = self._head_bytes(rows, supervised)
+        return max(forward + max(backward, casts), forward + head), backward
+
+    def layer_bytes(self, layer: Layer, stored: int, strategy: Strategy) -> int:
+        """What a layer saves of a token for its backward pass, without checkpointing.
+
+        - a norm its input in float32, and where its weight trains what that multiplies;
+        - attention queries, keys, values and its result, keys and values for every head where it
+          takes a mask, and by eager matrix products the chances of all keys;
+        - the MLP its three widths; an expert what it gathers too;
+        - a matrix its input where it trains or has an adapter; one tensor serves several, but not
+          where each casts it: to bfloat16 out of float32 weights, or to float32 adapters and back.
+        """
+        shape, train, size = self.shape, self.config.train, self.size
+        lora, hidden = train.lora, shape.hidden
+        normed = 2 * hidden * (2 if shape.type.startswith(("gemma2", "gemma3", "gemma4")) else 1)
+        if shape.type.startswith(NORMED_HEADS) and not layer.kept:
+            normed += layer.query + layer.keys
+        found = normed * (4 + (0 if lora else stored))
+        if layer.kept:
+            found += layer.kept
+        elif self.config.model.attn == "eager":
+            found += 3 * size * layer.query
+            found += shape.heads * self.config.longest_row * (4 + size)
+        else:
+            found += 2 * size * (layer.query + (layer.query if self._masked else layer.keys))
+        plain = shape.type in PLAIN_MLP
+        dense = "down_proj" in layer.matrices
+        found += size * layer.inner * (1 if plain else 3) * dense
+        one = layer.experts["down_proj"][1] if layer.experts else 0
+        found += layer.active * size * (2 * hidden + 5 * one) + 12 * layer.count
+        wide = train.method == "lora" and not strategy.shards  # adapters are float32
+        if size < (stored if lora is None else 4 * wide):
+            found += size * sum(into for _, into in layer.matrices.values())
+        else:
+            found += size * (2 * hidden + layer.inner * dense)
+        return found + (lora.r * size * len(layer.matrices) if lora else 0)
+
+    @property
+    def _masked(self) -> bool:
+        """Whether rows of several lengths, or packed ones, make attention take a mask."""
+        train = self.config.train
+        if self.tuning and train.packing:
+            return self.config.model.attn in ("sdpa", "eager")
+        return not self.tuning or (self.on_gpu and train.micro_batch > 1)
+
+    def _head_bytes(self, rows: int, supervised: int | None) -> int:
         """Beside what the layers keep: logits and their gradients, and the gradient of the head.
 
         TRL's fused head (1.16) makes logits in tiles, and the gradients of the last hidden states
         and of the head's weights in float32. Without its kernels it holds five more tiles.
         """
-        tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
-        if supervised is None or not (self.on_gpu or tuning):
-            supervised = step.length
+        config, size = self.config, self.size
+        if supervised is None or not (self.on_gpu or self.tuning):
+            supervised = config.longest_row
             whole = not self.on_gpu and config.distil is None
             if isinstance(config, DrawingExperiment) and not whole:
                 supervised = config.drawing.max_new_tokens
-        tokens, size = step.rows * supervised, _size(config)
-        vocabulary, width = int(self.text.vocab_size), int(self.text.hidden_size)
-        weights = vocabulary * width if config.train.method == "full" else 0
+        tokens, vocabulary, width = rows * supervised, self.shape.vocabulary, self.shape.hidden
+        weights = 4 * vocabulary * width if config.train.method == "full" else 0
         if config.distil is not None:
-            return SCORES * tokens * vocabulary + 4 * weights
-        if not self.on_gpu and tuning:  # scores where a target is, their gradient, and softmax's
-            return 12 * tokens * vocabulary + 4 * weights
-        tile: int = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
+            return SCORES * tokens * vocabulary + weights
+        if not self.on_gpu and self.tuning:  # scores of targets, their gradient, and softmax's
+            return 12 * tokens * vocabulary + weights
+        tile = min(tokens, HEAD_ROWS) * HEAD_COLUMNS * size
         if not self.on_gpu:
-            tile += 5 * 4 * min(tokens, TOKEN_CHUNK_SIZE) * min(vocabulary, HEAD_COLUMNS)
-        return tile + tokens * width * (4 + 2 * size) + 4 * weights
+            tile += 5 * 4 * min(tokens, HEAD_ROWS) * min(vocabulary, HEAD_COLUMNS)
+        return tile + tokens * width * (4 + 2 * size) + weights
 
     def token_bytes(self, size: int) -> int:
-        """Keys and values of one token in one layer, in numbers of so many bytes."""
-        width = getattr(self.text, "head_dim", None)
-        width = width or self.text.hidden_size // self.text.num_attention_heads
-        return 2 * int(self.text.num_key_value_heads) * int(width) * size
+        """Keys and values of one token in all layers, in numbers of so many bytes."""
+        return sum(2 * layer.keys * size for layer in self.shape.layers)
 
-    def drawing_bytes(self, config: DrawingExperiment, strategy: Strategy) -> int:
+    def _drawing_bytes(self, config: DrawingExperiment, strategy: Strategy) -> int:
         """What drawing a step's answers by transformers holds with their last tokens.
 
         The cache keeps every token in every layer, and one layer more while it grows; logits,
@@ -322,73 +536,16 @@ class Planner:
         """
         if config.drawing.engine != "transformers":
             return 0
-        rows, layers = answers_at_once(config, strategy), len(layer_kinds(self.architecture)) + 1
-        size = _size(config)
-        if not strategy.shards:
-            size = max(size, weight_type(config, self.architecture).itemsize)
-        gathered = self.counts(config).total * size if "weights" in strategy.shards else 0
-        choosing = rows * int(self.text.vocab_size) * 4 * 3
-        return rows * config.longest_row * layers * self.token_bytes(size) + choosing + gathered
+        rows, layers = answers_at_once(config, strategy), len(self.shape.layers)
+        size = self.size if strategy.shards else max(self.size, self.stored)
+        gathered = self.total * size if "weights" in strategy.shards else 0
+        cache = rows * config.longest_row * self.token_bytes(size) * (layers + 1) // layers
+        return cache + rows * self.shape.vocabulary * 4 * 3 + gathered
 
 
-def count(config: Trained, architecture: PretrainedConfig) -> Counts:
-    """Build the model on the meta device and count."""
-    packed = config.train.method == "qlora"
-    dtype = weight_type(config, architecture)
-    model: Any = empty_model(architecture, dtype, config.train.lora, one_type=packed)
-    decoder = model.get_decoder() if config.train.lora is None else model.model.get_decoder()
-    inside = {id(weight) for weight in decoder.layers.parameters()}
-    weights = list(model.parameters())
-    trained = [weight for weight in weights if weight.requires_grad]
-    matrices = [weight for weight in weights if id(weight) in inside and weight.ndim == 2]
-    frozen = [weight for weight in matrices if not weight.requires_grad]
-    return Counts(
-        total=sum(weight.numel() for weight in weights),
-        trained=sum(weight.numel() for weight in trained),
-        total_bytes=sum(weight.nbytes for weight in weights),
-        trained_bytes=sum(weight.nbytes for weight in trained),
-        packed=sum(weight.numel() for weight in frozen) if packed else 0,
-        layer=sum(weight.numel() for weight in decoder.layers[0].parameters()),
-        ends=sum(weight.numel() for weight in weights if id(weight) not in inside),
-        largest=max(weight.numel() for weight in matrices),
-    )
-
-
-def weight_type(config: Trained, architecture: PretrainedConfig) -> torch.dtype:
-    """The type that weights are loaded in."""
-    stored = architecture.get_text_config().dtype or architecture.dtype or torch.float32
-    return TYPES.get(config.weights_dtype, stored)
-
-
-def _size(config: Trained) -> int:
-    """Bytes of a number that is computed with."""
-    return 2 if config.train.precision == "bfloat16" else 4
-
-
-def _states(config: Trained, counts: Counts, strategy: Strategy) -> Memory:
-    """Weights, gradients, optimizer and buffers, as the launch divides them."""
-    unpacked = counts.largest * 2 if counts.packed else 0
-    if not strategy.shards:
-        gradients = counts.trained_bytes
-        buffers = unpacked + (gradients if strategy.gpus > 1 else 0)
-        return Memory(counts.loaded, gradients, ADAMW * gradients, buffers)
-    size, part = _size(config), math.ceil(counts.trained / strategy.gpus)
-    if not strategy.deepspeed:
-        frozen = counts.total_bytes - counts.trained_bytes
-        weights = math.ceil(frozen / strategy.gpus) + part * 4
-        gathered = (2 * counts.layer + counts.ends) * size
-        return Memory(weights, part * 4, part * 4 * ADAMW, gathered)
-    # DeepSpeed casts floating-point weights alone
-    weights = (counts.total - counts.packed) * size + math.ceil(counts.packed * FOUR_BITS)
-    buffers = REDUCE_BUCKET * size + unpacked
-    if "weights" in strategy.shards:
-        weights = math.ceil(weights / strategy.gpus)
-        buffers += min(counts.total, MAX_LIVE) * size
-    optimizer, gradients = part * 4 * (1 + ADAMW), part * 4
-    if not strategy.offload:
-        return Memory(weights, gradients, optimizer, buffers)
-    on_host = (weights + optimizer + gradients) * strategy.gpus
-    return Memory(0, 0, 0, buffers, host=math.ceil(on_host * HOST_FACTOR))
+def weight_type(config: Trained, stored: str) -> str:
+    """The type that weights are loaded in, of a checkpoint that has stored them in another."""
+    return stored if config.weights_dtype == "auto" else config.weights_dtype
 
 
 def has_copy(config: Trained, strategy: Strategy) -> bool:

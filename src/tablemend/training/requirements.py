@@ -184,8 +184,11 @@ def refuse_recipe(config: Trained, architecture: PretrainedConfig) -> None:
         refuse_packing(architecture)
     lora = config.train.lora
     if lora is not None and not isinstance(lora.target_modules, str):
-        with torch.device("meta"), no_init_weights():
-            model = AutoModelForCausalLM.from_config(architecture)
+        try:
+            with torch.device("meta"), no_init_weights():
+                model = AutoModelForCausalLM.from_config(architecture)
+        except ValueError:  # transformers does not know it: refused once it is loaded
+            return
         check_targets(model, lora.target_modules, unused_modules(model))
 
 

@@ -20,7 +20,6 @@ from tablemend.runs import Run
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix, read_chats, read_examples, read_training
 from tablemend.training import plan, stage
-from tablemend.training.amounts import amount_of
 from tablemend.training.data import (
     IGNORED,
     build_mixture,
@@ -29,6 +28,7 @@ from tablemend.training.data import (
     content_hash,
     render_chat,
 )
+from tablemend.training.plan import amount_of
 from tablemend.training.sft import build_trainer, prepare
 
 ROOT = Path(__file__).parents[3]

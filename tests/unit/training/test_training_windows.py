@@ -11,8 +11,8 @@ from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand, GrpoCommand, SftCommand, Trained
 from tablemend.training import checkpoints, rates
-from tablemend.training.amounts import amount_of
 from tablemend.training.architectures import check_window, config_of, to_fit, window_of
+from tablemend.training.plan import amount_of
 from tests.support.scripts import ROOT, run_script
 
 BASE = "checkpoints/tiny-base"
