@@ -162,8 +162,6 @@ class Comparison(Recipe):
                 yield f"dpo.pairs.{key}", f"repair cannot judge the answers of {task.name}"
         if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
             yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
-        if self.grpo is not None and task.format is None and self.grpo.scorer == "repair":
-            yield "grpo.scorer", f"repair is for answers that are tables, not for {task.name}"
         for name, system in self.evaluation.systems.items():
             if system.prompt not in task.prompts:
                 path = f"evaluation.systems.{name}.prompt"
@@ -173,6 +171,9 @@ class Comparison(Recipe):
                     f"evaluation.systems.{name}.mitigation",
                     f"{system.mitigation} is for answers that are tables, not for {task.name}",
                 )
+            if system.mitigation == "repair" and not task.mendable:
+                path = f"evaluation.systems.{name}.mitigation"
+                yield path, f"repair cannot judge the answers of {task.name}"
 
     def _conflicts_without_training(self) -> Iterator[tuple[str, str]]:
         if self.tracking is not None:

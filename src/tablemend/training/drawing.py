@@ -28,7 +28,7 @@ from tablemend.records import Finding, Judgement
 from tablemend.renderer import prompt_text
 from tablemend.runs import hash_text
 from tablemend.tasks.all_tasks import TASKS
-from tablemend.tasks.task import Sample, Scorer, Submission, TaskOptions
+from tablemend.tasks.task import Sample, Submission, TaskOptions
 from tablemend.thinking import open_thought, opened_thought
 from tablemend.training.architectures import to_fit
 from tablemend.training.arguments import options_of
@@ -246,19 +246,13 @@ class Draws:
         text = f"{self.opened}{text}"
         return None if self.opened and open_thought(text) >= 0 else text
 
-    def judge(
-        self, texts: Sequence[str | None], asked: Sequence[Asked], scorer: Scorer[Any]
-    ) -> list[Judgement]:
-        """What a scorer says of each answer; one that was cut has a finding."""
+    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
+        """The share of answers with a finding; one that was cut (``None``) has one."""
         whole = [
             Submission(one.sample, one.view, text)
             for text, one in zip(texts, asked, strict=True)
             if text is not None
         ]
-        found = iter(list(scorer.score(whole)))
-        return [CUT if text is None else next(found) for text in texts]
-
-    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
-        """The share of answers with a finding."""
         with self.task.scorer() as scorer:
-            return share_hallucinated(self.judge(texts, asked, scorer))
+            found = iter(list(scorer.score(whole)))
+        return share_hallucinated([CUT if text is None else next(found) for text in texts])

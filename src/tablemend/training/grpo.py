@@ -5,33 +5,28 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from statistics import fmean
 from typing import Any
 
-import torch
 from datasets import Dataset
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
 
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.mitigations.repair_scorer import RepairReward
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
 from tablemend.runs import Run, say
 from tablemend.tasks.task import Reward, Sample, Score
 from tablemend.training import engine
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.arguments import make_config
-from tablemend.training.credit import fault_spans, fault_tokens, spread
 from tablemend.training.data import read_validation
-from tablemend.training.drawing import Asked, Draws, ask, drawing_options, share_hallucinated
+from tablemend.training.drawing import Asked, Draws, ask, drawing_options
 from tablemend.training.models import trainer_parts
 from tablemend.training.phases import Method, Prepared
 from tablemend.training.row_checks import check_drawing_template
 from tablemend.training.run_folder import checkpoints_of
 from tablemend.training.trainer import Paced
-from tablemend.values.sentences import Span
 
 EQUAL = "frac_reward_zero_std"
 """TRL's: share of the groups whose answers all earn the same, which teach nothing."""
@@ -60,18 +55,15 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     examples = task.samples(config.data.train)
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     read_validation(config, examples)  # refuses shared tables
-    reads_gold = config.grpo.scorer == "detector"
-    payable, dropped = _payable(examples, config) if reads_gold else (examples, Counter())
-    asked, facts = ask(tokenizer, config, payable, dropped)
+    asked, facts = ask(tokenizer, config, *_payable(examples, config))
     facts |= {"examples": len(examples), "reward": reward_of(config).name}
     return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
 
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
-    weights, task = config.grpo.reward.model_dump(), config.task_of()
-    reward = task.reward(weights, config.thinking, config.train.prompt)
-    return RepairReward(task, reward) if config.grpo.scorer == "repair" else reward
+    weights = config.grpo.reward.model_dump()
+    return config.task_of().reward(weights, config.thinking, config.train.prompt)
 
 
 def _payable(
@@ -110,9 +102,7 @@ def _payable(
 
 
 def show(asked: Asked, config: GrpoExperiment) -> str:
-    """A prompt, its gold answer, and what that earns; without the latter where it is not read."""
-    if config.grpo.scorer == "repair":
-        return f"{asked.prompt}\n{len(asked.ids)} tokens"
+    """A prompt, its gold answer, and what that earns."""
     reward = reward_of(config)
     gold = reward.gold(asked.sample, asked.view)
     score = reward.score(asked.sample, asked.view, gold)
@@ -158,8 +148,6 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
 
     def __init__(self, *, asked: Sequence[Asked], reward: Reward[Any], **options: Any) -> None:
         self.reward = reward
-        self.grpo = options["config"].grpo
-        self.faults: list[list[bool]] = []
         columns = {"prompt": [one.prompt for one in asked], "number": list(range(len(asked)))}
         self._ids = {one.prompt: list(one.ids) for one in asked}
         super().__init__(
@@ -184,16 +172,6 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
             return answers
         return self.draw(prompt_ids, self.max_completion_length), None
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """TRL's batch; advantages of shape (answers, tokens) where spans bear them."""
-        batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if self.grpo.credit == "spans":
-            faults = torch.zeros_like(batch["completion_mask"], dtype=torch.bool)
-            for row, found in enumerate(self.faults):
-                faults[row, : len(found)] = torch.tensor(found)
-            batch["advantages"] = spread(batch["advantages"], faults)
-        return batch
-
     def detector(
         self,
         *,
@@ -216,23 +194,7 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
                 parts[name].append(part)
         for name, found in parts.items():
             log_metric(f"parts/{name}", fmean(found))
-        own = nullcontext(self.reward.scorer) if isinstance(self.reward, RepairReward) else None
-        with own or self.task.scorer() as scorer:
-            judged = self.judge(texts, asked, scorer)
-        log_metric("hallucinated", share_hallucinated(judged))
-        if self.grpo.credit == "spans":
-            self.faults = []
-            for ids, text, one in zip(completion_ids, texts, judged, strict=True):
-                begun = len(self.opened)  # is in the text, and in no id
-                spans = [
-                    Span(span.start - begun, span.end - begun)
-                    for span in fault_spans(text or "", one.findings, self.task.format)
-                ]
-                self.faults.append(fault_tokens(self.processing_class, ids, spans))
-        if self.grpo.pays == "ternary":
-            says = [not (one.abstained or one.unscored) for one in judged]
-            right = map(self.task.is_flawless, judged)
-            return [float(good or -spoke) for good, spoke in zip(right, says, strict=True)]
+        log_metric("hallucinated", self.hallucinated(texts, asked))
         return [score.reward for score in scores]
 
     def _score(self, text: str | None, asked: Asked) -> Score:
