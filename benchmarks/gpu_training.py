@@ -1,7 +1,7 @@
 """Speed and memory of supervised fine-tuning on one GPU, with random weights: what pays.
 
     python benchmarks/gpu_training.py                        # Qwen3-8B's shape, rows of 4096 tokens
-    python benchmarks/gpu_training.py only="[lora, lora-kernels]" seconds=60
+    python benchmarks/gpu_training.py only="[lora, lora-compile]" seconds=60
     python benchmarks/gpu_training.py tries="{mine: {overrides: [train.micro_batch=2]}}"
 
 Nothing is fetched: weights have the shape of the recipe's model, rows are random ids. A try is
@@ -78,7 +78,6 @@ TRIES = {
     "lora-batch-4": Try(overrides=(*LORA, CHECKPOINTING, "train.micro_batch=4")),
     "lora-dropout": Try(overrides=(*LORA, "train.lora.dropout=0.05")),
     "lora-bfloat16": Try(overrides=(*LORA, "train.precision=float32"), adapters="bfloat16"),
-    "lora-kernels": Try(overrides=(*LORA, "model.kernels=true")),
     "lora-compile": Try(overrides=(*LORA, CHECKPOINTING, "train.compile=true")),
     "lora-flash": Try(overrides=(*LORA, FLASH)),
     "lora-whole-head": Try(chunk=1 << 20),

@@ -176,7 +176,6 @@ def random_model(config: Trained) -> PreTrainedModel:
             dtype=getattr(torch, memory.weight_type(config, memory.Shape(architecture).stored)),
             attn_implementation=config.model.attn,
         )
-    model.set_use_kernels(config.model.kernels)
     models.freeze_unused(model)
     if config.train.compile:
         compile_layers(model)

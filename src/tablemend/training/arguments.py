@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -11,7 +12,7 @@ from trl import SFTConfig
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment, Trained
-from tablemend.training import launch, tracking
+from tablemend.training import launch
 
 ConfigT = TypeVar("ConfigT", bound=TrainingArguments)
 CHECKPOINTING = (
@@ -38,7 +39,9 @@ def options_of(config: Trained, folder: str, validate: bool) -> dict[str, Any]:
             "give 2 or more"
         )
     return {
-        **tracking.options(config, folder),
+        "report_to": "none",
+        "project": "tablemend",
+        "run_name": Path(folder).parent.name,
         "dataloader_pin_memory": torch.accelerator.is_available(),
         "use_cpu": PartialState().device.type == "cpu",
         "save_total_limit": 2,  # the older one stays until the newer is marked complete

@@ -330,7 +330,7 @@ class Planner:
 
     def __init__(self, config: Trained, shape: Shape, on_gpu: bool = True) -> None:
         self.config, self.shape, self.on_gpu = config, shape, on_gpu
-        self.size = 2 if config.train.precision == "bfloat16" else 4
+        self.size = 4 if config.train.precision == "float32" else 2  # auto: as on a GPU
         self.stored = BYTES.get(weight_type(config, shape.stored), 4)
         self.tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
 

@@ -35,7 +35,7 @@ def trainable_model(config: Trained) -> PreTrainedModel:
     Raises:
         TablemendError: they cannot be loaded.
     """
-    options: dict[str, Any] = {"use_kernels": config.model.kernels}
+    options: dict[str, Any] = {}
     if config.train.method == "qlora":
         # the settings of QLoRA (Dettmers et al. 2023, sections 3 and 4)
         options["quantization_config"] = BitsAndBytesConfig(

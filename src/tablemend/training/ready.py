@@ -8,15 +8,13 @@ from typing import Any
 from tablemend.recipe.experiment import DpoExperiment, Trained
 from tablemend.runs import say
 from tablemend.tasks.sources import check_local
-from tablemend.training.tracking import check_tracking
 
 
 def ready(config: Trained) -> None:
     """Refuse data that is not there, and say what comes.
 
     Raises:
-        TablemendError: a file or folder that is missing, pairs that were never made, or a tracker
-            without a key.
+        TablemendError: a file or folder that is missing, or pairs that were never made.
     """
     data = config.data
     sources = (*data.training_sources, data.validation, data.test)
@@ -25,7 +23,6 @@ def ready(config: Trained) -> None:
         from tablemend.training.pairs import check_pairs
 
         check_pairs(config)
-    check_tracking(config)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # our constraints pin TRL
     say("starting torch, transformers and TRL")

@@ -37,17 +37,11 @@ ADAPTABLE = LINEAR | nn.Embedding | nn.MultiheadAttention
 
 
 def check_method(config: Trained) -> None:
-    """Refuse kernels, compiling, 4-bit weights and moved activations where they cannot be had.
+    """Refuse compiling, 4-bit weights and moved activations where they cannot be had.
 
     Raises:
         TablemendError: no GPU, no package for it, or a launch that shards 4-bit weights.
     """
-    if config.model.kernels and not torch.accelerator.is_available():
-        raise TablemendError(
-            "model.kernels=true needs a GPU, and there is none here: set model.kernels=false"
-        )
-    if config.model.kernels and not is_kernels_available():
-        raise TablemendError(f"model.kernels=true needs the package kernels: {install('gpu')}")
     if config.train.trl.get("activation_offloading") and not torch.accelerator.is_available():
         raise TablemendError(
             "train.trl.activation_offloading moves activations from a GPU into the machine's "

@@ -12,6 +12,7 @@ from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
 from tablemend.training import requirements
+from tablemend.training.arguments import sft_arguments
 
 QLORA = "train.method=qlora"
 
@@ -29,8 +30,6 @@ QLORA = "train.method=qlora"
         ),
         (QLORA, {"cuda": True, "found": object()}, {}, None),
         ("train.trl.activation_offloading=true", {"gpu": False}, {}, "there is no GPU here"),
-        ("model.kernels=true", {"gpu": False}, {}, r"^model\.kernels=true needs a GPU"),
-        ("model.kernels=true", {"gpu": True}, {}, r"needs the package kernels: .*\[gpu\]"),
         ("train.compile=true", {"gpu": False}, {"CXX": "no-g++"}, r"there is no no-g\+\+ here"),
         ("seed=0", {"gpu": False, "cuda": False}, {}, None),
     ],
@@ -73,3 +72,13 @@ def test_a_kernel_that_cannot_train_here_is_refused_before_anything_is_read(
     requirements.refuse_kernel("sdpa")
     monkeypatch.setattr(requirements, "is_kernels_available", lambda: True)
     requirements.refuse_kernel("flash_attention_2")
+
+
+def test_a_log_goes_nowhere_else_unless_a_recipe_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+    for given, sent in (((), []), (("train.trl.report_to=trackio",), ["trackio"])):
+        config = parse(SftCommand, ["recipe=tiny", "train.precision=float32", *given])
+        arguments = sft_arguments(config, str(tmp_path / "run" / "sft"), validate=False)
+        assert (arguments.report_to, arguments.run_name) == (sent, "run")
