@@ -235,21 +235,21 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     from transformers import AutoTokenizer
 
     import random_training
-    from tablemend.training import architectures, memory, requirements, stage
+    from tablemend.training import architectures, memory, models, stage
 
     recipe = recipe_of(config, settings)
     on_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if on_gpu else platform.machine()
     yield {"device": device, "settings": settings.model_dump(mode="json"), "result": "failed"}
     recipe = stage.set_up(recipe)
-    requirements.refuse_kernel(recipe.model.attn)
-    requirements.check_method(recipe)
+    models.refuse_kernel(recipe.model.attn)
+    models.check_method(recipe)
     drawn = random.Random(recipe.seed)
     longest = recipe.longest_row
     shortest = max(2, round(settings.shortest * longest))
     lengths = [drawn.randint(shortest, longest) for _ in range(config.rows * 32)]
     scored = [min(each - 1, max(1, round(each * config.scored))) for each in lengths]
-    shape = memory.Shape(architectures.config_of(recipe.model.path))
+    shape = architectures.Shape(architectures.config_of(recipe.model.path))
     most = min(longest - 1, max(1, round(longest * config.scored)))
     planned = memory.Planner(recipe, shape, on_gpu).memory(memory.STRATEGIES[0], most).total
     yield {

@@ -146,7 +146,7 @@ def compare(config: Any, on_gpu: bool) -> tuple[int, int]:
     from tablemend.training import architectures, memory
     from tablemend.training.memory import STRATEGIES
 
-    shape = memory.Shape(architectures.config_of(config.model.path))
+    shape = architectures.Shape(architectures.config_of(config.model.path))
     plans = memory.Planner(config, shape, on_gpu)
     supervised = round(config.longest_row * config.supervised)
     planned = plans.memory(STRATEGIES[0], supervised).total

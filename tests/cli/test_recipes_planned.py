@@ -15,8 +15,8 @@ import yaml
 from tablemend.config import parse
 from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand
 from tablemend.training import plan
-from tablemend.training.architectures import config_of, start_of
-from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner, Shape
+from tablemend.training.architectures import Shape, config_of, start_of
+from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner
 from tests.unit.config.test_config import CPU, KINDS
 
 ROOT = Path(__file__).parents[2]

@@ -34,7 +34,7 @@ from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.records import Example
 from tablemend.tasks import tablehallu
-from tablemend.training.engine import check_server
+from tablemend.training.launch import check_server
 
 pytestmark = pytest.mark.vllm
 

@@ -1,32 +1,25 @@
 """What one GPU holds at the worst moment of a training, in formulas of the model's config.json.
 
-T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a trained weight
-(Loshchilov and Hutter 2019):
+T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a trained weight:
 
 - one process, DDP: all of it on every GPU, in the types that the weights have; DDP's buckets
   are a second copy of the gradients (``gradient_as_bucket_view=False``, accelerate's default).
 - ZeRO-2, ZeRO-3 (Rajbhandari et al. 2020, sections 3 and 5): DeepSpeed turns all weights into
   the type that it computes in and keeps a float32 copy, two moments and the float32 gradient of
-  T/W; ZeRO-3 also divides the weights, and gathers up to ``stage3_max_live_parameters``. Its
-  reduction buffer has ``reduce_bucket_size`` numbers (5e8) where the config names no other.
+  T/W; ZeRO-3 also divides the weights, and gathers up to :data:`MAX_LIVE`.
 - FSDP2 (``accelerate.utils.fsdp_utils.fsdp2_prepare_model``): what trains is kept as float32 and
   divided by W, as its gradients and moments; the layer at work, the next one, embedding and
   head are gathered in the type that is computed in.
-- QLoRA (Dettmers et al. 2023, section 3): the layers' matrices in 4 bits, and 0.127 bits a weight
-  for the constants of blocks of 64 and 256; one matrix at a time is unpacked.
-- Activations (Korthikanti et al. 2022, section 4, for our layers): what each kind of layer saves
-  for its backward pass (:meth:`Planner.layer_bytes`), of all layers, or with checkpointing every
-  layer's input and what one of them saves.
-- DPO: both answers of a pair in one pass. The reference is a second model where all weights train
-  and it scores in every pass, or FSDP2 is at work: under DeepSpeed in the type computed in,
-  divided under ZeRO-3 and FSDP2. In self-distillation the teacher is one where all weights train.
-- GRPO, self-distillation: all answers of a step are drawn at once, each process its part.
-  Gradients are not there yet when answers are drawn, except what ZeRO and FSDP2 keep. Under ZeRO-3
-  and FSDP2 all weights are gathered for it. vLLM in the same process takes its share of the card,
-  whether it needs it or not, and is counted as if it never slept.
+- QLoRA (Dettmers et al. 2023, section 3): the layers' matrices in 4 bits; one is unpacked.
+- Activations (Korthikanti et al. 2022, section 4): what each layer saves for its backward pass
+  (:meth:`Planner.layer_bytes`); with checkpointing its input, and one layer all of it.
+- A reference or teacher (:func:`has_copy`): in the type computed in under DeepSpeed, divided as
+  the weights are. DPO has both answers of a pair in one pass.
+- Answers that are drawn: all of a step at once, each process its part, without gradients but for
+  what ZeRO and FSDP2 keep, and with all weights gathered. vLLM in the same process takes its
+  share of the card, whether it needs it or not.
 
-A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CONTEXT` and
-:data:`SLACK` are left free on every card. Measured figures: test_training_planner.py.
+The CUDA context and what the allocator cannot fill are left free on every card.
 """
 
 from __future__ import annotations
@@ -34,13 +27,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
-from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
-
-if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+from tablemend.training.architectures import PLAIN_MLP, Layer, Shape, weights_of
 
 GIB = 2**30
 CARDS = {24: 23.5, 40: 39.4, 80: 79.1, 141: 139.8}
@@ -68,17 +57,8 @@ COPYING = 5
 SCORES = 56
 """Bytes a token and word of the vocabulary where student and teacher are compared (JSD; KL: 32),
 measured on a CPU."""
-CHUNK = 64
-"""Tokens that a gated delta rule takes at a time (transformers' own code, without kernels)."""
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
-KINDS = ("full_attention", "sliding_attention", "chunked_attention", "linear_attention")
-"""Kinds of layers that are planned as what they are."""
-PLAIN_MLP = frozenset(
-    """bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj nemotron opt phi
-    starcoder2""".split()
-)
-"""Model types whose layers have two matrices after attention, not three with a gate."""
 NORMED_HEADS = ("qwen3", "gemma3", "gemma4", "olmo2", "olmo3")
 """How model types begin that norm queries and keys."""
 
@@ -117,161 +97,6 @@ STRATEGIES = (
     Strategy("fsdp2-nodes", 4 * MACHINE, ALL),
 )
 """The launches that a plan compares where nobody says how many GPUs there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One decoder layer.
-
-    Attributes:
-        matrices: of one token: outputs and inputs, by the usual name.
-        experts: the matrices of one expert, of which there are ``count`` and a token sees
-            ``active``.
-        others: weights in no such matrix.
-        query, keys: widths of all heads' queries, and of their keys; values have the keys' width.
-        inner: width of what the last matrix reads, of an expert where there is nothing else.
-        kept: bytes a token that only this kind of layer keeps.
-    """
-
-    matrices: dict[str, tuple[int, int]]
-    experts: dict[str, tuple[int, int]]
-    count: int
-    active: int
-    others: int
-    query: int
-    keys: int
-    inner: int
-    kept: int = 0
-
-    @property
-    def weights(self) -> int:
-        """How many it has."""
-        return _sum(self.matrices) + self.count * _sum(self.experts) + self.others
-
-
-def _sum(matrices: dict[str, tuple[int, int]]) -> int:
-    return sum(out * into for out, into in matrices.values())
-
-
-class Shape:
-    """A language model in numbers, read from its configuration; of one that sees, its text part.
-
-    Attributes:
-        layers: of the decoder.
-        ends: weights of embedding, head and last norm.
-        unused: weights that a text never passes through.
-        notes: what is not known of this architecture, and what is planned in its place.
-
-    Raises:
-        TablemendError: the configuration does not name what a plan needs.
-    """
-
-    def __init__(self, architecture: PretrainedConfig) -> None:
-        text = architecture.get_text_config()
-        self.type = str(text.model_type or architecture.model_type)
-        needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
-        if missing := [name for name in needed if not getattr(text, name, None)]:
-            raise TablemendError(f"the configuration of a {self.type} names no {missing[0]}")
-        self.hidden, self.vocabulary = int(text.hidden_size), int(text.vocab_size)
-        self.heads = int(text.num_attention_heads)
-        stored = getattr(text, "dtype", None) or getattr(architecture, "dtype", None) or "float32"
-        self.stored = str(stored).removeprefix("torch.")
-        self.notes: list[str] = []
-        if type(architecture).model_type != architecture.model_type:
-            self.notes.append(f"transformers does not know {self.type}: planned by its config.json")
-        kinds = list(getattr(text, "layer_types", None) or [])
-        kinds = kinds or ["full_attention"] * int(text.num_hidden_layers)
-        for kind in sorted(set(kinds) - set(KINDS)):
-            self.notes.append(f"layers of kind {kind} are planned as full attention")
-        if getattr(text, "kv_lora_rank", None):
-            self.notes.append("low-rank keys (kv_lora_rank) are planned as whole ones")
-        differ = getattr(text, "is_heterogeneous", False)  # Gemma 4: each layer has its own
-        own = text.per_layer_config if differ else [text] * len(kinds)
-        self.layers = tuple(_layer(own[at], kind, at) for at, kind in enumerate(kinds))
-        tied = getattr(text, "tie_word_embeddings", False)
-        self.ends = self.vocabulary * self.hidden * (1 if tied else 2) + self.hidden
-        if each := getattr(text, "hidden_size_per_layer_input", 0):  # Gemma 3n, Gemma 4
-            self.ends += text.vocab_size_per_layer_input * each * len(kinds)
-        self.unused = 0
-        for part in ("vision_config", "audio_config"):
-            seen = getattr(architecture, part, None)
-            width = getattr(seen, "hidden_size", 0) or 0
-            inner = getattr(seen, "intermediate_size", 0) or 4 * width
-            depth = getattr(seen, "num_hidden_layers", 0) or getattr(seen, "depth", 0) or 0
-            self.unused += depth * (4 * width**2 + 2 * width * inner)
-
-    @property
-    def total(self) -> int:
-        """All weights."""
-        return sum(layer.weights for layer in self.layers) + self.ends + self.unused
-
-    @property
-    def active(self) -> int:
-        """Weights of the layers that a token passes through."""
-        return sum(
-            layer.weights - (layer.count - layer.active) * _sum(layer.experts)
-            for layer in self.layers
-        )
-
-
-def _layer(text: Any, kind: str, at: int) -> Layer:
-    """One layer; what its kind or its architecture has of its own is named in the configuration."""
-
-    def value(*names: str, default: Any = 0) -> Any:
-        found = (getattr(text, name, None) for name in names)
-        return next((each for each in found if each), default)
-
-    hidden, heads = text.hidden_size, text.num_attention_heads
-    width = value("head_dim", default=hidden // heads)
-    query, keys = heads * width, value("num_key_value_heads", default=heads) * width
-    model = str(text.model_type)
-    gated = 2 if model.startswith(("qwen3_5", "qwen3_next")) else 1  # queries have a gate
-    matrices = {
-        "q_proj": (gated * query, hidden),
-        "k_proj": (keys, hidden),
-        "v_proj": (keys, hidden),
-        "o_proj": (hidden, query),
-    }
-    kept, others = 0, 2 * hidden
-    shares = value("num_kv_shared_layers")
-    shared = bool(shares) and at >= text.num_hidden_layers - shares
-    if value("attention_k_eq_v") and kind == "full_attention":
-        del matrices["v_proj"]
-    if kind == "linear_attention" and (count := value("linear_num_value_heads")):
-        key_width, value_width = text.linear_key_head_dim, text.linear_value_head_dim
-        keys, query = text.linear_num_key_heads * key_width, count * value_width
-        mixed = 2 * keys + query
-        matrices = {"in_proj_qkv": (mixed, hidden), "in_proj_z": (query, hidden)}
-        matrices |= {"in_proj_b": (count, hidden), "in_proj_a": (count, hidden)}
-        matrices["out_proj"] = (hidden, query)
-        others += mixed * value("linear_conv_kernel_dim", default=4)
-        # the convolution's two, queries and keys for every head in float32, products within a
-        # chunk and a state a chunk
-        heads_bytes = count * (2 * key_width + value_width + 6 * CHUNK) + 3 * query
-        kept = 4 * mixed + 4 * heads_bytes + 12 * count * key_width * value_width // CHUNK
-    elif shared:
-        matrices = {name: matrices[name] for name in ("q_proj", "o_proj")}
-    inner = value("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden)
-    inner *= 2 if shared and value("use_double_wide_mlp") else 1
-    count = value("num_experts", "num_local_experts", "n_routed_experts")
-    dense = value("mlp_only_layers", default=())
-    sparse = (at + 1) % value("decoder_sparse_step", default=1) == 0 and at not in dense
-    if not sparse or at < value("first_k_dense_replace"):
-        count = 0
-    one = value("moe_intermediate_size", default=inner)
-    experts = {"gate_up_proj": (2 * one, hidden), "down_proj": (hidden, one)} if count else {}
-    others += count * hidden
-    beside = inner  # width of the part that sees every token
-    if count and not value("enable_moe_block"):
-        common = value("shared_expert_intermediate_size")
-        beside = common or value("n_shared_experts") * one
-    if beside:
-        names = ("up_proj",) if model in PLAIN_MLP else ("gate_proj", "up_proj")
-        matrices |= dict.fromkeys(names, (beside, hidden)) | {"down_proj": (hidden, beside)}
-    if own := value("hidden_size_per_layer_input"):
-        matrices |= {"per_layer_input_gate": (own, hidden), "per_layer_projection": (hidden, own)}
-    active = value("num_experts_per_tok", "top_k_experts", default=1) if count else 0
-    return Layer(matrices, experts, count, active, others, query, keys, beside or one, kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +191,7 @@ class Planner:
         """Weights in 4 bits."""
         if self.config.train.method != "qlora":
             return 0
-        return sum(_sum(layer.matrices) for layer in self.shape.layers)
+        return sum(weights_of(layer.matrices) for layer in self.shape.layers)
 
     @property
     def loaded(self) -> int:
@@ -438,7 +263,7 @@ class Planner:
         saved = [
             tokens * self.layer_bytes(layer, stored, strategy)
             # PEFT (0.21) adds each expert's adapter to a copy of it
-            + 2 * self.size * layer.count * _sum(layer.experts) * (train.lora is not None)
+            + 2 * self.size * layer.count * weights_of(layer.experts) * (train.lora is not None)
             for layer in layers
         ]
         wide = max(3 * self.size * layer.inner * max(1, layer.active) for layer in layers)

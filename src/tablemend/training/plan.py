@@ -21,16 +21,15 @@ from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.loading import has_tokenizer
 from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, GrpoExperiment, Trained
+from tablemend.runs import say
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import check_local, mixed, read_training
 from tablemend.tasks.task import Sample
-from tablemend.training import checkpoints
-from tablemend.training.architectures import check_window, config_of, start_of, to_fit
-from tablemend.training.data import Row, render, render_chat
+from tablemend.training.architectures import Shape, check_window, config_of, start_of, to_fit
+from tablemend.training.data import Row, check_pairs, read_pairs, render, render_chat, render_pair
 from tablemend.training.memory import (
     CARDS,
     GIB,
@@ -38,15 +37,11 @@ from tablemend.training.memory import (
     STRATEGIES,
     Memory,
     Planner,
-    Shape,
     Strategy,
     answers_at_once,
     vllm_share,
     weight_type,
 )
-from tablemend.training.pairs import read_pairs, render_pair
-from tablemend.training.precision import with_types
-from tablemend.training.requirements import refuse_recipe
 
 COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations")
 """Of the table, in order."""
@@ -55,6 +50,7 @@ SOMETIMES = ("reference", "generation")
 UNITS = {"experiment": ("rows", "rows"), "dpo": ("pairs", "pairs")}
 UNITS |= dict.fromkeys(("grpo", "distil"), ("prompts", "answers"))
 """What the data holds, and what a step takes, by kind of recipe."""
+ALL = "all-linear"
 SAMPLE = 200
 """Examples, or pairs, that are rendered to find the length of rows."""
 MEASURED = {(135, False): 43, (135, True): 55, (8_000, False): 277, (8_000, True): 406}
@@ -63,14 +59,29 @@ SmolLM2-135M's shape on an H100 (59,407 and 76,026 tokens/s) and of Qwen3-8B's o
 8,959), what checkpointing computes twice counted (docs/training.md). Between them by logarithms."""
 
 
-def print_plan(config: Trained, gpus: int | None = None) -> None:
+def preflight(config: Trained) -> None:
+    """Refuse data that is not there, and say what comes; before torch is imported.
+
+    Raises:
+        TablemendError: a file or folder that is missing, or pairs that were never made.
+    """
+    data = config.data
+    sources = (*data.training_sources, data.validation, data.test)
+    check_local(*sources, command=config.task_of().makes)
+    if isinstance(config, DpoExperiment):
+        check_pairs(config)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # our constraints pin TRL
+    say("starting torch, transformers and TRL")
+
+
+def print_plan(config: Any) -> None:
     """Print it as comments, so that what ``--check`` prints is still a recipe.
 
     A plan that cannot be made is said in its place: the configuration is valid all the same.
 
     Args:
-        config: the recipe.
-        gpus: to plan for; ``None``: as many as this command was launched on.
+        config: a command that trains; ``gpus`` to plan for are else as many as it was launched on.
 
     Raises:
         TablemendError: adapters or packing that the architecture does not take.
@@ -80,13 +91,14 @@ def print_plan(config: Trained, gpus: int | None = None) -> None:
     except TablemendError as error:
         print(f"# no plan: {error}")
         return
-    refuse_recipe(config, architecture)
+    if config.train.packing or (config.train.lora and config.train.lora.target_modules != ALL):
+        from tablemend.training.models import refuse_recipe
+
+        refuse_recipe(config, architecture)
     check_window(config.model, architecture)
     launched = int(os.environ.get("WORLD_SIZE", "1"))
-    if gpus is None and launched > 1:
-        gpus = launched
     try:
-        for line in lines(config, gpus):
+        for line in lines(config, config.gpus or (launched if launched > 1 else None)):
             print(f"# {line}", flush=True)
     except TablemendError as error:
         print(f"# no plan: {error}")
@@ -104,8 +116,6 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
     """
     named, path = config.model.path, start_of(config.model.path)
     config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
-    if config.train.precision == "auto":
-        config = with_types(config, "bfloat16", config.model.dtype)  # as GPUs do
     architecture = config_of(path)
     check_window(config.model, architecture)
     try:
@@ -115,10 +125,11 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
     planner, train, longest = Planner(config, shape), config.train, config.longest_row
     adapters = f" (r {train.lora.r})" if train.lora else ""
     kept = "with" if train.gradient_checkpointing else "without"
+    precision = "bfloat16" if train.precision == "auto" else train.precision  # as GPUs do
     unit = "pairs of 2" if isinstance(config, DpoExperiment) else "rows"
     yield (
         f"plan: {train.method}{adapters} of {named}, {train.micro_batch} {unit} x {longest} "
-        f"tokens a GPU and pass, {kept} gradient checkpointing, {train.precision}"
+        f"tokens a GPU and pass, {kept} gradient checkpointing, {precision}"
     )
     if path != named:
         yield f"{named} is not trained yet: planned with {path}, which its recipe starts from"
@@ -148,7 +159,7 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
             else f"vLLM {where} for {total * 2 / GIB:.1f} GiB of weights, and keys and values"
         )
         yield f"generation: {drawn}"
-    launches = STRATEGIES
+    launches: tuple[Strategy, ...] = STRATEGIES
     if gpus is not None:
         several = [each for each in STRATEGIES[1:] if (each.gpus > MACHINE) == (gpus > MACHINE)]
         launches = (STRATEGIES[0], *(replace(each, gpus=gpus) for each in several))
@@ -389,6 +400,9 @@ def amount_of(config: Trained) -> Amount:
             raise TablemendError(f"{source.source} is not fetched for a plan")
     check_local(*config.data.training_sources, command=config.task_of().makes)
     renders, total = _pairs(config) if isinstance(config, DpoExperiment) else _samples(config)
+    from tablemend.backends.loading import has_tokenizer
+    from tablemend.training import checkpoints
+
     path = config.model.path
     try:
         if not has_tokenizer(Checkpoint(path, config.model.revision)):

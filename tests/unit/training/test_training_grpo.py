@@ -144,7 +144,7 @@ def test_a_reward_that_fails_stops_the_training(
     run, trainer, _, _ = begin(config)
     monkeypatch.setattr(TableReward, "score", lambda *_: 1 / 0)
     with pytest.raises(TablemendError, match="ZeroDivisionError") as caught:
-        stage.train(trainer, config, run)
+        stage.run_steps(trainer, config, run)
     assert "\n" not in str(caught.value) and "no reward would be true" in str(caught.value)
 
 

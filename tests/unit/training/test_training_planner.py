@@ -20,8 +20,8 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.training import memory, plan
-from tablemend.training.architectures import config_of, known
-from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner, Shape, Strategy
+from tablemend.training.architectures import Shape, config_of, known
+from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner, Strategy
 from tablemend.training.plan import Amount, amount_of
 
 ROOT = Path(__file__).parents[3]
