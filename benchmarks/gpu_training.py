@@ -1,7 +1,7 @@
 """Speed and memory of supervised fine-tuning on one GPU, with random weights: what pays.
 
     python benchmarks/gpu_training.py                        # Qwen3-8B's shape, rows of 4096 tokens
-    python benchmarks/gpu_training.py only="[lora, lora-kernels]" seconds=60
+    python benchmarks/gpu_training.py only="[lora, lora-compile]" seconds=60
     python benchmarks/gpu_training.py tries="{mine: {overrides: [train.micro_batch=2]}}"
 
 Nothing is fetched: weights have the shape of the recipe's model, rows are random ids. A try is
@@ -78,7 +78,6 @@ TRIES = {
     "lora-batch-4": Try(overrides=(*LORA, CHECKPOINTING, "train.micro_batch=4")),
     "lora-dropout": Try(overrides=(*LORA, "train.lora.dropout=0.05")),
     "lora-bfloat16": Try(overrides=(*LORA, "train.precision=float32"), adapters="bfloat16"),
-    "lora-kernels": Try(overrides=(*LORA, "model.kernels=true")),
     "lora-compile": Try(overrides=(*LORA, CHECKPOINTING, "train.compile=true")),
     "lora-flash": Try(overrides=(*LORA, FLASH)),
     "lora-whole-head": Try(chunk=1 << 20),
@@ -236,23 +235,23 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     from transformers import AutoTokenizer
 
     import random_training
-    from tablemend.training import architectures, memory, requirements, stage
+    from tablemend.training import architectures, memory, models, stage
 
     recipe = recipe_of(config, settings)
     on_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if on_gpu else platform.machine()
     yield {"device": device, "settings": settings.model_dump(mode="json"), "result": "failed"}
     recipe = stage.set_up(recipe)
-    requirements.refuse_kernel(recipe.model.attn)
-    requirements.check_method(recipe)
+    models.refuse_kernel(recipe.model.attn)
+    models.check_method(recipe)
     drawn = random.Random(recipe.seed)
     longest = recipe.longest_row
     shortest = max(2, round(settings.shortest * longest))
     lengths = [drawn.randint(shortest, longest) for _ in range(config.rows * 32)]
     scored = [min(each - 1, max(1, round(each * config.scored))) for each in lengths]
-    plans = memory.Planner(architectures.config_of(recipe.model.path), on_gpu)
+    shape = architectures.Shape(architectures.config_of(recipe.model.path))
     most = min(longest - 1, max(1, round(longest * config.scored)))
-    planned = plans.memory(recipe, memory.STRATEGIES[0], most).total
+    planned = memory.Planner(recipe, shape, on_gpu).memory(memory.STRATEGIES[0], most).total
     yield {
         "model": recipe.model.path,
         "method": recipe.train.method,

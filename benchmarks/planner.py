@@ -146,10 +146,11 @@ def compare(config: Any, on_gpu: bool) -> tuple[int, int]:
     from tablemend.training import architectures, memory
     from tablemend.training.memory import STRATEGIES
 
-    plans = memory.Planner(architectures.config_of(config.model.path), on_gpu)
+    shape = architectures.Shape(architectures.config_of(config.model.path))
+    plans = memory.Planner(config, shape, on_gpu)
     supervised = round(config.longest_row * config.supervised)
-    planned = plans.memory(config, STRATEGIES[0], supervised).total
-    weights = plans.counts(config).total_bytes * (
+    planned = plans.memory(STRATEGIES[0], supervised).total
+    weights = plans.loaded * (
         1 + (memory.has_copy(config, STRATEGIES[0]) and isinstance(config, DpoExperiment))
     )
     with tempfile.TemporaryDirectory() as folder:

@@ -37,13 +37,12 @@ from tablemend.recipe.experiment import (
     GrpoExperiment,
     Trained,
 )
-from tablemend.training import architectures, distillation, grpo, memory, models, preference, sft
-from tablemend.training.arguments import sft_arguments
+from tablemend.training import architectures, distil, dpo, grpo, memory, models, sft
 from tablemend.training.data import Row
-from tablemend.training.drawing import Asked
+from tablemend.training.grpo import Asked
 from tablemend.training.memory import STRATEGIES
-from tablemend.training.requirements import compile_layers
-from tablemend.training.trainer import Trainer
+from tablemend.training.models import compile_layers
+from tablemend.training.sft import Trainer, sft_arguments
 
 FORMULA = (
     "p x (B x tokens + H x tokens with loss) + 6 x layers x heads x head size x sum of squared row "
@@ -94,7 +93,7 @@ def random_preference_trainer(
     tokenizer: PreTrainedTokenizerBase,
     pairs: Sequence[tuple[int, int, int]],
     folder: str,
-) -> preference.PreferenceTrainer:
+) -> dpo.PreferenceTrainer:
     """The same for preferences.
 
     Args:
@@ -107,17 +106,17 @@ def random_preference_trainer(
     ids = _drawing(model, tokenizer, config.seed)
     drawn = [tuple(map(ids, lengths)) for lengths in pairs]
     rows = [(Row(prompt, one), Row(prompt, two)) for prompt, one, two in drawn]
-    trainer = preference.PreferenceTrainer(
+    trainer = dpo.PreferenceTrainer(
         ref_model=random_model(config) if memory.has_copy(config, STRATEGIES[0]) else None,
-        args=_quiet(preference.dpo_arguments(config, folder, validate=False)),
-        train_dataset=preference.as_dataset(rows),
+        args=_quiet(dpo.dpo_arguments(config, folder, validate=False)),
+        train_dataset=dpo.as_dataset(rows),
         **_common(config, model, tokenizer),
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
 
 
-class _Distilled(distillation.Trainer):
+class _Distilled(distil.Trainer):
     """No example is behind a prompt."""
 
     def hallucinated(self, *_: Any) -> float:
@@ -162,7 +161,7 @@ def random_reward_trainer(
         trainer = _Drawn(reward=grpo.reward_of(config), args=arguments, **common)
     else:
         assert isinstance(config, DistilExperiment)
-        trainer = _Distilled(args=_quiet(distillation.distil_arguments(config, folder)), **common)
+        trainer = _Distilled(args=_quiet(distil.distil_arguments(config, folder)), **common)
     trainer.remove_callback(PrinterCallback)
     return trainer
 
@@ -170,13 +169,13 @@ def random_reward_trainer(
 def random_model(config: Trained) -> PreTrainedModel:
     """The recipe's architecture with random weights, as a training would load it."""
     architecture = architectures.config_of(config.model.path)
+    stored = architectures.Shape(architecture).stored
     with torch.device(torch.accelerator.current_accelerator(check_available=True) or "cpu"):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(
             architecture,
-            dtype=memory.weight_type(config, architecture),
+            dtype=getattr(torch, memory.weight_type(config, stored)),
             attn_implementation=config.model.attn,
         )
-    model.set_use_kernels(config.model.kernels)
     models.freeze_unused(model)
     if config.train.compile:
         compile_layers(model)

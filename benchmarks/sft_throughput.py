@@ -130,9 +130,8 @@ def epoch(
     from trl import SFTTrainer
 
     from tablemend.training import checkpoints, sft, stage
-    from tablemend.training.arguments import sft_arguments
     from tablemend.training.models import trainable_model
-    from tablemend.training.trainer import Trainer
+    from tablemend.training.sft import Trainer, sft_arguments
 
     config = stage.set_up(config)
     arguments = sft_arguments(config, folder, validate=False)

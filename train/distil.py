@@ -8,16 +8,16 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.recipe.experiment import DistilCommand
 from tablemend.script import run_script
-from tablemend.training.ready import plan, ready
+from tablemend.training.plan import preflight, print_plan
 
 
 def main() -> None:
     """Prompts, model, training, checkpoint; the same command continues where it stopped."""
-    config = load(DistilCommand, after_check=plan)
-    ready(config)
-    from tablemend.training import distillation, phases  # torch, only once the recipe is valid
+    config = load(DistilCommand, after_check=print_plan)
+    preflight(config)
+    from tablemend.training import distil, stage  # torch, only once the recipe is valid
 
-    phases.train(config, distillation.METHOD)
+    stage.train(config, distil.METHOD)
 
 
 if __name__ == "__main__":

@@ -9,16 +9,16 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.recipe.experiment import DpoCommand
 from tablemend.script import run_script
-from tablemend.training.ready import plan, ready
+from tablemend.training.plan import preflight, print_plan
 
 
 def main() -> None:
     """Pairs, start, training, verified checkpoint; the same command continues where it stopped."""
-    config = load(DpoCommand, after_check=plan)
-    ready(config)
-    from tablemend.training import phases, preference  # torch, only once the recipe is valid
+    config = load(DpoCommand, after_check=print_plan)
+    preflight(config)
+    from tablemend.training import dpo, stage  # torch, only once the recipe is valid
 
-    phases.train(config, preference.METHOD)
+    stage.train(config, dpo.METHOD)
 
 
 if __name__ == "__main__":

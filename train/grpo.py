@@ -8,16 +8,16 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.script import run_script
-from tablemend.training.ready import plan, ready
+from tablemend.training.plan import preflight, print_plan
 
 
 def main() -> None:
     """Prompts, model, training, checkpoint; the same command continues where it stopped."""
-    config = load(GrpoCommand, after_check=plan)
-    ready(config)
-    from tablemend.training import grpo, phases  # torch, only once the recipe is valid
+    config = load(GrpoCommand, after_check=print_plan)
+    preflight(config)
+    from tablemend.training import grpo, stage  # torch, only once the recipe is valid
 
-    phases.train(config, grpo.METHOD)
+    stage.train(config, grpo.METHOD)
 
 
 if __name__ == "__main__":

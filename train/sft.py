@@ -8,16 +8,16 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.recipe.experiment import SftCommand
 from tablemend.script import run_script
-from tablemend.training.ready import plan, ready
+from tablemend.training.plan import preflight, print_plan
 
 
 def main() -> None:
     """Data, model, training, verified checkpoint; the same command continues where it stopped."""
-    config = load(SftCommand, after_check=plan)
-    ready(config)
-    from tablemend.training import phases, sft  # torch, only once the recipe is valid
+    config = load(SftCommand, after_check=print_plan)
+    preflight(config)
+    from tablemend.training import sft, stage  # torch, only once the recipe is valid
 
-    phases.train(config, sft.METHOD)
+    stage.train(config, sft.METHOD)
 
 
 if __name__ == "__main__":

@@ -36,8 +36,6 @@ class Steps(Section):
     """Fine-tuning on own answers."""
     dpo: int = 40
     """DPO on own answers."""
-    grpo: int = 25
-    """GRPO."""
 
 
 class LabelledBudget(Section):
@@ -130,14 +128,6 @@ class Seed:
                     "data.validation=null",
                     *("dpo.pairs.scorer=repair", "dpo.pairs.chosen=repair"),
                     *("dpo.pairs.sampled=1", "train.learning_rate=5e-5"),
-                ),
-            ),
-            "grpo": (
-                half,
-                self._training(
-                    *("train/grpo.py", "grpo", "tiny-grpo", steps.grpo),
-                    *(from_start, f"data.train={self._unlabelled(1)}", "grpo.scorer=repair"),
-                    *("grpo.credit=spans", "grpo.temperature=1.2", "train.learning_rate=5e-5"),
                 ),
             ),
         }

@@ -46,8 +46,8 @@ EXTRAS = {
 """Package -> the extra of pyproject.toml that brings it."""
 GPU_EXTRAS = frozenset(("gpu", "qlora", "vllm"))
 """Extras of pyproject.toml that constraints-gpu.txt pins."""
-UNPINNED = frozenset(("inspect", "trackio"))
-"""Extras that need older packages (fsspec, pillow) than those that constraints.txt pins."""
+UNPINNED = frozenset(("inspect",))
+"""Extras that need older packages (fsspec) than those that constraints.txt pins."""
 
 
 class TablemendError(Exception):

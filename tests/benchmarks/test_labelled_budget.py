@@ -14,14 +14,12 @@ from tablemend.recipe.experiment import (
     DistilExperiment,
     DpoExperiment,
     Experiment,
-    GrpoExperiment,
     PairsCommand,
 )
 
 KINDS = {
     "train/sft.py": Experiment,
     "train/dpo.py": DpoExperiment,
-    "train/grpo.py": GrpoExperiment,
     "train/distil.py": DistilExperiment,
     "data_gen/preference.py": PairsCommand,
 }
@@ -46,8 +44,6 @@ def test_only_fine_tuning_reads_gold_and_nothing_reads_the_held_out_examples(see
                 assert source.seed != 3 or source.source != "small-world"
             if isinstance(config, DpoExperiment):
                 assert config.dpo.pairs.scorer == "repair"
-            elif isinstance(config, GrpoExperiment):
-                assert config.grpo.scorer == "repair"
             elif isinstance(config, Experiment) and one.run != "own":
                 assert config.data.train.n in (100, 300, 1000)
                 assert config.train.evaluate is not None, name

@@ -19,7 +19,7 @@ from tablemend.config.load import ConfigError  # noqa: E402
 from tablemend.datasets.tablehallu.small_world import ENGINE  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.runs import Run, read_jsonl  # noqa: E402
-from tablemend.training.precision import chosen  # noqa: E402
+from tablemend.training.launch import choose_precision  # noqa: E402
 from tiny_base import skills, training  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402
 from tiny_base.tokenizer import TEMPLATE  # noqa: E402
@@ -168,7 +168,7 @@ def test_the_script_continues_stops_when_finished_and_tells_what_it_made(
     assert steps == list(range(1, len(steps) + 1))  # the last one, too, is there once
     noted = [Run(run).recorded("pretrain") for run in (whole, resumed)]
     assert noted[0]["engine"] == ENGINE
-    assert noted[0]["precision"] == chosen("auto", "cpu")
+    assert noted[0]["precision"] == choose_precision("auto", "cpu")
     assert noted[0]["weights"].startswith("sha256:")
     assert noted[0]["weights"] == noted[1]["weights"]
 

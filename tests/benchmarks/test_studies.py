@@ -15,14 +15,13 @@ from tablemend.recipe.experiment import (
     DistilExperiment,
     DpoExperiment,
     Experiment,
-    GrpoExperiment,
 )
 from tablemend.reports.page_markers import fill_page
 from tablemend.runs import Run, write_jsonl
 
 ROOT = Path(__file__).parents[2]
 RECIPES = {"train/sft.py": Experiment, "train/distil.py": DistilExperiment}
-RECIPES |= {"train/dpo.py": DpoExperiment, "train/grpo.py": GrpoExperiment}
+RECIPES["train/dpo.py"] = DpoExperiment
 
 
 @pytest.fixture
@@ -45,8 +44,6 @@ def test_no_method_reads_other_gold_than_the_labelled_tables(seed: Seed) -> None
             assert test is not None and (test.n, test.seed) == (300, 3)
             if name.startswith("sft-"):
                 assert source.n == int(name.split("-")[1]) and source.seed == 1001
-            if isinstance(recipe, GrpoExperiment):
-                assert recipe.grpo.scorer == "repair"
             if isinstance(recipe, DpoExperiment):
                 assert recipe.dpo.pairs.scorer == "repair"
     other = Seed(seed.study, 2).methods()["distil"][0].overrides

@@ -32,7 +32,7 @@ from tablemend.recipe.experiment import (
 )
 from tablemend.reports.wording import with_interval
 from tablemend.runs import Run
-from tablemend.training import checkpoints, run_folder
+from tablemend.training import checkpoints, stage
 from tests.support.finished_runs import (
     LORA,
     N,
@@ -333,7 +333,7 @@ def test_a_run_keeps_to_its_one_training(run: Run) -> None:
     given = ["recipe=tiny-dpo", f"run={run.path}", f"model.path={run.model}"]
     for overwrite in (False, True):
         with pytest.raises(TablemendError, match=r"holds another training \(sft\.yaml\)"):
-            run_folder.begin(parse(DpoCommand, given), run, overwrite)
+            stage.begin(parse(DpoCommand, given), run, overwrite)
     assert checkpoints.is_complete(run.model) and not (run.path / "dpo.yaml").exists()
 
 

@@ -31,7 +31,7 @@ from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import TaskOptions
-from tablemend.training.pairs import Pair
+from tablemend.training.data import Pair
 from tests.support.scripts import run_script
 from tests.support.short_trainings import ROOT, injected_pairs, small_data
 

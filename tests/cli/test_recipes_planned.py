@@ -14,10 +14,9 @@ import yaml
 
 from tablemend.config import parse
 from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand
-from tablemend.training import memory, plan
-from tablemend.training.activations import layer_kinds
-from tablemend.training.architectures import config_of, start_of
-from tablemend.training.memory import GIB, STRATEGIES, Memory
+from tablemend.training import plan
+from tablemend.training.architectures import Shape, config_of, start_of
+from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner
 from tests.unit.config.test_config import CPU, KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +30,6 @@ COMMANDS = {
 TRAINED = {name: COMMANDS[kind] for name, kind in KINDS.items() if kind in COMMANDS}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in TRAINED if not name.startswith(CPU)])
 def test_a_recipe_fits_the_hardware_that_its_header_names(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -42,9 +40,9 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(
     head = (ROOT / "recipes" / f"{name}.yaml").read_text().partition("kind:")[0]
     said = re.search(r"# Hardware: planned (\d+) GiB .*(one|eight) GPUs? of (\d+) GB", head)
     assert said is not None
-    planner, card = memory.Planner(config_of(start_of(config.model.path))), int(said[3])
-    single = LAUNCHES["single-gpu"]
-    found = planner.memory(config, single if said[2] == "one" else LAUNCHES["fsdp2"])
+    shape, card = Shape(config_of(start_of(config.model.path))), int(said[3])
+    planner, single = Planner(config, shape), LAUNCHES["single-gpu"]
+    found = planner.memory(single if said[2] == "one" else LAUNCHES["fsdp2"])
     assert (round(found.total / GIB), found.card) == (int(said[1]), card)
     lora = config.train.lora
     trains = f"{config.train.method} (r {lora.r})" if lora else config.train.method
@@ -55,18 +53,15 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(
     if other is not None:
         given = () if other[1] == "two" else (other[3].rstrip("."),)
         launch = replace(LAUNCHES["fsdp2"], gpus=2) if other[1] == "two" else single
-        found = planner.memory(parse(command, [f"recipe={name}", *given]), launch)
+        found = Planner(parse(command, [f"recipe={name}", *given]), shape).memory(launch)
         assert (round(found.total / GIB), found.card) == (int(other[2]), 80)
     if config.evaluation.options.vllm.tensor_parallel > 1:  # no batch of ours fits on a GPU
         return
     answers = config.options_of(config.evaluation.systems["base"])
     # its cache keeps every token of every layer
-    tokens = (
-        answers.batch_size * config.model.context_length * len(layer_kinds(planner.architecture))
-    )
-    cache = tokens * planner.token_bytes(2)
+    cache = answers.batch_size * config.model.context_length * planner.token_bytes(2)
     assert answers.dtype == "bfloat16"
-    assert Memory(2 * planner.counts(config).total, 0, 0, 0, cache).fits(card)
+    assert Memory(2 * planner.total, 0, 0, 0, cache).fits(card)
 
 
 @pytest.mark.slow
@@ -86,7 +81,6 @@ def test_check_prints_a_recipe_with_its_plan(tiny_model: Path) -> None:
     assert re.search(r"^# zero3 +4 ", done.stdout, re.MULTILINE)
 
 
-@pytest.mark.slow
 def test_a_plan_says_what_fits_and_what_to_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     lines = list(plan.lines(parse(SftCommand, ["recipe=qwen3-8b"])))

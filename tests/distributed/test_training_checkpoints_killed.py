@@ -20,9 +20,8 @@ from tablemend.config import ConfigError, to_yaml
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, sole_writer
-from tablemend.training import checkpoints, run_folder, saving
-from tablemend.training.arguments import sft_arguments
-from tablemend.training.trainer import Trainer
+from tablemend.training import checkpoints, stage
+from tablemend.training.sft import Trainer, sft_arguments
 from tests.support.checkpoint_layouts import LAYOUTS
 from tests.support.interruption import Stop
 from tests.support.short_trainings import ROOT, short, small_data
@@ -88,7 +87,7 @@ def _stop(*_: Any, **__: Any) -> None:
     ("where", "name"),
     [
         (checkpoints, "check_weights"),
-        (saving, "record"),
+        (stage, "record"),
         (checkpoints, "put_in_place"),
     ],
     ids=["before-the-checks", "before-the-manifest", "before-the-name"],
@@ -156,7 +155,7 @@ def test_two_trainings_never_write_into_one_folder(
     ):
         _script(config, tmp_path / "both.yaml", monkeypatch)
     assert half.is_dir()  # the other one may be writing it
-    with run_folder.alone(run):
+    with stage.alone(run):
         pass
 
 
@@ -187,13 +186,13 @@ def test_what_overwrite_replaces_is_there_until_the_new_training_begins(
         whole = all(map(checkpoints.is_complete, (run.model, checkpoint)))
         return whole and settings.read_text() == to_yaml(config)
 
-    with pytest.raises(TablemendError, match="no rows"), run_folder.alone(run):
-        assert run_folder.begin(other, run, overwrite=True)
+    with pytest.raises(TablemendError, match="no rows"), stage.alone(run):
+        assert stage.begin(other, run, overwrite=True)
         assert not run.model.exists()
         raise TablemendError("no rows")  # the data is refused
     assert is_the_old_one()
-    assert run_folder.begin(other, run, overwrite=True)  # killed here
-    assert not run_folder.begin(config, run, overwrite=False) and is_the_old_one()
-    assert run_folder.begin(other, run, overwrite=True)
-    run_folder.record(run, "sft", {"rows_hash": "new"})  # it trains
+    assert stage.begin(other, run, overwrite=True)  # killed here
+    assert not stage.begin(config, run, overwrite=False) and is_the_old_one()
+    assert stage.begin(other, run, overwrite=True)
+    stage.record(run, "sft", {"rows_hash": "new"})  # it trains
     assert not run.model.exists() and settings.read_text() == to_yaml(other)

@@ -16,7 +16,7 @@ from tablemend.backends.precision import has_bfloat16
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, SftCommand
 from tablemend.runs import Run
-from tablemend.training import checkpoints, run_folder
+from tablemend.training import checkpoints, stage
 from tests.support.short_trainings import (
     ROOT,
     injected_pairs,
@@ -52,7 +52,7 @@ def test_a_refusal_is_one_clear_line_and_binds_nothing(make: Make, tmp_path: Pat
     assert done.returncode != 0 and "train.max_length" in done.stderr, done.stderr
     run = Run.of(config)
     assert "max_length: 64" in (run.path / "sft.yaml").read_text()
-    assert run_folder.begin(make(SftCommand, "refused"), run, overwrite=False)
+    assert stage.begin(make(SftCommand, "refused"), run, overwrite=False)
     assert "max_length: 64" not in (run.path / "sft.yaml").read_text()
 
 
@@ -79,7 +79,7 @@ def test_the_command_trains_then_says_that_it_is_finished(
     main()
     assert "finished: " in capsys.readouterr().out
     with pytest.raises(TablemendError, match="seed was 0, is 5"):
-        run_folder.begin(config.model_copy(update={"seed": 5}), run, overwrite=False)
+        stage.begin(config.model_copy(update={"seed": 5}), run, overwrite=False)
     (run.model / "config.json").unlink()  # made again from the last whole checkpoint
     main()
     assert checkpoints.is_complete(run.model)

@@ -16,8 +16,8 @@ from tablemend.renderer import prompt_ids
 from tablemend.runs import write_json, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
-from tablemend.training import checkpoints, preference
-from tablemend.training.pairs import FILE, read_pairs
+from tablemend.training import checkpoints, dpo
+from tablemend.training.data import PAIRS_FILE, read_pairs
 from tests.support.scripts import run_script
 from tests.support.short_trainings import (
     ROOT,
@@ -77,8 +77,8 @@ def test_training_raises_the_margin_from_nothing(
     assert checkpoints.is_complete(run.model) and not same_weights(run.model, tiny_model)
     last = [entry for entry in facts["log"] if "rewards/accuracies" in entry][-1]
     for more, warns in ((1, False), (-1, True)):
-        logged_last = {**last, "drift/chosen": preference.DRIFT + more}
-        line, *warnings = preference.summary({"log": [logged_last]})
+        logged_last = {**last, "drift/chosen": dpo.DRIFT + more}
+        line, *warnings = dpo.summary({"log": [logged_last]})
         assert "% of the pairs the right way round" in line
         assert any("chosen answers have become less likely" in one for one in warnings) == warns
 
@@ -116,9 +116,9 @@ def test_other_pairs_are_refused_while_a_checkpoint_waits(
     shutil.copytree(pairs, other)
     config = command("other", f"dpo.pairs.path={other}")
     run, tokenizer = interrupt(config, step=3), checkpoints.load_tokenizer(config.model)
-    write_jsonl(other / FILE, [pair.to_json() for pair in read_pairs(other)[1:]])
+    write_jsonl(other / PAIRS_FILE, [pair.to_json() for pair in read_pairs(other)[1:]])
     with pytest.raises(TablemendError, match=r"another rows_hash: .* since; give run="):
-        preference.prepare(config, run, tokenizer)
+        dpo.prepare(config, run, tokenizer)
 
 
 def test_adapters_have_the_base_without_them_as_reference(
@@ -148,14 +148,12 @@ def test_what_does_not_fit_is_dropped_and_counted_never_cut(
     with pytest.raises(
         TablemendError, match=r"^0 pairs of .* make more, or set model\.context_length="
     ):
-        preference.build_rows(command("long", "train.max_length=16"), tokenizer)
+        dpo.build_rows(command("long", "train.max_length=16"), tokenizer)
     records = [pair.to_json() for pair in read_pairs(pairs)[:10]]
     records[0]["rejected"] = f"a{tokenizer.eos_token}b"
     records[1]["rejected"] = records[1]["chosen"]
-    write_jsonl(tmp_path / "odd" / FILE, records)
-    _, facts = preference.build_rows(
-        command("odd", f"dpo.pairs.path={tmp_path / 'odd'}"), tokenizer
-    )
+    write_jsonl(tmp_path / "odd" / PAIRS_FILE, records)
+    _, facts = dpo.build_rows(command("odd", f"dpo.pairs.path={tmp_path / 'odd'}"), tokenizer)
     assert facts["rows"] == 8 and facts["dropped"] == {
         "an end of turn within the answer": 1,
         "the two answers are the same ids": 1,
@@ -168,7 +166,7 @@ def test_pairs_of_other_examples_are_refused(
     config = command("other", "data.train.n=12")
     tokenizer = checkpoints.load_tokenizer(config.model)
     with pytest.raises(TablemendError, match=r"data\.train and data\.validation do not hold"):
-        preference.build_rows(config, tokenizer)
+        dpo.build_rows(config, tokenizer)
 
 
 def test_the_script_trains_and_records_the_start(

@@ -24,13 +24,13 @@ def test_one_process_that_sees_several_gpus_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
     train = Train(epochs=1, learning_rate=1, global_batch=8, micro_batch=4)
     with pytest.raises(TablemendError, match=r"one process sees 8 GPUs.*--num_processes 8"):
-        launch.refuse(train)
+        launch.refuse_launch(train)
     with monkeypatch.context() as patch:  # DeepSpeed takes one of them
         patch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
         patch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
-        launch.refuse(train)
+        launch.refuse_launch(train)
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    launch.refuse(train)
+    launch.refuse_launch(train)
 
 
 def test_the_environment_says_the_strategy() -> None:
@@ -62,7 +62,7 @@ def test_what_could_not_be_trained_or_saved_is_refused(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(TablemendError, match=words):
-        launch.join()
+        launch.init_distributed()
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_checkpoint_is_continued_only_by_a_launch_that_can_read_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     note(*before)
-    launch.note(tmp_path)
+    launch.record_launch(tmp_path)
     note(*now)
     if goes_on:
         launch.check_checkpoint(tmp_path)

@@ -49,7 +49,7 @@ def make(tiny_model: Path, tmp_path: Path) -> Make:
 def _train(config: GrpoCommand) -> dict[str, Any]:
     """In this process alone."""
     run, trainer, _, _ = begin(config)
-    return stage.train(trainer, config, run)
+    return stage.run_steps(trainer, config, run)
 
 
 def _launch(strategy: str, config: GrpoCommand) -> dict[str, Any]:

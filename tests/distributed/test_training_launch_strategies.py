@@ -96,7 +96,7 @@ def alone(make: Make) -> Callable[[str], Alone]:
         if method not in known:
             config = make("single", method)
             run, trainer, _, _ = begin(config)
-            facts = stage.train(trainer, config, run)
+            facts = stage.run_steps(trainer, config, run)
             weights = dict(trainer.model.named_parameters())
             known[method] = Alone(logged(facts, "loss"), facts["tokens"], weights)
         return known[method]

@@ -16,7 +16,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.runs import Run, write_jsonl
-from tablemend.training import checkpoints, run_folder
+from tablemend.training import checkpoints, stage
 from tests.support.short_trainings import (
     RECIPES,
     ROOT,
@@ -69,7 +69,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     whole, facts = train(make(method, "whole"))
     config = make(method, "cut")
     run = interrupt(config, step=3)
-    folder = run_folder.checkpoints_of(run, config.stage)
+    folder = stage.checkpoints_of(run, config.stage)
     half = shutil.copytree(folder / "checkpoint-2", folder / "checkpoint-3")
     (half / "optimizer.pt").write_bytes(b"cut")
     reference = sorted(run.path.rglob("cache-*.arrow"))  # DPO's scores by the start

@@ -31,7 +31,7 @@ from tablemend.publishing.command import MergeCommand
 from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Train
 from tablemend.runs import Run
-from tablemend.training import checkpoints, run_folder, saving, stage
+from tablemend.training import checkpoints, stage
 from tablemend.training.trainer import rate_factor
 from tests.support.finished_runs import spoil_merges
 from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
@@ -73,8 +73,8 @@ def test_full_fine_tuning_learns_and_leaves_a_whole_checkpoint(
         "sft",
         "sft.yaml",
     ]
-    assert not run_folder.begin(command("full"), run, overwrite=False)
-    assert run_folder.begin(command("full"), run, overwrite=True)
+    assert not stage.begin(command("full"), run, overwrite=False)
+    assert stage.begin(command("full"), run, overwrite=True)
     assert not run.model.exists()
 
 
@@ -113,16 +113,16 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     run, _, _, prepared = begin(config)
     facts = {**prepared.facts, "model_revision": checkpoints.revision_of(str(base))}
     interrupt(config, step=5)
-    run_folder.record(run, "sft", facts)
+    stage.record(run, "sft", facts)
     with pytest.raises(TablemendError, match="another rows_hash"):
-        run_folder.record(run, "sft", facts | {"rows_hash": "other"})
+        stage.record(run, "sft", facts | {"rows_hash": "other"})
     with pytest.raises(TablemendError, match="another model_revision"):
-        run_folder.record(run, "sft", facts | {"model_revision": "other"})  # of a name on the Hub
+        stage.record(run, "sft", facts | {"model_revision": "other"})  # of a name on the Hub
     weights = load_file(base / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in weights.items()}, base / "model.safetensors")
     with pytest.raises(TablemendError, match="another model_revision"):
-        run_folder.begin(config, run, overwrite=False)
-    assert run_folder.begin(config, run, overwrite=True)
+        stage.begin(config, run, overwrite=False)
+    assert stage.begin(config, run, overwrite=True)
 
 
 def test_the_loss_is_trls_own(command: Callable[..., SftCommand]) -> None:
@@ -266,10 +266,10 @@ def test_nothing_trained_stays_on_the_device(
     """The saved model is loaded beside it."""
     config = command("run", "train.epochs=null", "train.max_steps=1", *method)
     run, trainer, _, _ = begin(config)
-    stage.train(trainer, config, run)
+    stage.run_steps(trainer, config, run)
     inner = trainer.optimizer.optimizer
     alive = [weakref.ref(each) for each in (inner, *trainer.model.parameters())]
     alive += [weakref.ref(moments["exp_avg"]) for moments in inner.state.values()]
     del inner
-    saving._release(trainer)
+    stage._release(trainer)
     assert len(alive) > 10 and not [ref for ref in alive if ref() is not None]

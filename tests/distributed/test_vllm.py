@@ -34,7 +34,7 @@ from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.records import Example
 from tablemend.tasks import tablehallu
-from tablemend.training.engine import check_server
+from tablemend.training.launch import check_server
 
 pytestmark = pytest.mark.vllm
 
@@ -47,7 +47,7 @@ SCHEMA = {
     "required": ["rows", "sorted"],
     "additionalProperties": False,
 }
-SMALL = Vllm(kv_cache_gib=0.25, max_num_seqs=64)
+SMALL = Vllm(engine={"kv_cache_memory_bytes": 1 << 28}, max_num_seqs=64)
 SERVER = {
     "HF_HUB_OFFLINE": "1",
     "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
@@ -245,7 +245,7 @@ def test_an_adapter_answers_as_with_transformers(
 
 def test_what_vllm_cannot_start_is_one_line(requests: list[Request]) -> None:
     with (
-        opened("vllm", kv_cache_gib=1e-4) as engine,
+        opened("vllm", engine={"kv_cache_memory_bytes": 1 << 17}) as engine,
         pytest.raises(TablemendError, match=r"^vLLM does not start with .*tiny-base: "),
     ):
         list(engine.generate(requests))
@@ -257,7 +257,7 @@ from tablemend.backends.backend import open_backend
 from tablemend.config.backend import BackendOptions
 
 if __name__ == "__main__":
-    options = BackendOptions(cache=None, vllm={"kv_cache_gib": 0.25})
+    options = BackendOptions(cache=None, vllm={"engine": {"kv_cache_memory_bytes": 1 << 28}})
     backend = open_backend(f"vllm:{sys.argv[1]}", options)
     backend.load()
     print(*(child.pid for child in multiprocessing.active_children()), flush=True)

@@ -19,7 +19,7 @@ from tablemend.config import parse
 from tablemend.recipe.experiment import Experiment
 from tablemend.runs import read_jsonl
 from tablemend.training.data import IGNORED
-from tablemend.training.trainer import Trainer
+from tablemend.training.sft import Trainer
 
 ROOT = Path(__file__).parents[2]
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")

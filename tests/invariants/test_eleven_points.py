@@ -40,7 +40,7 @@ from tablemend.renderer import prompt_ids
 from tablemend.reports.tabulation import summarise
 from tablemend.runs import Run, surroundings
 from tablemend.tasks import tablehallu
-from tablemend.training import advice, checkpoints, launch, stage
+from tablemend.training import checkpoints, launch, plan, stage
 from tablemend.training.data import (
     IGNORED,
     build_rows,
@@ -163,7 +163,7 @@ def test_5_a_resumed_training_goes_on_with_its_rows_on_another_world_size(
 ) -> None:
     """Equal losses: test_training_sft.py; two processes: test_training_launch_strategies.py."""
     monkeypatch.setenv("WORLD_SIZE", "2")
-    launch.note(tmp_path)
+    launch.record_launch(tmp_path)
     monkeypatch.setenv("WORLD_SIZE", "1")
     launch.check_checkpoint(tmp_path)
     assert "was saved by ddp on 2 processes, single on 1 process go on" in capsys.readouterr().out
@@ -192,7 +192,7 @@ def test_6_empty_tensors_are_refused_and_zero3_saves_whole_weights(
     monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "3")
     monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "false")
     monkeypatch.setenv("DS_ACCELERATOR", "cpu")
-    launch.join()
+    launch.init_distributed()
     assert os.environ["ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL"] == "true"
 
 
@@ -205,7 +205,7 @@ def test_7_out_of_memory_says_what_to_change(recipe: Recipe, tmp_path: Path) -> 
         stage.refusals(config.train, Run(tmp_path)),
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
-    offered = [overrides[-1] for overrides, _ in advice.changes(config)]
+    offered = [overrides[-1] for overrides, _ in plan.suggest_overrides(config)]
     assert offered[:3] == [
         "train.micro_batch=1",
         "train.gradient_checkpointing=true",
@@ -295,7 +295,7 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
     monkeypatch.setattr(torch.distributed, "new_group", new_group)
     monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda _: None)
     monkeypatch.setattr(torch.distributed, "broadcast_object_list", receive)
-    assert launch.once(lambda: pytest.fail("tokenised a second time")) == ["ids"]
+    assert launch.on_main_process(lambda: pytest.fail("tokenised a second time")) == ["ids"]
     assert limits[0] > timedelta(days=7)
 
 

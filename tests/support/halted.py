@@ -15,7 +15,7 @@ from accelerate import PartialState
 
 from tablemend.script import run_script
 from tablemend.training import checkpoints
-from tablemend.training.trainer import Trainer
+from tablemend.training.sft import Trainer
 
 
 def main() -> None:

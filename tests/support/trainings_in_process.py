@@ -1,4 +1,4 @@
-"""Trainings of the random model in this process, phase by phase as :mod:`training.phases` goes."""
+"""Trainings of the random model in this process, phase by phase as :mod:`training.stage` goes."""
 
 from __future__ import annotations
 
@@ -11,24 +11,15 @@ from tablemend.recipe.reward import Reward
 from tablemend.runs import Run
 from tablemend.tasks.table_reward import TableReward
 from tablemend.tasks.task import Score
-from tablemend.training import (
-    checkpoints,
-    distillation,
-    grpo,
-    preference,
-    rates,
-    run_folder,
-    saving,
-    sft,
-    stage,
-)
+from tablemend.training import checkpoints, distil, dpo, grpo, sft, stage
+from tablemend.training.trainer import read_rates
 from tests.support.interruption import Interrupt, Stop
 
 METHODS = {
     "sft": sft.METHOD,
-    "dpo": preference.METHOD,
+    "dpo": dpo.METHOD,
     "grpo": grpo.METHOD,
-    "distil": distillation.METHOD,
+    "distil": distil.METHOD,
 }
 
 
@@ -53,9 +44,9 @@ def begin(config: Trained, overwrite: bool = False) -> tuple[Run, Any, Any, Any]
     """Run folder, trainer, tokenizer and what was prepared, before the first step."""
     run, method = Run.of(config), METHODS[config.stage]
     tokenizer = checkpoints.load_tokenizer(config.model)
-    assert run_folder.begin(config, run, overwrite)
+    assert stage.begin(config, run, overwrite)
     prepared = method.prepare(config, run, tokenizer)
-    rated = rates.read(config, tokenizer)
+    rated = read_rates(config, tokenizer)
     trainer = method.build_trainer(config, run, tokenizer, prepared)
     if rated is not None:
         rated.attach(trainer)
@@ -68,17 +59,17 @@ def train(config: Trained) -> tuple[Run, dict[str, Any]]:
     facts = {
         **prepared.facts,
         **_start(config),
-        **stage.train(trainer, config, run),
+        **stage.run_steps(trainer, config, run),
     }
-    saving.save(trainer, config, run, tokenizer, prepared.prompts[:2], facts)
+    stage.save(trainer, config, run, tokenizer, prepared.prompts[:2], facts)
     return run, {**facts, "answer": run.recorded(config.stage)["first_answer"]}
 
 
 def interrupt(config: Trained, step: int) -> Run:
     """Train up to a step, as if it was killed there."""
     run, trainer, _, prepared = begin(config)
-    run_folder.record(run, config.stage, {**prepared.facts, **_start(config)})
+    stage.record(run, config.stage, {**prepared.facts, **_start(config)})
     trainer.add_callback(Interrupt(step))
     with pytest.raises(Stop):
-        stage.train(trainer, config, run)
+        stage.run_steps(trainer, config, run)
     return run

@@ -47,7 +47,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     from tablemend.backends.precision import emulation
     from tablemend.datasets.tablehallu.small_world import ENGINE
     from tablemend.training import checkpoints
-    from tablemend.training.precision import chosen
+    from tablemend.training.launch import choose_precision
     from tiny_base.training import Trainer, build_tokenizer
 
     state, log = run.path / "state.pt", run.path / "log.jsonl"
@@ -60,7 +60,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     if is_whole and weights == checkpoints.revision_of(str(out)):
         print(f"finished: {out} (overwrite=true starts anew)")
         return
-    precision = chosen(config.precision, "cpu")
+    precision = choose_precision(config.precision, "cpu")
     facts = {"engine": ENGINE, "out": config.out, "precision": precision}
     run.record(STAGE, facts)
 

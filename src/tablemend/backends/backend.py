@@ -166,7 +166,7 @@ def _refuse_unread(model: ModelName, options: BackendOptions) -> None:
         TablemendError: naming one.
     """
     default = BackendOptions()
-    for name in ("body", "thinking_switch", "structured", "limit_field"):
+    for name in ("body", "thinking_switch", "limit_field"):
         if getattr(options, name) != getattr(default, name):
             raise TablemendError(
                 f"{model}: {name} is for servers (openai:), the engine {model.engine} does not "

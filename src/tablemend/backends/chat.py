@@ -86,9 +86,7 @@ def body_of(request: Request, model: str, options: BackendOptions) -> dict[str, 
     if request.thinking is not None and options.thinking_switch == "no_think":
         last = next((turn for turn in reversed(messages) if turn["role"] == "user"), {})
         last["content"] += " /think" if request.thinking else " /no_think"
-    if request.schema is not None and options.structured == "json_object":
-        body["response_format"] = {"type": "json_object"}
-    if request.schema is not None and options.structured == "json_schema":
+    if request.schema is not None:
         schema = {"name": "answer", "schema": request.schema, "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     if request.grammar is not None:

@@ -42,8 +42,8 @@ HINTS = {
     "max_tokens": "set limit_field=max_completion_tokens, or max_tokens where it is that already",
     "temperature": "set body.temperature=null to leave it out",
     "seed": "set body.seed=null to leave it out",
-    "response_format": "set structured=json_object, or structured=none",
-    "json_schema": "set structured=json_object, or structured=none",
+    "response_format": "set body.response_format=null to leave it out",
+    "json_schema": "set body.response_format=null to leave it out",
     "chat_template_kwargs": "set thinking_switch=no_think, or thinking_switch=none",
 }
 """Field that a server does not take -> what to set."""
@@ -119,7 +119,7 @@ class OpenAIEngine(Engine):
             "server": self._name.url,
             "revision": options.revision,
             "thinking_switch": options.thinking_switch,
-            "structured": options.structured,
+            "structured": "json_schema",  # what was asked before stays in the cache
             "limit_field": options.limit_field,
             "body": options.body,
         }

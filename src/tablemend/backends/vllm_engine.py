@@ -36,8 +36,7 @@ from tablemend.records import FinishReason
 from tablemend.runs import disk_errors
 from tablemend.thinking import opened_thought
 
-GIB = 1 << 30
-CPU_KV_GIB = 4.0
+CPU_KV_BYTES = 4 << 30
 CPU_BATCHED = 4096  # tokens of a step
 CPU_BLOCK = 32  # vLLM's own choice there is 128: most of a short context would not be shared
 PATIENCE = 30.0
@@ -96,7 +95,7 @@ class VllmEngine(LocalEngine):
             "model": self.checkpoint.path,
             "fingerprint": self.checkpoint.fingerprint(),
             "dtype": loaded_dtype(self.options.dtype),
-            "reasoning_parser": self.options.vllm.reasoning_parser,
+            "reasoning_parser": self.options.vllm.engine.get("reasoning_parser"),
         }
 
     async def answer(self, request: Request) -> Completion:
@@ -128,7 +127,8 @@ class VllmEngine(LocalEngine):
         except EngineDeadError as error:
             raise TablemendError(
                 "vLLM's engine died; its own message stands above. Where memory ran out, lower "
-                "vllm.memory, vllm.kv_cache_gib or vllm.max_num_seqs; the answers so far are kept"
+                "vllm.memory, vllm.engine.kv_cache_memory_bytes or vllm.max_num_seqs; the answers "
+                "so far are kept"
             ) from error
         except (ValueError, VLLMValidationError, EngineGenerateError) as error:
             # what it refuses, such as a schema that it cannot follow
@@ -149,7 +149,8 @@ class VllmEngine(LocalEngine):
             held = StructuredOutputsParams(json=dict(request.schema))
         elif request.grammar is not None:
             held = StructuredOutputsParams(grammar=request.grammar)
-        if held and self.options.vllm.reasoning_parser is None and self._thinks(prompt, request):
+        parser = self.options.vllm.engine.get("reasoning_parser")
+        if held and parser is None and self._thinks(prompt, request):
             held = None
         return SamplingParams(
             max_tokens=sampling.max_new_tokens,
@@ -236,7 +237,6 @@ class VllmEngine(LocalEngine):
         options, on_gpus = self.options.vllm, torch.cuda.is_available()
         base, is_adapter = self.checkpoint.base, self.checkpoint.adapter_base is not None
         model = self._merge_adapter() if is_adapter else base.path
-        eager = not on_gpus if options.enforce_eager is None else options.enforce_eager
         copies = torch.cuda.device_count() // options.tensor_parallel if on_gpus else 1
         arguments: dict[str, Any] = {
             "model": model,
@@ -248,28 +248,25 @@ class VllmEngine(LocalEngine):
             "data_parallel_size": options.data_parallel or max(1, copies),
             "gpu_memory_utilization": options.memory,
             "enable_prefix_caching": options.prefix_caching,
-            "enforce_eager": eager,
+            "enforce_eager": not on_gpus,
             "max_num_seqs": options.max_num_seqs,
             "use_tqdm_on_load": False,
             "generation_config": "vllm",  # a model's own top_p would change what was asked for
             "structured_outputs_config": {
                 "backend": "guidance",
                 "disable_any_whitespace": True,  # a schema allows endless whitespace
-                "reasoning_parser": options.reasoning_parser or "",
+                "reasoning_parser": options.engine.get("reasoning_parser") or "",
             },
         }
-        gib = options.kv_cache_gib
         if not on_gpus:
-            gib = gib or CPU_KV_GIB
+            arguments["kv_cache_memory_bytes"] = CPU_KV_BYTES
+            arguments["block_size"] = CPU_BLOCK
             # A prompt read in two steps takes back what its seed drew in the first: on a CPU that
             # ends the engine ("CPU Generator does not use offset", vLLM 0.32).
             arguments["enable_chunked_prefill"] = False
             arguments["max_num_batched_tokens"] = max(self._window, CPU_BATCHED)
-        if gib is not None:
-            arguments["kv_cache_memory_bytes"] = int(gib * GIB)
-        if options.block_size is not None or not on_gpus:
-            arguments["block_size"] = options.block_size or CPU_BLOCK
-        return arguments
+        own = {name: value for name, value in options.engine.items() if name != "reasoning_parser"}
+        return arguments | own
 
     def _merge_adapter(self) -> str:
         """A temporary folder with the base and the adapter in one."""

@@ -13,6 +13,19 @@ from tablemend.config.section import DType, Section
 OWNED = frozenset(("messages", "model", "n", "stream", "stream_options"))
 """Fields of a request that `body` may not change: one whole answer is asked for."""
 
+OF_VLLM = {
+    **dict.fromkeys(("model", "tokenizer", "revision", "tokenizer_revision"), "the model"),
+    "dtype": "options.dtype",
+    "max_model_len": "options.context_length",
+    "tensor_parallel_size": "vllm.tensor_parallel",
+    "data_parallel_size": "vllm.data_parallel",
+    "gpu_memory_utilization": "vllm.memory",
+    "enable_prefix_caching": "vllm.prefix_caching",
+    "max_num_seqs": "vllm.max_num_seqs",
+    "generation_config": "temperature and max_new_tokens of the recipe",
+    "structured_outputs_config": "the constraint; its reasoning_parser is given alone",
+}
+"""Arguments of vLLM's engine that a key decides, and which."""
 NAMED_BY_FILES: set[str] = set()
 """Values of `key_variable`, and hosts of servers, that are a stranger's recipe's alone."""
 SECRET = re.compile(
@@ -33,19 +46,19 @@ class Vllm(Section):
     null: as many as the GPUs here hold with `tensor_parallel` of them each, on a CPU 1."""
     memory: float = Field(default=0.9, gt=0, le=1)
     """Share of a GPU's memory for weights and keys and values."""
-    kv_cache_gib: float | None = Field(default=None, gt=0)
-    """Memory for keys and values a device; null: 4 on a CPU, what `memory` leaves on a GPU."""
     prefix_caching: bool = True
     """Keep what was computed of a context for the next prompt that begins with it."""
-    block_size: int | None = Field(default=None, ge=1)
-    """Tokens a block of the cache: prefixes are shared in whole blocks; null: 32 on a CPU."""
     max_num_seqs: int | None = Field(default=None, ge=1)
     """Prompts that are decoded together; vLLM's own choice where it is null."""
-    enforce_eager: bool | None = None
-    """Compile nothing: a faster start and slower answers; null: only on a CPU."""
-    reasoning_parser: str | None = None
-    """vLLM's name of the model's way of thinking, such as qwen3: a JSON schema then holds from
-    the end of the thinking on. Null: a thinking answer is not held to its schema."""
+    engine: dict[str, Any] = Field(default_factory=dict)
+    """Further arguments of vLLM's engine, by its own names, such as kv_cache_memory_bytes (on a CPU
+    4 GiB where it is not given), block_size or enforce_eager. With reasoning_parser (such as qwen3)
+    a JSON schema holds from the end of the thinking on; else a thinking answer is held to none."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Arguments that tablemend gives itself."""
+        for name in sorted(OF_VLLM.keys() & self.engine.keys()):
+            yield f"engine.{name}", f"is set by {OF_VLLM[name]}"
 
 
 class BackendOptions(Section):
@@ -80,14 +93,13 @@ class BackendOptions(Section):
     thinking_switch: Literal["template", "no_think", "none"] = "template"
     """How a server is asked to think or not: through its chat template, by Qwen3's `/think` and
     `/no_think` at the end of the prompt, or not at all."""
-    structured: Literal["json_schema", "json_object", "none"] = "json_schema"
-    """How a server is asked for JSON where an answer has a schema; answers are checked anyway."""
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """What the server calls the longest answer; hosted reasoning models know the second alone."""
     body: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the request, such as top_p; sent as they are, and recorded: no keys. A
     field set to null is not sent, so that `{temperature: null, seed: null}` suits a server that
-    refuses both."""
+    refuses both, and `{response_format: null}` one that takes no JSON schema: answers are checked
+    anyway."""
     revision: str | None = None
     """Commit or tag of a Hub model."""
     dtype: DType = "auto"

@@ -9,12 +9,11 @@ from tablemend.faithfulness.staf import verify_text
 from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.repair_table import repair_answer
 from tablemend.mitigations.repair_text import repair_text
-from tablemend.mitigations.repair_value import repair_value
 from tablemend.records import Verification
 
 
 def repair(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
-    """Texts by any verifier; tables, and values that answer a question, by the program."""
+    """Texts by any verifier, tables by the program."""
 
     def verify(text: str, source: Source) -> Verification:
         return verify_text(text, source, tools.verifier, tools.extractor)
@@ -23,8 +22,6 @@ def repair(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
         text, evidence = draft.text, draft.evidence
         if draft.format is not None:
             return repair_answer(text, evidence.text, evidence.query, draft.format)
-        if evidence.query:
-            return repair_value(text, evidence)
         return repair_text(text, evidence, verify)
 
     return [repair_one(draft) for draft in drafts]

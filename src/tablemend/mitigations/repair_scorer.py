@@ -11,14 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from tablemend.detector.keys import filled_rows, prepare_gold, primary_key
-from tablemend.detector.query import columns_from_query, sort_rule_from_query
-from tablemend.errors import TablemendError
+from tablemend.detector.keys import filled_rows, primary_key
+from tablemend.detector.query import columns_from_query
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import Extraction, extract_table
-from tablemend.tasks.table_reward import Quote, TableReward, score_answer
-from tablemend.tasks.task import Reward, Score, Submission, Task
+from tablemend.tasks.task import Submission, Task
 from tablemend.thinking import end_of_thinking
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
@@ -102,34 +100,6 @@ class RepairScorer:
         if self.task.format is None and (before is None or before.staf is None):
             return Judgement(unscored="none of its claims could be scored")
         return Judgement()
-
-
-class RepairReward(TableReward):
-    """What an answer earns beside itself as the rule repair mends it, by the rules of the reward
-    against gold; any sentence of the context may be quoted.
-    """
-
-    def __init__(self, task: Task[Any], reward: Reward[Any]) -> None:
-        if not isinstance(reward, TableReward):
-            raise TablemendError(f"grpo.scorer: repair: {task.name} has a reward of its own")
-        super().__init__(reward.rules)
-        self.scorer = RepairScorer(task)
-        self.name = f"{reward.name}, against {self.scorer.name}"
-
-    def score(self, sample: Any, view: str, text: str) -> Score:
-        """What an answer earns; nothing where no table is left of it."""
-        answer = Submission(sample, view, text)
-        table = self.scorer.read(answer, self.scorer.mend(answer).text).table
-        own = self.scorer.read(answer, text).table
-        # without gold a header alone is no answer: it would earn all
-        if table is None or not filled_rows(table) or isinstance(prepare_gold(table), str):
-            return Score({}, 0.0)
-        if own and too_blank(own):
-            return Score({}, 0.0)
-        evidence = self.scorer.task.evidence(sample, view)
-        order = sort_rule_from_query(evidence.query, table.columns)
-        quote = Quote(evidence.text, ()) if self.rules.quotes else None
-        return score_answer(text, table, order, self.rules, quote)
 
 
 def too_blank(table: Table) -> bool:

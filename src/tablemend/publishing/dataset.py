@@ -40,8 +40,8 @@ from tablemend.runs import (
     sync_all,
     write_text,
 )
+from tablemend.training.data import PAIRS_FILE
 from tablemend.training.pair_generation import STAGE as PAIRS
-from tablemend.training.pairs import FILE as PAIRS_FILE
 
 OWN = "apache-2.0"
 """Licence of what is made of invented tables alone: this repository's."""

@@ -18,7 +18,7 @@ _OF_GENERATE = frozenset(
     use_transformers_paged
     """.split()
 )
-"""TRL's settings of ``generate``, which draws no answers here (training/drawing.py)."""
+"""TRL's settings of ``generate``, which draws no answers here (training/grpo.py)."""
 
 
 class _Read(BaseModel):

@@ -7,7 +7,6 @@ of recipe share.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -17,7 +16,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section, Serialisation
-from tablemend.errors import TablemendError, install
+from tablemend.errors import TablemendError
 from tablemend.recipe.drawing import Distil, Drawing
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
@@ -53,8 +52,6 @@ class Model(Section):
     )
     """Attention kernel of transformers. flex_attention is compiled, on GPUs, and is for training:
     answers are drawn with sdpa."""
-    kernels: bool = False
-    """In training, norms and the like by kernels of Hugging Face's Hub (CUDA; the extra gpu)."""
     pad_token: str | None = None
     """Token that fills rows in training, where the tokenizer has none of its own."""
     end_of_turn: str | None = None
@@ -95,8 +92,6 @@ class Comparison(Recipe):
     of faith and logic say what the answer follows from)."""
     train: Train | None = None
     """The training."""
-    tracking: Literal["trackio", "wandb"] | None = None
-    """Where the training's log goes beside the run folder: Trackio, or Weights & Biases."""
     dpo: Dpo | None = None
     """Preferences; needed by kind: dpo and by nothing else."""
     grpo: Grpo | None = None
@@ -162,8 +157,6 @@ class Comparison(Recipe):
                 yield f"dpo.pairs.{key}", f"repair cannot judge the answers of {task.name}"
         if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
             yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
-        if self.grpo is not None and task.format is None and self.grpo.scorer == "repair":
-            yield "grpo.scorer", f"repair is for answers that are tables, not for {task.name}"
         for name, system in self.evaluation.systems.items():
             if system.prompt not in task.prompts:
                 path = f"evaluation.systems.{name}.prompt"
@@ -173,10 +166,11 @@ class Comparison(Recipe):
                     f"evaluation.systems.{name}.mitigation",
                     f"{system.mitigation} is for answers that are tables, not for {task.name}",
                 )
+            if system.mitigation == "repair" and not task.mendable:
+                path = f"evaluation.systems.{name}.mitigation"
+                yield path, f"repair cannot judge the answers of {task.name}"
 
     def _conflicts_without_training(self) -> Iterator[tuple[str, str]]:
-        if self.tracking is not None:
-            yield "tracking", "only a training is tracked"
         if self.kind != "evaluation":
             yield "train", "missing; a recipe that only compares says kind: evaluation"
         for name, source in (("train", self.data.train), ("validation", self.data.validation)):
@@ -194,8 +188,6 @@ class Comparison(Recipe):
             yield "train", "an evaluation trains nothing; an experiment says kind: experiment"
         elif self.data.train is None:
             yield "data.train", "missing"
-        if self.tracking is not None and "report_to" in train.trl:
-            yield "tracking", "train.trl.report_to says it already: give one of them"
         if self.thinking == "on" and self.kind not in ("grpo", "distil"):
             yield (
                 "thinking",
@@ -319,7 +311,7 @@ class Trained(Comparison):
     """The training."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A model.path that cannot be trained, a tracker that is not installed; see also above."""
+        """A model.path that cannot be trained; see also above."""
         yield from super().conflicts()
         if self.has_engine:
             yield (
@@ -327,9 +319,6 @@ class Trained(Comparison):
                 "training takes a folder or a name on the Hub; another engine is named by "
                 "evaluation.backend or by a system's model",
             )
-        tracker = self.tracking
-        if tracker and isinstance(self, Planned) and find_spec(tracker) is None:
-            yield "tracking", f"needs the package {tracker}: {install(tracker)}"
 
     @property
     def stage(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import lcm
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -54,15 +54,6 @@ class Grpo(Drawing):
     """Longest answer; one that is cut earns nothing."""
     reward: Reward = Reward()
     """What an answer earns."""
-    scorer: Literal["detector", "repair"] = "detector"
-    """What an answer is held against: gold, or itself as the rule repair mends it from query and
-    context, without gold (docs/dpo-grpo.md)."""
-    pays: Literal["parts", "ternary"] = "parts"
-    """The reward's parts, or the scorer's word: right and whole 1, nothing said or unscored 0, else
-    -1."""
-    credit: Literal["answer", "spans"] = "answer"
-    """What bears an answer's advantage: all its tokens, or, where it is negative, the cells, rows
-    and words that the scorer finds fault with; a positive one is on all others."""
     beta: float = Field(default=0.0, ge=0)
     """Weight of the KL term against the model that training started from."""
     iterations: int = Field(default=1, ge=1)

@@ -53,7 +53,7 @@ _DECIDES = {
     "train.warmup": "warmup_steps",
     "train.precision": "bf16 fp16",
     "train.gradient_checkpointing": "gradient_checkpointing gradient_checkpointing_kwargs",
-    "model.kernels": "use_liger_kernel liger_kernel_config",
+    "the trainer's own loss": "use_liger_kernel liger_kernel_config",
     "train.packing": "packing packing_strategy padding_free eval_packing",
     "train.save_every": "save_strategy save_steps",
     "train.evaluate": "load_best_model_at_end metric_for_best_model greater_is_better "

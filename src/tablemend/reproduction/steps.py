@@ -50,7 +50,7 @@ def is_trained(run: Run, training: Trained) -> bool:
         TablemendError: it has one that was trained with other settings than the recipe's.
     """
     from tablemend.training import checkpoints  # torch, where something is trained
-    from tablemend.training.run_folder import FIXED
+    from tablemend.training.stage import FIXED
 
     if not checkpoints.is_complete(run.model):
         return False
@@ -60,13 +60,13 @@ def is_trained(run: Run, training: Trained) -> bool:
 
 def train(config: Trained) -> None:
     """Train in this process, as one process of train/; more GPUs: launch that script first."""
-    from tablemend.training.ready import ready
+    from tablemend.training.plan import preflight
 
-    ready(config)
-    from tablemend.training import distillation, grpo, phases, preference, sft
+    preflight(config)
+    from tablemend.training import distil, dpo, grpo, sft, stage
 
-    methods = {"sft": sft, "dpo": preference, "grpo": grpo, "distil": distillation}
-    phases.train(config, methods[config.stage].METHOD)
+    methods = {"sft": sft, "dpo": dpo, "grpo": grpo, "distil": distil}
+    stage.train(config, methods[config.stage].METHOD)
 
 
 def answer(config: CompareCommand) -> None:

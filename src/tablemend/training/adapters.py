@@ -18,7 +18,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model, Trained
 from tablemend.runs import Run
 from tablemend.training import checkpoints
-from tablemend.training.requirements import refuse_start
+from tablemend.training.models import refuse_start
 
 PROMPTS = 8
 """Prompts on which the logits are compared, unless a command says otherwise."""

@@ -1,8 +1,13 @@
-"""Architectures that a plan is made for: known here, in a folder, or in the Hub's local cache."""
+"""Architectures that a plan is made for: known here, in a folder, or in the Hub's local cache.
+
+Read from ``config.json`` alone; no model is built.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +22,16 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
     from tablemend.recipe.experiment import Model
+
+KINDS = ("full_attention", "sliding_attention", "chunked_attention", "linear_attention")
+"""Kinds of layers that are planned as what they are."""
+PLAIN_MLP = frozenset(
+    """bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj nemotron opt phi
+    starcoder2""".split()
+)
+"""Model types whose layers have two matrices after attention, not three with a gate."""
+CHUNK = 64
+"""Tokens that a gated delta rule takes at a time (transformers' own code, without kernels)."""
 
 
 @cache
@@ -49,7 +64,7 @@ LONGER = (
 
 def window_of(architecture: PretrainedConfig) -> int:
     """Most tokens of prompt and answer together."""
-    return int(architecture.get_text_config().max_position_embeddings)
+    return int(getattr(architecture.get_text_config(), "max_position_embeddings", None) or 2**31)
 
 
 def check_window(config: Model, architecture: PretrainedConfig) -> None:
@@ -73,12 +88,13 @@ def to_fit(config: Model, needed: int) -> str:
 
 
 def config_of(path: str) -> PretrainedConfig:
-    """The architecture of ``model.path``.
+    """The architecture of ``model.path``; of one that transformers does not know, its bare values.
 
     Raises:
-        TablemendError: it is nowhere on this machine; nothing is fetched.
+        TablemendError: it is nowhere on this machine, or needs code of its own; nothing is fetched.
     """
-    from transformers import AutoConfig
+    from huggingface_hub.errors import StrictDataclassError
+    from transformers import CONFIG_MAPPING, AutoConfig, PretrainedConfig
 
     folder = local_folder(path)
     if folder is None and path in known():
@@ -87,9 +103,169 @@ def config_of(path: str) -> PretrainedConfig:
     if folder is not None and not (folder / CONFIG).is_file():
         raise TablemendError(f"{folder} has no {CONFIG}: no architecture to plan with")
     try:
+        found: dict[str, Any] = PretrainedConfig.get_config_dict(path, local_files_only=True)[0]
+        if found.get("model_type", "gpt2") not in CONFIG_MAPPING and "auto_map" not in found:
+            values = found.pop("text_config", {})
+            return PretrainedConfig.from_dict({**values, **found, **values})
         return AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, StrictDataclassError) as error:
         raise TablemendError(
             f"the architecture of {path} is not known here: fetch its {CONFIG} "
             f"(hf download {path} {CONFIG}), or give its folder as model.path"
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One decoder layer.
+
+    Attributes:
+        matrices: of one token: outputs and inputs, by the usual name.
+        experts: the matrices of one expert, of which there are ``count`` and a token sees
+            ``active``.
+        others: weights in no such matrix.
+        query, keys: widths of all heads' queries, and of their keys; values have the keys' width.
+        inner: width of what the last matrix reads, of an expert where there is nothing else.
+        kept: bytes a token that only this kind of layer keeps.
+    """
+
+    matrices: dict[str, tuple[int, int]]
+    experts: dict[str, tuple[int, int]]
+    count: int
+    active: int
+    others: int
+    query: int
+    keys: int
+    inner: int
+    kept: int = 0
+
+    @property
+    def weights(self) -> int:
+        """How many it has."""
+        return weights_of(self.matrices) + self.count * weights_of(self.experts) + self.others
+
+
+def weights_of(matrices: Mapping[str, tuple[int, int]]) -> int:
+    """How many weights they have."""
+    return sum(out * into for out, into in matrices.values())
+
+
+class Shape:
+    """A language model in numbers, read from its configuration; of one that sees, its text part.
+
+    Attributes:
+        layers: of the decoder.
+        ends: weights of embedding, head and last norm.
+        unused: weights that a text never passes through.
+        notes: what is not known of this architecture, and what is planned in its place.
+
+    Raises:
+        TablemendError: the configuration does not name what a plan needs.
+    """
+
+    def __init__(self, architecture: PretrainedConfig) -> None:
+        text = architecture.get_text_config()
+        self.type = str(text.model_type or architecture.model_type)
+        needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+        if missing := [name for name in needed if not getattr(text, name, None)]:
+            raise TablemendError(f"the configuration of a {self.type} names no {missing[0]}")
+        self.hidden, self.vocabulary = int(text.hidden_size), int(text.vocab_size)
+        self.heads = int(text.num_attention_heads)
+        stored = getattr(text, "dtype", None) or getattr(architecture, "dtype", None) or "float32"
+        self.stored = str(stored).removeprefix("torch.")
+        self.notes: list[str] = []
+        if type(architecture).model_type != architecture.model_type:
+            self.notes.append(f"transformers does not know {self.type}: planned by its config.json")
+        kinds = list(getattr(text, "layer_types", None) or [])
+        kinds = kinds or ["full_attention"] * int(text.num_hidden_layers)
+        for kind in sorted(set(kinds) - set(KINDS)):
+            self.notes.append(f"layers of kind {kind} are planned as full attention")
+        if getattr(text, "kv_lora_rank", None):
+            self.notes.append("low-rank keys (kv_lora_rank) are planned as whole ones")
+        differ = getattr(text, "is_heterogeneous", False)  # Gemma 4: each layer has its own
+        own = text.per_layer_config if differ else [text] * len(kinds)
+        self.layers = tuple(_layer(own[at], kind, at) for at, kind in enumerate(kinds))
+        tied = getattr(text, "tie_word_embeddings", False)
+        self.ends = self.vocabulary * self.hidden * (1 if tied else 2) + self.hidden
+        if each := getattr(text, "hidden_size_per_layer_input", 0):  # Gemma 3n, Gemma 4
+            self.ends += text.vocab_size_per_layer_input * each * len(kinds)
+        self.unused = 0
+        for part in ("vision_config", "audio_config"):
+            seen = getattr(architecture, part, None)
+            width = getattr(seen, "hidden_size", 0) or 0
+            inner = getattr(seen, "intermediate_size", 0) or 4 * width
+            depth = getattr(seen, "num_hidden_layers", 0) or getattr(seen, "depth", 0) or 0
+            self.unused += depth * (4 * width**2 + 2 * width * inner)
+
+    @property
+    def total(self) -> int:
+        """All weights."""
+        return sum(layer.weights for layer in self.layers) + self.ends + self.unused
+
+    @property
+    def active(self) -> int:
+        """Weights of the layers that a token passes through."""
+        return sum(
+            layer.weights - (layer.count - layer.active) * weights_of(layer.experts)
+            for layer in self.layers
+        )
+
+
+def _layer(text: Any, kind: str, at: int) -> Layer:
+    """One layer; what its kind or its architecture has of its own is named in the configuration."""
+
+    def value(*names: str, default: Any = 0) -> Any:
+        found = (getattr(text, name, None) for name in names)
+        return next((each for each in found if each), default)
+
+    hidden, heads = text.hidden_size, text.num_attention_heads
+    width = value("head_dim", default=hidden // heads)
+    query, keys = heads * width, value("num_key_value_heads", default=heads) * width
+    model = str(text.model_type)
+    gated = 2 if model.startswith(("qwen3_5", "qwen3_next")) else 1  # queries have a gate
+    matrices = {
+        "q_proj": (gated * query, hidden),
+        "k_proj": (keys, hidden),
+        "v_proj": (keys, hidden),
+        "o_proj": (hidden, query),
+    }
+    kept, others = 0, 2 * hidden
+    shares = value("num_kv_shared_layers")
+    shared = bool(shares) and at >= text.num_hidden_layers - shares
+    if value("attention_k_eq_v") and kind == "full_attention":
+        del matrices["v_proj"]
+    if kind == "linear_attention" and (count := value("linear_num_value_heads")):
+        key_width, value_width = text.linear_key_head_dim, text.linear_value_head_dim
+        keys, query = text.linear_num_key_heads * key_width, count * value_width
+        mixed = 2 * keys + query
+        matrices = {"in_proj_qkv": (mixed, hidden), "in_proj_z": (query, hidden)}
+        matrices |= {"in_proj_b": (count, hidden), "in_proj_a": (count, hidden)}
+        matrices["out_proj"] = (hidden, query)
+        others += mixed * value("linear_conv_kernel_dim", default=4)
+        # the convolution's two, queries and keys for every head in float32, products within a
+        # chunk and a state a chunk
+        heads_bytes = count * (2 * key_width + value_width + 6 * CHUNK) + 3 * query
+        kept = 4 * mixed + 4 * heads_bytes + 12 * count * key_width * value_width // CHUNK
+    elif shared:
+        matrices = {name: matrices[name] for name in ("q_proj", "o_proj")}
+    inner = value("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden)
+    inner *= 2 if shared and value("use_double_wide_mlp") else 1
+    count = value("num_experts", "num_local_experts", "n_routed_experts")
+    dense = value("mlp_only_layers", default=())
+    sparse = (at + 1) % value("decoder_sparse_step", default=1) == 0 and at not in dense
+    if not sparse or at < value("first_k_dense_replace"):
+        count = 0
+    one = value("moe_intermediate_size", default=inner)
+    experts = {"gate_up_proj": (2 * one, hidden), "down_proj": (hidden, one)} if count else {}
+    others += count * hidden
+    beside = inner  # width of the part that sees every token
+    if count and not value("enable_moe_block"):
+        common = value("shared_expert_intermediate_size")
+        beside = common or value("n_shared_experts") * one
+    if beside:
+        names = ("up_proj",) if model in PLAIN_MLP else ("gate_proj", "up_proj")
+        matrices |= dict.fromkeys(names, (beside, hidden)) | {"down_proj": (hidden, beside)}
+    if own := value("hidden_size_per_layer_input"):
+        matrices |= {"per_layer_input_gate": (own, hidden), "per_layer_projection": (hidden, own)}
+    active = value("num_experts_per_tok", "top_k_experts", default=1) if count else 0
+    return Layer(matrices, experts, count, active, others, query, keys, beside or one, kept)

@@ -1,28 +1,27 @@
-"""From examples to training rows: ids, labels, and what was dropped and why."""
+"""From samples and pairs to rows of ids: rendered, checked, and what was dropped and why."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.recipe.experiment import Trained
-from tablemend.renderer import Tokenizer, prompt_ids, target_ids
+from tablemend.from_json import FromJson
+from tablemend.recipe.experiment import DpoExperiment, Trained
+from tablemend.records import ContextKind, Finding
+from tablemend.renderer import ANSWER, PROBE, Tokenizer, prompt_ids, target_ids, whole_chat
+from tablemend.runs import hash_text, read_jsonl
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mixed
 from tablemend.tasks.task import Sample
 from tablemend.thinking import continued, opened_thought
 from tablemend.training.architectures import to_fit
-from tablemend.training.row_checks import check_end_of_turn as check_end_of_turn
-from tablemend.training.row_checks import check_prompt as check_prompt
-from tablemend.training.row_checks import check_row as check_row
-from tablemend.training.row_checks import check_templates
-from tablemend.training.row_checks import show as show
 
 IGNORED = -100
 """Label of a token that bears no loss."""
@@ -227,3 +226,193 @@ def read_validation(config: Trained, train: Sequence[Sample | Chat]) -> list[Any
         refuse_shared_tables(train, test, "test")
         refuse_shared_tables(validation, test, "test", "validation")
     return validation
+
+
+TRAINED, MASKED, PLAIN = "\033[32m", "\033[90m", "\033[0m"
+
+
+def check_row(tokenizer: Tokenizer, row: Any, target: str) -> None:
+    """Assert that the supervised ids are exactly the target and one end of turn.
+
+    Raises:
+        TablemendError: a tokenizer that does not give back the text it was given.
+    """
+    end, decoded = tokenizer.decode(row.target[-1:]), tokenizer.decode(row.target)
+    target = continued(opened_thought(tokenizer, row.prompt), target)
+    if decoded != target + end or row.target.count(row.target[-1]) != 1:
+        raise TablemendError(
+            f"the supervised ids decode to {decoded[-80:]!r}, not to the target and one end "
+            f"of turn {end!r}: the tokenizer does not give back the text it is given"
+        )
+
+
+def check_prompt(
+    tokenizer: Tokenizer, sample: Sample, view: str, prompt: Sequence[int], config: Trained
+) -> None:
+    """Assert that a training prompt is that of every system that answers with its checkpoint."""
+    for system in config.evaluation.systems.values():
+        if system.model == config.stage and not system.after:
+            chat = config.task_of(system).messages(sample, view, system.prompt)
+            ids = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
+            assert tuple(ids) == tuple(prompt), "the training prompt is not the evaluation's"
+
+
+def check_templates(tokenizer: Tokenizer, items: Iterable[Sample | Chat], config: Trained) -> None:
+    """:func:`check_template` for every way of thinking in the data."""
+    own = config.thinking != "off"
+    for thinks in {one.thinks if isinstance(one, Chat) else own for one in items}:
+        check_template(tokenizer, thinks)
+
+
+def check_template(tokenizer: Tokenizer, thinks: bool) -> None:
+    """Refuse a chat template that does not itself write prompt, answer and end of turn so.
+
+    Args:
+        tokenizer: of the model.
+        thinks: whether the answers have a thought, which the template must keep.
+    """
+    check_end_of_turn(tokenizer)
+    answer = f"<think>\nb\n</think>\n\n{ANSWER}" if thinks else ANSWER
+    prompt = prompt_ids(tokenizer, PROBE, thinks)
+    target = target_ids(tokenizer, continued(opened_thought(tokenizer, prompt), answer))
+    ours = tokenizer.decode([*prompt, *target])
+    whole = whole_chat(tokenizer, PROBE, answer, thinks)
+    if whole.startswith(ours):
+        return
+    theirs = whole.partition(PROBE[0]["content"])[2]
+    ours = ours.partition(PROBE[0]["content"])[2]
+    mend = (
+        "set thinking=off, or give the tokenizer a chat template that keeps the thoughts of its "
+        "answers (TRL ships some, *_training.jinja)"
+        if thinks
+        else "train with a thought (such as thinking=quote), or give the tokenizer a chat template "
+        "that opens none"
+        if "<think>" in ours
+        else "give the tokenizer a chat template that continues its own generation prompt"
+    )
+    raise TablemendError(
+        f"the chat template does not write an answer {'with' if thinks else 'without'} a thought "
+        f"as it would be trained: {theirs[:80]!r}, not {ours[:80]!r}: {mend}"
+    )
+
+
+def check_drawing_template(tokenizer: Tokenizer, thinks: bool) -> None:
+    """:func:`check_template` for answers that the model draws, with thoughts of its own."""
+    if thinks:
+        check_end_of_turn(tokenizer)
+    else:
+        check_template(tokenizer, False)
+
+
+def check_end_of_turn(tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer whose ``eos_token`` is not what its chat template ends a turn with.
+
+    A model trained with the wrong one never stops, or writes what stands before it at each end.
+    """
+    text = whole_chat(tokenizer, PROBE, ANSWER, None)
+    end = tokenizer.decode(target_ids(tokenizer, "")[-1:])
+    behind = text.rpartition(ANSWER)[2]
+    if not behind.startswith(end):
+        raise TablemendError(
+            f"eos_token {end!r} does not end the assistant's turn in the chat template "
+            f"({text[-40:]!r}): set model.end_of_turn to the token that does"
+        )
+
+
+def show(tokenizer: Tokenizer, row: Any) -> str:
+    """The row as coloured text for a terminal: green bears loss, grey does not."""
+    parts = []
+    for ids, colour in ((row.prompt, MASKED), (row.target, TRAINED)):
+        tokens = [tokenizer.decode([token]) for token in ids]
+        parts.append(colour + f"{PLAIN}|{colour}".join(tokens) + PLAIN)
+    return f"{''.join(parts)}\n{len(row.prompt)} masked + {len(row.target)} trained tokens"
+
+
+PAIRS_FILE = "pairs.jsonl"
+TARGETS_FILE = "targets.jsonl"
+Split = Literal["train", "validation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(FromJson):
+    """Two answers to the prompt of one example in one context.
+
+    Attributes:
+        example_id, context: the prompt; its text is the example's.
+        split: whether it is trained on, or held out for the loss.
+        chosen, rejected: what the model is to write rather, and rather not: thinking included,
+            the end of turn left out.
+        chosen_source: ``gold``, ``sampled`` where it is the model's own, or ``mended``: the
+            rejected one after the rule repair.
+        rejected_source: ``sampled``, or ``injected``.
+        edit: name of the injected error; ``None`` for a sampled answer.
+        findings: what the scorer says of the rejected answer. It says nothing of the chosen one,
+            so these are the difference.
+        id: hash of all the rest.
+    """
+
+    example_id: str
+    context: ContextKind
+    split: Split
+    chosen: str
+    rejected: str
+    chosen_source: Literal["gold", "sampled", "mended"]
+    rejected_source: Literal["sampled", "injected"]
+    edit: str | None
+    findings: tuple[Finding, ...]
+    id: str = field(default="")
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            parts = (self.example_id, self.context, self.split, self.chosen, self.rejected)
+            object.__setattr__(self, "id", hash_text("\n".join(parts)))
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        return asdict(self)
+
+
+def read_pairs(folder: Path) -> list[Pair]:
+    """The pairs that data_gen/preference.py wrote.
+
+    Raises:
+        TablemendError: there are none, or a line that is no pair.
+    """
+    path = folder / PAIRS_FILE
+    pairs = []
+    for number, line in enumerate(read_jsonl(path), 1):
+        try:
+            pairs.append(Pair.from_json(line))
+        except ValueError as error:
+            raise TablemendError(
+                f"{path}:{number} is no preference pair ({error}): make the pairs again "
+                "(data_gen/preference.py, overwrite=true)"
+            ) from error
+    if not pairs:
+        raise TablemendError(f"{path} holds no pair: make the pairs first, data_gen/preference.py")
+    return pairs
+
+
+def check_pairs(config: DpoExperiment) -> None:
+    """Refuse a recipe whose pairs were never made, before anything is loaded.
+
+    Raises:
+        TablemendError: naming the command that makes them.
+    """
+    path = Path(config.dpo.pairs.path) / PAIRS_FILE
+    if not path.is_file():
+        raise TablemendError(
+            f"no pairs in {path}: make them first, python data_gen/preference.py "
+            f"recipe={config.name}"
+        )
+
+
+PairRows = tuple[Row, Row]
+"""A pair as ids: the rows of the chosen and of the rejected answer, with one prompt."""
+
+
+def render_pair(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: Trained) -> PairRows:
+    """One pair as ids; the prompt is that of evaluation, through the same function."""
+    messages = config.task_of().messages(sample, pair.context, config.train.prompt)
+    prompt = prompt_ids(tokenizer, messages, config.thinking != "off")
+    return row_of(tokenizer, prompt, pair.chosen), row_of(tokenizer, prompt, pair.rejected)

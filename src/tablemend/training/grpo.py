@@ -1,11 +1,18 @@
-"""Training on rewards, phase by phase; ``train/grpo.py`` tells them in order."""
+"""Training on rewards, phase by phase, and answers that the model which trains draws itself.
+
+``generate`` runs all answers of a step until the last one ends, and copies all keys and values at
+every token. :class:`~tablemend.backends.hf.HFModel` does neither: the answers of the tiny model
+took an eighth of the time (LAB_LOG.md). Self-distillation draws in the same way (:mod:`.distil`).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -15,24 +22,25 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
 
+from tablemend.backends.hf import HFModel
+from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.mitigations.repair_scorer import RepairReward
-from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
-from tablemend.runs import Run, say
-from tablemend.tasks.task import Reward, Sample, Score
-from tablemend.training import engine
+from tablemend.recipe.experiment import DrawingExperiment, GrpoCommand, GrpoExperiment
+from tablemend.records import Finding, Judgement
+from tablemend.renderer import prompt_text
+from tablemend.runs import Run, hash_text, say
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.task import Reward, Sample, Score, Submission, TaskOptions
+from tablemend.thinking import open_thought, opened_thought
+from tablemend.training import launch
 from tablemend.training.adapters import PROMPTS
-from tablemend.training.arguments import make_config
-from tablemend.training.credit import fault_spans, fault_tokens, spread
-from tablemend.training.data import read_validation
-from tablemend.training.drawing import Asked, Draws, ask, drawing_options, share_hallucinated
-from tablemend.training.models import trainer_parts
-from tablemend.training.phases import Method, Prepared
-from tablemend.training.row_checks import check_drawing_template
-from tablemend.training.run_folder import checkpoints_of
-from tablemend.training.trainer import Paced
-from tablemend.values.sentences import Span
+from tablemend.training.architectures import to_fit
+from tablemend.training.data import CHECKED, check_drawing_template, check_prompt, read_validation
+from tablemend.training.models import make_config, options_of, trainer_parts
+from tablemend.training.stage import Method, Prepared, checkpoints_of
+from tablemend.training.trainer import Paced, PromptOrder, drawing_model
 
+CUT = Judgement((Finding("format_error", None, None, None, None, "cut"),))
 EQUAL = "frac_reward_zero_std"
 """TRL's: share of the groups whose answers all earn the same, which teach nothing."""
 DIFFERENCE = "sampling/sampling_logp_difference/mean"
@@ -60,18 +68,15 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     examples = task.samples(config.data.train)
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     read_validation(config, examples)  # refuses shared tables
-    reads_gold = config.grpo.scorer == "detector"
-    payable, dropped = _payable(examples, config) if reads_gold else (examples, Counter())
-    asked, facts = ask(tokenizer, config, payable, dropped)
+    asked, facts = ask(tokenizer, config, *_payable(examples, config))
     facts |= {"examples": len(examples), "reward": reward_of(config).name}
     return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
 
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
-    weights, task = config.grpo.reward.model_dump(), config.task_of()
-    reward = task.reward(weights, config.thinking, config.train.prompt)
-    return RepairReward(task, reward) if config.grpo.scorer == "repair" else reward
+    weights = config.grpo.reward.model_dump()
+    return config.task_of().reward(weights, config.thinking, config.train.prompt)
 
 
 def _payable(
@@ -110,9 +115,7 @@ def _payable(
 
 
 def show(asked: Asked, config: GrpoExperiment) -> str:
-    """A prompt, its gold answer, and what that earns; without the latter where it is not read."""
-    if config.grpo.scorer == "repair":
-        return f"{asked.prompt}\n{len(asked.ids)} tokens"
+    """A prompt, its gold answer, and what that earns."""
     reward = reward_of(config)
     gold = reward.gold(asked.sample, asked.view)
     score = reward.score(asked.sample, asked.view, gold)
@@ -149,6 +152,192 @@ def build_trainer(
     return trainer
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One prompt: a sample as it is shown; where there is a teacher, the ids that it reads."""
+
+    sample: Sample
+    view: str
+    prompt: str
+    ids: tuple[int, ...]
+    teacher: tuple[int, ...] = ()
+
+
+def ask(
+    tokenizer: Tokenizer,
+    config: DrawingExperiment,
+    samples: Iterable[Sample],
+    dropped: Counter[str],
+) -> tuple[list[Asked], dict[str, Any]]:
+    """Render the prompts; those that leave no room for an answer are dropped and counted.
+
+    Returns:
+        The prompts, and what the manifest says of them.
+
+    Raises:
+        TablemendError: fewer prompts than one step takes.
+    """
+    task = config.task_of()
+    room = config.longest_row - config.drawing.max_new_tokens
+    asked: list[Asked] = []
+    shortest = 0
+    for sample, view in product(samples, config.shown):
+        texts, ids = [], []
+        # a teacher reads the task's first view
+        for seen in (view, *task.views)[: 1 if config.distil is None else 2]:
+            chat = task.messages(sample, seen, config.train.prompt)
+            texts.append(prompt_text(tokenizer, chat, config.thinking != "off"))
+            ids.append(tuple(tokenizer.encode(texts[-1], add_special_tokens=False)))
+        length = max(map(len, ids))
+        shortest = min(shortest or length, length)
+        if length > room:
+            dropped[f"prompt longer than {room} tokens"] += 1
+        else:
+            asked.append(Asked(sample, view, texts[0], *ids))
+    needed = config.train.global_batch // config.group
+    if not asked and shortest:
+        most = config.drawing.max_new_tokens
+        raise TablemendError(
+            f"no prompt of data.train leaves room for an answer, the shortest has {shortest} "
+            f"tokens: lower {config.kind}.max_new_tokens={most}, or "
+            f"{to_fit(config.model, shortest + most)}"
+        )
+    if len(asked) < needed:
+        raise TablemendError(
+            f"data.train gives {len(asked)} prompts, one step takes {needed} (train.global_batch"
+            f"{' / grpo.group' if config.group > 1 else ''}): give more examples, or lower "
+            "train.global_batch"
+        )
+    digest = hashlib.sha256()
+    for number, one in enumerate(asked):
+        if number < CHECKED:
+            check_prompt(tokenizer, one.sample, one.view, one.ids, config)
+        digest.update(f"{one.sample.id}{one.view}{one.ids}{one.teacher or ''}".encode())
+    facts = {
+        "rows": len(asked),
+        "dropped": dict(dropped),
+        "rows_hash": digest.hexdigest()[:16],
+        "template_hash": hash_text(str(tokenizer.chat_template)),
+        **task.versions(),
+    }
+    return asked, facts
+
+
+def draw(model: HFModel, prompts: Sequence[Sequence[int]], sampling: Sampling) -> list[list[int]]:
+    """One answer for each prompt, in its order, with the token that ends it.
+
+    Each answer's stream is seeded from torch's generator: a resumed training draws the same.
+
+    Args:
+        model: the model as it is now; dropout is off while it draws.
+        prompts: ids of each.
+        sampling: temperature, and the most tokens of an answer.
+    """
+    seeds = torch.randint(2**62, (len(prompts),)).tolist()
+    asked = [
+        Prompt(str(number), tuple(ids), seed)
+        for number, (ids, seed) in enumerate(zip(prompts, seeds, strict=True))
+    ]
+    training = model.model.training
+    model.model.eval()
+    try:
+        # layers compiled for training (train.compile) would be compiled again for every cache
+        with torch.compiler.set_stance("force_eager"):
+            answers = {
+                answer.prompt.id: list(answer.ids)
+                for answer in model.draw(asked, sampling, batch_size=len(asked))
+            }
+    finally:
+        model.model.train(training)
+    return [answers[prompt.id] for prompt in asked]
+
+
+def drawing_options(config: DrawingExperiment, folder: str) -> dict[str, Any]:
+    """What every trainer that draws answers is told beside :func:`.models.options_of`."""
+    drawing = config.drawing
+    options = options_of(config, folder, validate=False)
+    if drawing.engine != "transformers":
+        options.setdefault("vllm_max_model_length", config.longest_row)
+    return options | {
+        "include_num_input_tokens_seen": "no",  # TRL, or our trainer, counts prompts and answers
+        "remove_unused_columns": False,
+        "num_generations": config.group,
+        "max_completion_length": drawing.max_new_tokens,
+        "temperature": drawing.temperature,
+        "use_vllm": drawing.engine != "transformers",
+        "vllm_mode": "server" if drawing.engine == "vllm-server" else "colocate",
+        "vllm_server_base_url": drawing.server,
+    }
+
+
+class Draws:
+    """What every trainer does alike that draws answers, put before TRL's class."""
+
+    accelerator: Any
+    processing_class: Any
+    eos_token_ids: Sequence[int]
+
+    def __init__(
+        self, *, config: DrawingExperiment, asked: Sequence[Asked], **options: Any
+    ) -> None:
+        self.asked = asked
+        self.opened = opened_thought(options["processing_class"], asked[0].ids)
+        self.drawing = config.drawing
+        self.section = config.kind
+        # scored by program at every step
+        self.task = TASKS[config.task](TaskOptions(config.format))
+        super().__init__(**options)
+        if config.drawing.engine != "transformers":
+            # vLLM would end answers where the files of the checkpoint say; here as in training
+            ends = {"stop_token_ids": list(self.eos_token_ids), "ignore_eos": True}
+            vllm = self.vllm_generation  # type: ignore[attr-defined]
+            vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
+
+    def _get_train_sampler(self, *_: Any) -> PromptOrder:
+        sampler: PromptOrder = super()._get_train_sampler()  # type: ignore[misc]
+        sampler.__class__ = PromptOrder  # TRL's, but for what a pass begins with
+        return sampler
+
+    def draw(self, prompt_ids: Sequence[Sequence[int]], most: int) -> list[list[int]]:
+        """The ids of an answer of at most so many tokens to each prompt, by transformers.
+
+        Raises:
+            TablemendError: the device is out of memory.
+        """
+        sampling = Sampling(most, self.drawing.temperature)
+        # autocast in every call of the model would cast its weights anew for each token
+        with drawing_model(self) as model, self.accelerator.autocast():
+            own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
+            try:
+                return draw(own, prompt_ids, sampling)
+            except torch.OutOfMemoryError as error:
+                raise TablemendError(
+                    f"the device is out of memory with {len(prompt_ids)} answers drawn at once: "
+                    f"lower train.global_batch or {self.section}.max_new_tokens={most}, launch "
+                    f"more processes, or set {self.section}.engine=vllm-colocate"
+                ) from error
+
+    def text_of(self, ids: Sequence[int]) -> str | None:
+        """The answer as evaluation reads it; ``None`` where it was cut, or is a thought alone."""
+        if not ids or ids[-1] not in self.eos_token_ids:
+            return None
+        text = str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
+        text = f"{self.opened}{text}"
+        return None if self.opened and open_thought(text) >= 0 else text
+
+    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
+        """Answers with a finding, of those scored; one that was cut (``None``) has one."""
+        whole = [
+            Submission(one.sample, one.view, text)
+            for text, one in zip(texts, asked, strict=True)
+            if text is not None
+        ]
+        with self.task.scorer() as scorer:
+            judged = [*scorer.score(whole), *[CUT] * (len(texts) - len(whole))]
+        scored = [one.hallucinated for one in judged if not one.unscored]
+        return sum(scored) / max(1, len(scored))
+
+
 class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
     """GRPOTrainer on prompts that are rendered already, with one decomposed reward.
 
@@ -158,8 +347,6 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
 
     def __init__(self, *, asked: Sequence[Asked], reward: Reward[Any], **options: Any) -> None:
         self.reward = reward
-        self.grpo = options["config"].grpo
-        self.faults: list[list[bool]] = []
         columns = {"prompt": [one.prompt for one in asked], "number": list(range(len(asked)))}
         self._ids = {one.prompt: list(one.ids) for one in asked}
         super().__init__(
@@ -184,16 +371,6 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
             return answers
         return self.draw(prompt_ids, self.max_completion_length), None
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """TRL's batch; advantages of shape (answers, tokens) where spans bear them."""
-        batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if self.grpo.credit == "spans":
-            faults = torch.zeros_like(batch["completion_mask"], dtype=torch.bool)
-            for row, found in enumerate(self.faults):
-                faults[row, : len(found)] = torch.tensor(found)
-            batch["advantages"] = spread(batch["advantages"], faults)
-        return batch
-
     def detector(
         self,
         *,
@@ -216,23 +393,7 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
                 parts[name].append(part)
         for name, found in parts.items():
             log_metric(f"parts/{name}", fmean(found))
-        own = nullcontext(self.reward.scorer) if isinstance(self.reward, RepairReward) else None
-        with own or self.task.scorer() as scorer:
-            judged = self.judge(texts, asked, scorer)
-        log_metric("hallucinated", share_hallucinated(judged))
-        if self.grpo.credit == "spans":
-            self.faults = []
-            for ids, text, one in zip(completion_ids, texts, judged, strict=True):
-                begun = len(self.opened)  # is in the text, and in no id
-                spans = [
-                    Span(span.start - begun, span.end - begun)
-                    for span in fault_spans(text or "", one.findings, self.task.format)
-                ]
-                self.faults.append(fault_tokens(self.processing_class, ids, spans))
-        if self.grpo.pays == "ternary":
-            says = [not (one.abstained or one.unscored) for one in judged]
-            right = map(self.task.is_flawless, judged)
-            return [float(good or -spoke) for good, spoke in zip(right, says, strict=True)]
+        log_metric("hallucinated", self.hallucinated(texts, asked))
         return [score.reward for score in scores]
 
     def _score(self, text: str | None, asked: Asked) -> Score:
@@ -338,7 +499,7 @@ METHOD = Method(
     prepare,
     build_trainer,
     _show,
-    check=lambda config: engine.refuse_engine(config),
+    check=lambda config: launch.refuse_engine(config),
     summarise=lambda facts: {"rewards": summary(facts["log"])},
     report=_report,
 )

@@ -1,46 +1,35 @@
-"""What one GPU holds at the worst moment of a training, in formulas.
+"""What one GPU holds at the worst moment of a training, in formulas of the model's config.json.
 
-Nothing is loaded but the architecture; only what the layers keep is traced (:mod:`.activations`).
-T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a trained weight
-(Loshchilov and Hutter 2019):
+T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a trained weight:
 
 - one process, DDP: all of it on every GPU, in the types that the weights have; DDP's buckets
   are a second copy of the gradients (``gradient_as_bucket_view=False``, accelerate's default).
 - ZeRO-2, ZeRO-3 (Rajbhandari et al. 2020, sections 3 and 5): DeepSpeed turns all weights into
   the type that it computes in and keeps a float32 copy, two moments and the float32 gradient of
-  T/W; ZeRO-3 also divides the weights, and gathers up to ``stage3_max_live_parameters``. Its
-  reduction buffer has ``reduce_bucket_size`` numbers (5e8) where the config names no other.
+  T/W; ZeRO-3 also divides the weights, and gathers up to :data:`MAX_LIVE`.
 - FSDP2 (``accelerate.utils.fsdp_utils.fsdp2_prepare_model``): what trains is kept as float32 and
   divided by W, as its gradients and moments; the layer at work, the next one, embedding and
   head are gathered in the type that is computed in.
-- QLoRA (Dettmers et al. 2023, section 3): the layers' matrices in 4 bits, and 0.127 bits a weight
-  for the constants of blocks of 64 and 256; one matrix at a time is unpacked.
-- DPO: both answers of a pair in one pass. The reference is a second model where all weights train
-  and it scores in every pass, or FSDP2 is at work (``preference.build_trainer``): under DeepSpeed
-  in the type computed in, divided under ZeRO-3 and FSDP2.
-- Self-distillation: GRPO's drawing; the teacher is a second model where all weights train.
-- GRPO: all answers of a step are drawn at once, each process its part. Gradients are not there yet
-  when answers are drawn, except what ZeRO and FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are
-  gathered for it (``drawing.drawing_model``). vLLM in the same process takes its share of the card,
-  whether it needs it or not, and is counted as if it never slept.
+- QLoRA (Dettmers et al. 2023, section 3): the layers' matrices in 4 bits; one is unpacked.
+- Activations (Korthikanti et al. 2022, section 4): what each layer saves for its backward pass
+  (:meth:`Planner.layer_bytes`); with checkpointing its input, and one layer all of it.
+- A reference or teacher (:func:`has_copy`): in the type computed in under DeepSpeed, divided as
+  the weights are. DPO has both answers of a pair in one pass.
+- Answers that are drawn: all of a step at once, each process its part, without gradients but for
+  what ZeRO and FSDP2 keep, and with all weights gathered. vLLM in the same process takes its
+  share of the card, whether it needs it or not.
 
-A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CONTEXT` and
-:data:`SLACK` are left free on every card.
+The CUDA context and what the allocator cannot fill are left free on every card.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
-
-import torch
-from transformers import PretrainedConfig
-from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
+from functools import cached_property
 
 from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
-from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
-from tablemend.training.packing import MASKED
+from tablemend.training.architectures import PLAIN_MLP, Layer, Shape, weights_of
 
 GIB = 2**30
 CARDS = {24: 23.5, 40: 39.4, 80: 79.1, 141: 139.8}
@@ -60,14 +49,18 @@ HOST_FACTOR = 1.5
 """Room beside what is offloaded: ``additional_buffer_factor`` of DeepSpeed's own estimate."""
 ADAMW = 2
 """Numbers that AdamW keeps a weight."""
-HEAD_COLUMNS = 32768
-"""Columns of a tile of TRL's fused head (1.16, ``_CHUNKED_LOGPROB_CHUNK_SIZE``)."""
+HEAD_ROWS, HEAD_COLUMNS = 4096, 32768
+"""Tokens and words of a tile of TRL's fused head (1.16, ``TOKEN_CHUNK_SIZE`` and
+``_CHUNKED_LOGPROB_CHUNK_SIZE``)."""
 COPYING = 5
 """Tensors that TRL's offloading (1.16, ``OffloadActivations``) copies at a time."""
 SCORES = 56
 """Bytes a token and word of the vocabulary where student and teacher are compared (JSD; KL: 32),
 measured on a CPU."""
-TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+NORMED_HEADS = ("qwen3", "gemma3", "gemma4", "olmo2", "olmo3")
+"""How model types begin that norm queries and keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,43 +99,6 @@ STRATEGIES = (
 """The launches that a plan compares where nobody says how many GPUs there are."""
 
 
-def launches(gpus: int | None) -> tuple[Strategy, ...]:
-    """One GPU, and the ways to divide a training over so many of one machine or of several."""
-    if gpus is None:
-        return STRATEGIES
-    several = gpus > MACHINE
-    fitting = [each for each in STRATEGIES[1:] if (each.gpus > MACHINE) == several]
-    return (STRATEGIES[0], *(replace(each, gpus=gpus) for each in fitting))
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of weights.
-
-    Attributes:
-        total, trained: all, and those that train.
-        total_bytes, trained_bytes: the same in the types they are loaded in.
-        packed: those that QLoRA keeps in 4 bits.
-        layer: of one decoder layer.
-        ends: embedding, head and last norm.
-        largest: of the largest matrix inside the layers.
-    """
-
-    total: int
-    trained: int
-    total_bytes: int
-    trained_bytes: int
-    packed: int
-    layer: int
-    ends: int
-    largest: int
-
-    @property
-    def loaded(self) -> int:
-        """Bytes of weights that are not divided, 4-bit ones as they are packed."""
-        return self.total_bytes - self.packed * 2 + math.ceil(self.packed * FOUR_BITS)
-
-
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Bytes on one GPU at the worst moment, and on its machine where something is offloaded.
@@ -167,20 +123,11 @@ class Memory:
     keeps: bool = False
 
     @property
-    def resting(self) -> int:
-        """Between two steps."""
-        always = self.weights + self.optimizer + self.buffers + self.reference
-        return always + (self.gradients if self.keeps else 0)
-
-    @property
-    def step(self) -> int:
-        """In a forward and backward pass."""
-        return self.resting + (0 if self.keeps else self.gradients) + self.activations
-
-    @property
     def total(self) -> int:
-        """The most on the GPU at any time, without vLLM's share."""
-        return max(self.step, self.resting + self.generation)
+        """The most on the GPU at any time, without vLLM's share: in a step, or in drawing."""
+        resting = self.weights + self.optimizer + self.buffers + self.reference
+        step = resting + self.gradients + self.activations
+        return max(step, resting + self.keeps * self.gradients + self.generation)
 
     @property
     def card(self) -> int | None:
@@ -193,128 +140,220 @@ class Memory:
 
 
 class Planner:
-    """Memory of one architecture under many recipes and launches; nothing is traced twice.
+    """Memory of one recipe under many launches.
 
     Args:
-        architecture: of the model.
+        config: the recipe, with a type of numbers in place of each ``auto``.
+        shape: of its model.
         on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head, and the
             fused head of the others scores every token.
+
+    Attributes:
+        size: bytes of a number that is computed with.
+        stored: bytes of a weight as it is loaded.
     """
 
-    def __init__(self, architecture: PretrainedConfig, on_gpu: bool = True) -> None:
-        self.architecture = architecture
-        self.text = architecture.get_text_config()
-        self.on_gpu = on_gpu
-        self._counts: dict[tuple[Any, ...], Counts] = {}
-        self._kept: dict[tuple[Pass, int | None], Kept] = {}
+    def __init__(self, config: Trained, shape: Shape, on_gpu: bool = True) -> None:
+        self.config, self.shape, self.on_gpu = config, shape, on_gpu
+        self.size = 4 if config.train.precision == "float32" else 2  # auto: as on a GPU
+        self.stored = BYTES.get(weight_type(config, shape.stored), 4)
+        self.tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
 
-    def counts(self, config: Trained) -> Counts:
-        """Numbers of weights."""
-        key = (config.train.method, config.train.lora, config.model.dtype)
-        if key not in self._counts:
-            self._counts[key] = count(config, self.architecture)
-        return self._counts[key]
+    @cached_property
+    def trained(self) -> int:
+        """Weights that train: all that a text passes through, or adapters."""
+        lora, layers = self.config.train.lora, self.shape.layers
+        if lora is None:
+            return self.shape.total - self.shape.unused
+        named = None if isinstance(lora.target_modules, str) else set(lora.target_modules)
+        taken = [
+            (layer.count if at is layer.experts else 1) * (out + into)
+            for layer in layers
+            for at in (layer.matrices, layer.experts)
+            for name, (out, into) in at.items()
+            if named is None or name in named
+        ]
+        return lora.r * sum(taken)
 
-    def memory(self, config: Trained, strategy: Strategy, supervised: int | None = None) -> Memory:
+    @property
+    def total(self) -> int:
+        """All weights, adapters too."""
+        return self.shape.total + (self.trained if self.config.train.lora else 0)
+
+    @property
+    def trained_bytes(self) -> int:
+        """What trains, as it is loaded; PEFT makes adapters float32, and TRL QLoRA's bfloat16."""
+        method = self.config.train.method
+        return self.trained * {"full": self.stored, "lora": 4, "qlora": 2}[method]
+
+    @property
+    def packed(self) -> int:
+        """Weights in 4 bits."""
+        if self.config.train.method != "qlora":
+            return 0
+        return sum(weights_of(layer.matrices) for layer in self.shape.layers)
+
+    @property
+    def loaded(self) -> int:
+        """Bytes of weights that are not divided."""
+        frozen = self.shape.total - self.packed - (0 if self.config.train.lora else self.trained)
+        return frozen * self.stored + math.ceil(self.packed * FOUR_BITS) + self.trained_bytes
+
+    def memory(self, strategy: Strategy, supervised: int | None = None) -> Memory:
         """What one GPU holds at the worst moment.
 
         Args:
-            config: the recipe.
             strategy: the launch.
             supervised: tokens a row that bear loss; all of them, and of GRPO's rows the longest
                 answer, where it is not known.
         """
-        counts = self.counts(config)
-        found = _states(config, counts, strategy)
-        activations, layer = self._activations(config, strategy, supervised)
+        config, found = self.config, self._states(strategy)
+        activations, backward = self._activations(strategy, supervised)
         at_once = config.train.micro_batch * strategy.gpus
         if not strategy.shards and config.train.global_batch <= at_once:
             # gradients grow from nothing to all while activations go, but for the first layer's
-            activations = max(layer, activations - found.gradients)
+            activations = max(backward, activations - found.gradients)
         found = replace(found, activations=activations)
         if has_copy(config, strategy):
-            copy = counts.total * _size(config) if strategy.deepspeed else counts.total_bytes
+            copy = self.total * self.size if strategy.deepspeed else self.loaded
             parts = strategy.gpus if "weights" in strategy.shards else 1
             found = replace(found, reference=math.ceil(copy / parts))
         if isinstance(config, DrawingExperiment):
-            found = replace(
-                found,
-                generation=self.drawing_bytes(config, strategy),
-                vllm=vllm_share(config),
-                keeps=bool(strategy.shards),
-            )
+            drawn, keeps = self._drawing_bytes(config, strategy), bool(strategy.shards)
+            found = replace(found, generation=drawn, vllm=vllm_share(config), keeps=keeps)
         return found
 
-    def _activations(
-        self, config: Trained, strategy: Strategy, supervised: int | None
-    ) -> tuple[int, int]:
-        """The most that layers and head hold of a pass, and what one layer adds to what is kept."""
-        step = self.pass_of(config, strategy)
-        layers = None
-        if config.train.trl.get("activation_offloading"):
-            layers = COPYING if step.checkpointing else 1  # of which each keeps many tensors
-        if (step, layers) not in self._kept:
-            self._kept[step, layers] = kept(step, layers)
-        found = self._kept[step, layers]
-        head = self._head_bytes(config, step, supervised)
-        return max(found.most, found.forward + head), found.most - found.forward
+    def _states(self, strategy: Strategy) -> Memory:
+        """Weights, gradients, optimizer and buffers, as the launch divides them."""
+        matrices = [each for one in self.shape.layers for each in one.matrices.values()]
+        unpacked = max(out * into for out, into in matrices) * 2 if self.packed else 0
+        if not strategy.shards:
+            gradients = self.trained_bytes
+            buffers = unpacked + (gradients if strategy.gpus > 1 else 0)
+            return Memory(self.loaded, gradients, ADAMW * gradients, buffers)
+        size, part = self.size, math.ceil(self.trained / strategy.gpus)
+        if not strategy.deepspeed:
+            frozen = self.loaded - self.trained_bytes
+            weights = math.ceil(frozen / strategy.gpus) + part * 4
+            layer = max(layer.weights for layer in self.shape.layers)
+            gathered = (2 * layer + self.shape.ends) * size
+            return Memory(weights, part * 4, part * 4 * ADAMW, gathered)
+        # DeepSpeed casts floating-point weights alone
+        weights = (self.total - self.packed) * size + math.ceil(self.packed * FOUR_BITS)
+        buffers = REDUCE_BUCKET * size + unpacked
+        if "weights" in strategy.shards:
+            weights = math.ceil(weights / strategy.gpus)
+            buffers += min(self.total, MAX_LIVE) * size
+        optimizer, gradients = part * 4 * (1 + ADAMW), part * 4
+        if not strategy.offload:
+            return Memory(weights, gradients, optimizer, buffers)
+        on_host = (weights + optimizer + gradients) * strategy.gpus
+        return Memory(0, 0, 0, buffers, host=math.ceil(on_host * HOST_FACTOR))
 
-    def pass_of(self, config: Trained, strategy: Strategy) -> Pass:
-        """The forward and backward pass of a launch, with the longest rows."""
-        train = config.train
-        tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
-        half = train.precision == "bfloat16"
-        dtype = weight_type(config, self.architecture)
-        if strategy.shards:  # gathered in the type that is computed in, adapters too
-            dtype = torch.bfloat16 if half else torch.float32
-        attention = "eager" if config.model.attn == "eager" else "sdpa"
-        padded = not tuning or (self.on_gpu and train.micro_batch > 1)
-        if tuning and train.packing:
-            padded = config.model.attn in MASKED
-        return Pass(
-            config=self.architecture,
-            dtype=dtype,
-            lora=train.lora,
-            one_type=bool(strategy.shards) or train.method == "qlora",  # TRL makes them bfloat16
-            autocast=half and not strategy.deepspeed,
-            checkpointing=train.gradient_checkpointing,
-            attention=attention,
-            rows=train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1),
-            length=config.longest_row,
-            padded=padded,
-        )
+    def _activations(self, strategy: Strategy, supervised: int | None) -> tuple[int, int]:
+        """The most that layers and head hold of a pass, and what a backward pass adds for a layer.
 
-    def _head_bytes(self, config: Trained, step: Pass, supervised: int | None) -> int:
+        With checkpointing a layer keeps its input alone, and in the backward pass one layer what it
+        saves. All weights that are cast for autocast keep their copy through the forward pass.
+        """
+        config, train, layers = self.config, self.config.train, self.shape.layers
+        stored = self.size if strategy.shards else self.stored  # gathered in the type computed in
+        rows = train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1)
+        tokens, hidden = rows * config.longest_row, self.shape.hidden
+        saved = [
+            tokens * self.layer_bytes(layer, stored, strategy)
+            # PEFT (0.21) adds each expert's adapter to a copy of it
+            + 2 * self.size * layer.count * weights_of(layer.experts) * (train.lora is not None)
+            for layer in layers
+        ]
+        wide = max(3 * self.size * layer.inner * max(1, layer.active) for layer in layers)
+        backward = tokens * (wide + 12 * hidden)  # gradients within a layer
+        casts = 0
+        if self.size < stored and not train.lora:
+            casts = self.size * sum(layer.weights for layer in layers)
+        inputs = [tokens * hidden * stored] * len(layers)
+        kept = inputs if train.gradient_checkpointing else saved
+        if train.trl.get("activation_offloading"):  # the others are moved to the machine's memory
+            kept = sorted(kept)[-(COPYING if train.gradient_checkpointing else 1) :]
+        forward = sum(kept)
+        if train.gradient_checkpointing:
+            backward += max(saved)
+        else:
+            forward, casts = forward + casts, 0
+        head = self._head_bytes(rows, supervised)
+        return max(forward + max(backward, casts), forward + head), backward
+
+    def layer_bytes(self, layer: Layer, stored: int, strategy: Strategy) -> int:
+        """What a layer saves of a token for its backward pass, without checkpointing.
+
+        - a norm its input in float32, and where its weight trains what that multiplies;
+        - attention queries, keys, values and its result, keys and values for every head where it
+          takes a mask, and by eager matrix products the chances of all keys;
+        - the MLP its three widths; an expert what it gathers too;
+        - a matrix its input where it trains or has an adapter; one tensor serves several, but not
+          where each casts it: to bfloat16 out of float32 weights, or to float32 adapters and back.
+        """
+        shape, train, size = self.shape, self.config.train, self.size
+        lora, hidden = train.lora, shape.hidden
+        normed = 2 * hidden * (2 if shape.type.startswith(("gemma2", "gemma3", "gemma4")) else 1)
+        if shape.type.startswith(NORMED_HEADS) and not layer.kept:
+            normed += layer.query + layer.keys
+        found = normed * (4 + (0 if lora else stored))
+        if layer.kept:
+            found += layer.kept
+        elif self.config.model.attn == "eager":
+            found += 3 * size * layer.query
+            found += shape.heads * self.config.longest_row * (4 + size)
+        else:
+            found += 2 * size * (layer.query + (layer.query if self._masked else layer.keys))
+        plain = shape.type in PLAIN_MLP
+        dense = "down_proj" in layer.matrices
+        found += size * layer.inner * (1 if plain else 3) * dense
+        one = layer.experts["down_proj"][1] if layer.experts else 0
+        found += layer.active * size * (2 * hidden + 5 * one) + 12 * layer.count
+        wide = train.method == "lora" and not strategy.shards  # adapters are float32
+        if size < (stored if lora is None else 4 * wide):
+            found += size * sum(into for _, into in layer.matrices.values())
+        else:
+            found += size * (2 * hidden + layer.inner * dense)
+        return found + (lora.r * size * len(layer.matrices) if lora else 0)
+
+    @property
+    def _masked(self) -> bool:
+        """Whether rows of several lengths, or packed ones, make attention take a mask."""
+        train = self.config.train
+        if self.tuning and train.packing:
+            return self.config.model.attn in ("sdpa", "eager")
+        return not self.tuning or (self.on_gpu and train.micro_batch > 1)
+
+    def _head_bytes(self, rows: int, supervised: int | None) -> int:
         """Beside what the layers keep: logits and their gradients, and the gradient of the head.
 
         TRL's fused head (1.16) makes logits in tiles, and the gradients of the last hidden states
         and of the head's weights in float32. Without its kernels it holds five more tiles.
         """
-        tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
-        if supervised is None or not (self.on_gpu or tuning):
-            supervised = step.length
+        config, size = self.config, self.size
+        if supervised is None or not (self.on_gpu or self.tuning):
+            supervised = config.longest_row
             whole = not self.on_gpu and config.distil is None
             if isinstance(config, DrawingExperiment) and not whole:
                 supervised = config.drawing.max_new_tokens
-        tokens, size = step.rows * supervised, _size(config)
-        vocabulary, width = int(self.text.vocab_size), int(self.text.hidden_size)
-        weights = vocabulary * width if config.train.method == "full" else 0
+        tokens, vocabulary, width = rows * supervised, self.shape.vocabulary, self.shape.hidden
+        weights = 4 * vocabulary * width if config.train.method == "full" else 0
         if config.distil is not None:
-            return SCORES * tokens * vocabulary + 4 * weights
-        if not self.on_gpu and tuning:  # scores where a target is, their gradient, and softmax's
-            return 12 * tokens * vocabulary + 4 * weights
-        tile: int = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
+            return SCORES * tokens * vocabulary + weights
+        if not self.on_gpu and self.tuning:  # scores of targets, their gradient, and softmax's
+            return 12 * tokens * vocabulary + weights
+        tile = min(tokens, HEAD_ROWS) * HEAD_COLUMNS * size
         if not self.on_gpu:
-            tile += 5 * 4 * min(tokens, TOKEN_CHUNK_SIZE) * min(vocabulary, HEAD_COLUMNS)
-        return tile + tokens * width * (4 + 2 * size) + 4 * weights
+            tile += 5 * 4 * min(tokens, HEAD_ROWS) * min(vocabulary, HEAD_COLUMNS)
+        return tile + tokens * width * (4 + 2 * size) + weights
 
     def token_bytes(self, size: int) -> int:
-        """Keys and values of one token in one layer, in numbers of so many bytes."""
-        width = getattr(self.text, "head_dim", None)
-        width = width or self.text.hidden_size // self.text.num_attention_heads
-        return 2 * int(self.text.num_key_value_heads) * int(width) * size
+        """Keys and values of one token in all layers, in numbers of so many bytes."""
+        return sum(2 * layer.keys * size for layer in self.shape.layers)
 
-    def drawing_bytes(self, config: DrawingExperiment, strategy: Strategy) -> int:
+    def _drawing_bytes(self, config: DrawingExperiment, strategy: Strategy) -> int:
         """What drawing a step's answers by transformers holds with their last tokens.
 
         The cache keeps every token in every layer, and one layer more while it grows; logits,
@@ -322,73 +361,16 @@ class Planner:
         """
         if config.drawing.engine != "transformers":
             return 0
-        rows, layers = answers_at_once(config, strategy), len(layer_kinds(self.architecture)) + 1
-        size = _size(config)
-        if not strategy.shards:
-            size = max(size, weight_type(config, self.architecture).itemsize)
-        gathered = self.counts(config).total * size if "weights" in strategy.shards else 0
-        choosing = rows * int(self.text.vocab_size) * 4 * 3
-        return rows * config.longest_row * layers * self.token_bytes(size) + choosing + gathered
+        rows, layers = answers_at_once(config, strategy), len(self.shape.layers)
+        size = self.size if strategy.shards else max(self.size, self.stored)
+        gathered = self.total * size if "weights" in strategy.shards else 0
+        cache = rows * config.longest_row * self.token_bytes(size) * (layers + 1) // layers
+        return cache + rows * self.shape.vocabulary * 4 * 3 + gathered
 
 
-def count(config: Trained, architecture: PretrainedConfig) -> Counts:
-    """Build the model on the meta device and count."""
-    packed = config.train.method == "qlora"
-    dtype = weight_type(config, architecture)
-    model: Any = empty_model(architecture, dtype, config.train.lora, one_type=packed)
-    decoder = model.get_decoder() if config.train.lora is None else model.model.get_decoder()
-    inside = {id(weight) for weight in decoder.layers.parameters()}
-    weights = list(model.parameters())
-    trained = [weight for weight in weights if weight.requires_grad]
-    matrices = [weight for weight in weights if id(weight) in inside and weight.ndim == 2]
-    frozen = [weight for weight in matrices if not weight.requires_grad]
-    return Counts(
-        total=sum(weight.numel() for weight in weights),
-        trained=sum(weight.numel() for weight in trained),
-        total_bytes=sum(weight.nbytes for weight in weights),
-        trained_bytes=sum(weight.nbytes for weight in trained),
-        packed=sum(weight.numel() for weight in frozen) if packed else 0,
-        layer=sum(weight.numel() for weight in decoder.layers[0].parameters()),
-        ends=sum(weight.numel() for weight in weights if id(weight) not in inside),
-        largest=max(weight.numel() for weight in matrices),
-    )
-
-
-def weight_type(config: Trained, architecture: PretrainedConfig) -> torch.dtype:
-    """The type that weights are loaded in."""
-    stored = architecture.get_text_config().dtype or architecture.dtype or torch.float32
-    return TYPES.get(config.weights_dtype, stored)
-
-
-def _size(config: Trained) -> int:
-    """Bytes of a number that is computed with."""
-    return 2 if config.train.precision == "bfloat16" else 4
-
-
-def _states(config: Trained, counts: Counts, strategy: Strategy) -> Memory:
-    """Weights, gradients, optimizer and buffers, as the launch divides them."""
-    unpacked = counts.largest * 2 if counts.packed else 0
-    if not strategy.shards:
-        gradients = counts.trained_bytes
-        buffers = unpacked + (gradients if strategy.gpus > 1 else 0)
-        return Memory(counts.loaded, gradients, ADAMW * gradients, buffers)
-    size, part = _size(config), math.ceil(counts.trained / strategy.gpus)
-    if not strategy.deepspeed:
-        frozen = counts.total_bytes - counts.trained_bytes
-        weights = math.ceil(frozen / strategy.gpus) + part * 4
-        gathered = (2 * counts.layer + counts.ends) * size
-        return Memory(weights, part * 4, part * 4 * ADAMW, gathered)
-    # DeepSpeed casts floating-point weights alone
-    weights = (counts.total - counts.packed) * size + math.ceil(counts.packed * FOUR_BITS)
-    buffers = REDUCE_BUCKET * size + unpacked
-    if "weights" in strategy.shards:
-        weights = math.ceil(weights / strategy.gpus)
-        buffers += min(counts.total, MAX_LIVE) * size
-    optimizer, gradients = part * 4 * (1 + ADAMW), part * 4
-    if not strategy.offload:
-        return Memory(weights, gradients, optimizer, buffers)
-    on_host = (weights + optimizer + gradients) * strategy.gpus
-    return Memory(0, 0, 0, buffers, host=math.ceil(on_host * HOST_FACTOR))
+def weight_type(config: Trained, stored: str) -> str:
+    """The type that weights are loaded in, of a checkpoint that has stored them in another."""
+    return stored if config.weights_dtype == "auto" else config.weights_dtype
 
 
 def has_copy(config: Trained, strategy: Strategy) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +25,7 @@ from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.task import Sample, Scorer, Submission
-from tablemend.training.data import read_validation
-from tablemend.training.pairs import FILE, TARGETS, Pair, Split
+from tablemend.training.data import PAIRS_FILE, TARGETS_FILE, Pair, Split, read_validation
 
 STAGE = "preference"
 FIXED = (
@@ -53,27 +52,42 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
     """
     start = start_of(config) if config.dpo.pairs.sampled else None  # before anything is written
     run = Run(Path(config.dpo.pairs.path))
-    _refuse_others(run)
+    settings = run.path / f"{STAGE}.yaml"
+    if run.path.is_dir() and not settings.is_file() and any(run.path.glob("[!.]*")):
+        # overwrite=true would delete a manifest and answers there
+        raise TablemendError(
+            f"{run.path} holds other files than pairs: give dpo.pairs.path=FOLDER, a new one"
+        )
     with sole_writer(run.path):
         if config.overwrite:
-            _clear(run)
+            for path in (run.path / PAIRS_FILE, run.path / TARGETS_FILE, run.manifest):
+                path.unlink(missing_ok=True)
+            shutil.rmtree(run.path / "generations", ignore_errors=True)
+            settings.unlink(missing_ok=True)  # last: it says whose folder this is
         run.begin(STAGE, config, FIXED, MEND)
         say(f"reading {config.data.train.source}")
         task = config.task_of()
         train = task.samples(config.data.train)
         examples: Examples = {"train": train, "validation": read_validation(config, train)}
-        files = {"pairs_hash": run.path / FILE, "targets_hash": run.path / TARGETS}
+        files = {"pairs_hash": run.path / PAIRS_FILE, "targets_hash": run.path / TARGETS_FILE}
         reads_gold = config.dpo.pairs.scorer == "detector"
         with task.scorer() if reads_gold else nullcontext(RepairScorer(task)) as scorer:
             repair = RepairScorer.name if config.dpo.pairs.chosen == "repair" else None
-            judges = {"scorer": scorer.name, "repair": repair}
-            inputs = _inputs(examples, task.versions(), start) | judges
+            everything = [example for own in examples.values() for example in own]
+            inputs = {  # what the pairs depend on beside the recipe
+                "examples": len(everything),
+                "examples_hash": hash_examples(everything),
+                "prompt_hash": task.versions()["prompt_hash"],
+                "model": start,
+                "scorer": scorer.name,
+                "repair": repair,
+            }
             run.refuse_changes(STAGE, inputs, MEND)
             noted = run.recorded(STAGE)
             if all(p.is_file() and noted.get(name) == hash_file(p) for name, p in files.items()):
                 return noted
             run.record(STAGE, inputs)
-            asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
+            asked = [example for example in everything if _is_asked(example, config)]
             sampling = sampling_config(config)
             systems = resolve(sampling, run)
             if asked:
@@ -101,37 +115,6 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         }
         run.record(STAGE, facts)
         return facts
-
-
-def _refuse_others(run: Run) -> None:
-    """Pairs get a folder of their own: ``overwrite`` deletes a manifest and answers there.
-
-    Raises:
-        TablemendError: the folder holds something else, such as a run.
-    """
-    noted = run.path / f"{STAGE}.yaml"
-    if run.path.is_dir() and not noted.is_file() and any(run.path.glob("[!.]*")):
-        raise TablemendError(
-            f"{run.path} holds other files than pairs: give dpo.pairs.path=FOLDER, a new one"
-        )
-
-
-def _clear(run: Run) -> None:
-    for path in (run.path / FILE, run.path / TARGETS, run.manifest):
-        path.unlink(missing_ok=True)
-    shutil.rmtree(run.path / "generations", ignore_errors=True)
-    (run.path / f"{STAGE}.yaml").unlink(missing_ok=True)  # last: it says whose folder this is
-
-
-def _inputs(examples: Examples, versions: Mapping[str, str], start: str | None) -> dict[str, Any]:
-    """What the pairs depend on beside the recipe."""
-    everything = [example for own in examples.values() for example in own]
-    return {
-        "examples": len(everything),
-        "examples_hash": hash_examples(everything),
-        "prompt_hash": versions["prompt_hash"],
-        "model": start,
-    }
 
 
 def start_of(config: DpoExperiment) -> str:
@@ -203,11 +186,11 @@ def _counts(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 def describe(facts: dict[str, Any], config: DpoExperiment) -> Iterator[str]:
     """What came of it, in lines for a person."""
-    path = Path(config.dpo.pairs.path) / FILE
+    path = Path(config.dpo.pairs.path) / PAIRS_FILE
     splits = ", ".join(f"{n} {split}" for split, n in facts["splits"].items())
     yield f"{facts['pairs']} pairs in {path} ({splits})"
     if facts["asked"]:
-        yield f"{facts['targets']} own answers to fine-tune on in {path.with_name(TARGETS)}"
+        yield f"{facts['targets']} own answers to fine-tune on in {path.with_name(TARGETS_FILE)}"
     for title in ("rejected", "findings"):
         said = ", ".join(f"{name} {n}" for name, n in facts[title].items())
         yield f"{title}: {said}"
@@ -294,7 +277,12 @@ class PairGenerator:
         elif self.config.dpo.pairs.chosen == "repair":
             sides = self._mended(rejected, prompt)
         # where repair dropped a row, what is left may lack the one that it stood for
-        mended = [own for one, own, how in sides if how == "mended" and not _wrong_rows(one)]
+        mended = [
+            own
+            for one, own, how in sides
+            if how == "mended"
+            and not any(f.row is not None and f.column is None for f in one.judgement.findings)
+        ]
         self._keep_target([*flawless, *mended], prompt)
         if not sides:
             lacking = "with one to choose beside it" if rejected else "with a finding"
@@ -344,10 +332,6 @@ class PairGenerator:
     def _score(self, text: str, prompt: Prompt) -> Judgement:
         (found,) = self.scorer.score([Submission(prompt.example, prompt.context, text)])
         return found
-
-
-def _wrong_rows(one: Scored) -> bool:
-    return any(f.row is not None and f.column is None for f in one.judgement.findings)
 
 
 def why_no_rejected(one: Scored) -> str:

@@ -1,73 +1,104 @@
-"""The plan as text, below the configuration that ``--check`` prints."""
+"""What a training needs, before it starts: data, steps, hours, memory, and what makes it fit.
+
+``--check`` prints it below the configuration. Nothing is fetched and no model is built: memory is
+:mod:`.memory`'s formulas, the data is counted from a sample.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
 
-import torch
+from omegaconf import OmegaConf
+from pydantic import ValidationError
 
-from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import (
-    DpoExperiment,
-    DrawingExperiment,
-    GrpoExperiment,
-    Trained,
-)
-from tablemend.training import advice
-from tablemend.training.amounts import Amount, amount_of
-from tablemend.training.architectures import check_window, config_of, start_of
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.config import HUB, SMALL_WORLD, Source
+from tablemend.errors import NoTarget, TablemendError
+from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, GrpoExperiment, Trained
+from tablemend.runs import say
+from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import check_local, mixed, read_training
+from tablemend.tasks.task import Sample
+from tablemend.training.architectures import Shape, check_window, config_of, start_of, to_fit
+from tablemend.training.data import Row, check_pairs, read_pairs, render, render_chat, render_pair
 from tablemend.training.memory import (
     CARDS,
     GIB,
+    MACHINE,
     STRATEGIES,
     Memory,
     Planner,
     Strategy,
     answers_at_once,
-    launches,
     vllm_share,
     weight_type,
 )
-from tablemend.training.precision import with_types
-from tablemend.training.requirements import refuse_recipe
 
 COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations")
 """Of the table, in order."""
 SOMETIMES = ("reference", "generation")
 """Those that stand behind them where there is one."""
-H100, USED = 989.4e12, 0.35
-"""Its dense bfloat16 operations a second (data sheet; H200: the same), and the share in use."""
 UNITS = {"experiment": ("rows", "rows"), "dpo": ("pairs", "pairs")}
 UNITS |= dict.fromkeys(("grpo", "distil"), ("prompts", "answers"))
 """What the data holds, and what a step takes, by kind of recipe."""
+ALL = "all-linear"
+SAMPLE = 200
+"""Examples, or pairs, that are rendered to find the length of rows."""
+MEASURED = {(135, False): 43, (135, True): 55, (8_000, False): 277, (8_000, True): 406}
+"""TFLOP/s by millions of weights, and whether layers are compiled or all weights train: SFT of
+SmolLM2-135M's shape on an H100 (59,407 and 76,026 tokens/s) and of Qwen3-8B's on an H200 (6,122 and
+8,959), what checkpointing computes twice counted (docs/training.md). Between them by logarithms."""
 
 
-def print_plan(config: Trained, gpus: int | None = None) -> None:
+def preflight(config: Trained) -> None:
+    """Refuse data that is not there, and say what comes; before torch is imported.
+
+    Raises:
+        TablemendError: a file or folder that is missing, or pairs that were never made.
+    """
+    data = config.data
+    sources = (*data.training_sources, data.validation, data.test)
+    check_local(*sources, command=config.task_of().makes)
+    if isinstance(config, DpoExperiment):
+        check_pairs(config)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # our constraints pin TRL
+    say("starting torch, transformers and TRL")
+
+
+def print_plan(config: Any) -> None:
     """Print it as comments, so that what ``--check`` prints is still a recipe.
 
     A plan that cannot be made is said in its place: the configuration is valid all the same.
 
     Args:
-        config: the recipe.
-        gpus: to plan for; ``None``: as many as this command was launched on.
+        config: a command that trains; ``gpus`` to plan for are else as many as it was launched on.
 
     Raises:
         TablemendError: adapters or packing that the architecture does not take.
     """
-    architecture = None
-    with suppress(TablemendError):  # what is not known here is said below
-        architecture = config_of(start_of(config.model.path))
-    if architecture is not None:
-        refuse_recipe(config, architecture)
-        check_window(config.model, architecture)
-    launched = int(os.environ.get("WORLD_SIZE", "1"))
-    if gpus is None and launched > 1:
-        gpus = launched
     try:
-        for line in lines(config, gpus):
+        architecture = config_of(start_of(config.model.path))
+    except TablemendError as error:
+        print(f"# no plan: {error}")
+        return
+    if config.train.packing or (config.train.lora and config.train.lora.target_modules != ALL):
+        from tablemend.training.models import refuse_recipe
+
+        refuse_recipe(config, architecture)
+    check_window(config.model, architecture)
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    try:
+        for line in lines(config, config.gpus or (launched if launched > 1 else None)):
             print(f"# {line}", flush=True)
     except TablemendError as error:
         print(f"# no plan: {error}")
@@ -85,55 +116,63 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
     """
     named, path = config.model.path, start_of(config.model.path)
     config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
-    if config.train.precision == "auto":
-        config = with_types(config, "bfloat16", config.model.dtype)  # as GPUs do
     architecture = config_of(path)
     check_window(config.model, architecture)
-    planner = Planner(architecture)
-    counts = planner.counts(config)
-    yield f"plan: {_what(config, named)}"
+    try:
+        shape = Shape(architecture)
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise TablemendError(f"the configuration of {path} is not read: {error!r}") from error
+    planner, train, longest = Planner(config, shape), config.train, config.longest_row
+    adapters = f" (r {train.lora.r})" if train.lora else ""
+    kept = "with" if train.gradient_checkpointing else "without"
+    precision = "bfloat16" if train.precision == "auto" else train.precision  # as GPUs do
+    unit = "pairs of 2" if isinstance(config, DpoExperiment) else "rows"
+    yield (
+        f"plan: {train.method}{adapters} of {named}, {train.micro_batch} {unit} x {longest} "
+        f"tokens a GPU and pass, {kept} gradient checkpointing, {precision}"
+    )
     if path != named:
         yield f"{named} is not trained yet: planned with {path}, which its recipe starts from"
-    yield (
-        f"weights: {counts.total:,}, of which {counts.trained:,} train "
-        f"({counts.trained / counts.total:.2%})"
-    )
-    if config.train.method == "full" and weight_type(config, architecture) != torch.float32:
+    yield from shape.notes
+    total, trained = planner.total, planner.trained
+    yield f"weights: {total:,}, of which {trained:,} train ({trained / total:.2%})"
+    if train.method == "full" and weight_type(config, shape.stored) != "float32":
         yield (
             "on one GPU and under DDP all weights train in bfloat16, where small updates round to "
             "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
         )
-    yield from _data_lines(config, planner)
-    if own := config.train.evaluate:
-        longest = own.max_new_tokens or config.evaluation.max_new_tokens
+    yield from _data_lines(config, shape)
+    if own := train.evaluate:
+        most = own.max_new_tokens or config.evaluation.max_new_tokens
         yield (
             f"evaluation: {own.n} prompts of data.validation every {own.every} steps and at the "
-            f"end, answers of at most {longest} tokens; best by {own.metric}"
+            f"end, answers of at most {most} tokens; best by {own.metric}"
         )
     if isinstance(config, DrawingExperiment):
-        yield _generation_line(config, planner)
+        where = "on GPUs of its own, not counted here,"
+        if share := vllm_share(config):
+            where = f"takes {share:g} of every card,"
+        drawn = (
+            f"one GPU draws {answers_at_once(config, STRATEGIES[0])} answers at once; W GPUs share "
+            "the answers"
+            if config.drawing.engine == "transformers"
+            else f"vLLM {where} for {total * 2 / GIB:.1f} GiB of weights, and keys and values"
+        )
+        yield f"generation: {drawn}"
+    launches: tuple[Strategy, ...] = STRATEGIES
+    if gpus is not None:
+        several = [each for each in STRATEGIES[1:] if (each.gpus > MACHINE) == (gpus > MACHINE)]
+        launches = (STRATEGIES[0], *(replace(each, gpus=gpus) for each in several))
     found = {
-        each: None if advice.refused(config, each) else planner.memory(config, each)
-        for each in launches(gpus)
+        each: None if unsupported_launch(config, each) else planner.memory(each)
+        for each in launches
     }
     yield from _table(config, found)
-    yield from advice.lines(config, planner, found)
+    yield from _suggestions(config, shape, found)
 
 
-def _what(config: Trained, path: str) -> str:
-    """What is trained, on how much at a time."""
-    train = config.train
-    adapters = f" (r {train.lora.r})" if train.lora else ""
-    kept = "with" if train.gradient_checkpointing else "without"
-    unit = "pairs of 2" if isinstance(config, DpoExperiment) else "rows"
-    return (
-        f"{train.method}{adapters} of {path}, {train.micro_batch} {unit} x {config.longest_row} "
-        f"tokens a GPU and pass, {kept} gradient checkpointing, {train.precision}"
-    )
-
-
-def _data_lines(config: Trained, planner: Planner) -> Iterator[str]:
-    """How much data there is, and how many steps are made of it."""
+def _data_lines(config: Trained, shape: Shape) -> Iterator[str]:
+    """How much data there is, how many steps are made of it, and the hours that they take."""
     train, (of, unit) = config.train, UNITS[config.kind]
     try:
         amount = amount_of(config)
@@ -142,31 +181,33 @@ def _data_lines(config: Trained, planner: Planner) -> Iterator[str]:
         formula = f"{of} x {train.epochs:g} / {train.global_batch}," if train.epochs else ""
         yield f"steps: {train.max_steps or formula} of {train.global_batch} {unit}"
         return
-    if amount.uncounted:
+    if not amount.sampled:
         yield f"data: {amount.uncounted}"
-    if amount.sampled:
-        about = "about " if amount.sampled < amount.rows + amount.dropped else ""
-        yield (
-            f"data: {about}{amount.rows} {of} ({amount.dropped} too long) of {amount.tokens:.0f} "
-            f"tokens on average, {amount.supervised:.0f} in what is to be written "
-            f"({amount.sampled} looked at)"
-        )
-    else:
         yield f"data: {amount.rows} {of}, all taken to fit"
+        yield f"steps: {steps_line(config, amount)}"
+        return
+    about = "about " if amount.sampled < amount.rows + amount.dropped else ""
+    yield (
+        f"data: {about}{amount.rows} {of} ({amount.dropped} too long) of {amount.tokens:.0f} "
+        f"tokens on average, {amount.supervised:.0f} in what is to be written "
+        f"({amount.sampled} looked at)"
+    )
     yield f"steps: {steps_line(config, amount)}"
-    if amount.sampled:
-        hours = gpu_hours(config, planner, amount)
-        drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
-        yield f"time: about {hours:.1f} GPU hours of H100s at {USED:.0%} of their peak{drawn}"
+    drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
+    hours = gpu_hours(config, shape, amount)
+    yield (
+        f"time: about {hours:.1f} GPU hours of H200s, by the speed measured with 0.1B and 8B{drawn}"
+        "; of a CPU nothing is known before the first steps"
+    )
 
 
-def gpu_hours(config: Trained, planner: Planner, amount: Amount) -> float:
-    """Hours that all steps take on one H100 or H200, by their operations (docs/training.md).
+def gpu_hours(config: Trained, shape: Shape, amount: Amount) -> float:
+    """Hours that all steps take on one H200 or H100, by operations and :data:`MEASURED`.
 
     A weight costs a token 2 operations forward and 2 back, 2 more where it trains, and 2 for each
     further pass: of gradient checkpointing, of a reference or teacher.
     """
-    train, text = config.train, planner.architecture.get_text_config()
+    train = config.train
     group = config.group if isinstance(config, DrawingExperiment) else 0
     length = amount.tokens + (amount.supervised if group else 0)
     rows = (train.epochs or 0) * amount.rows * (group or 1)
@@ -176,14 +217,16 @@ def gpu_hours(config: Trained, planner: Planner, amount: Amount) -> float:
     passes = 4 + 2 * (not train.lora) + 2 * train.gradient_checkpointing
     is_free = isinstance(config, GrpoExperiment) and not config.grpo.beta
     passes += 2 * (config.kind != "experiment" and not is_free)
-    counts, layers = planner.counts(config), text.num_hidden_layers
-    weights = counts.total - counts.ends
-    if experts := getattr(text, "num_experts", 0):
-        matrix = text.hidden_size * text.moe_intermediate_size
-        weights -= layers * (experts - text.num_experts_per_tok) * 3 * matrix
-    head = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-    attention = 6 * layers * text.num_attention_heads * head * length
-    return float(rows * length * (passes * weights + attention) / (USED * H100 * 3600))
+    attention = 6 * sum(layer.query for layer in shape.layers) * length
+    work = rows * length * (passes * shape.active + attention)
+    (small, low), (large, high) = (
+        (millions, rate)
+        for (millions, is_fast), rate in MEASURED.items()
+        if is_fast == (train.compile or (train.lora is None and shape.active > 1e9))
+    )
+    part = math.log(shape.active / 1e6 / small) / math.log(large / small)
+    rate = low * (high / low) ** min(1.0, max(0.0, part))
+    return float(work / (rate * 1e12 * 3600))
 
 
 def steps_line(config: Trained, amount: Amount) -> str:
@@ -232,23 +275,196 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
     for strategy, memory in found.items():
         name = f"{strategy.config:<14}{strategy.gpus:>5}"
         if memory is None:
-            yield f"{name}  refused: {advice.refused(config, strategy)}"
+            yield f"{name}  refused: {unsupported_launch(config, strategy)}"
             continue
         cells = [f"{getattr(memory, each) / GIB:>{len(each) + 2}.2f}" for each in columns]
         where = f"{memory.card} GB" if memory.card else f"none up to {max(CARDS)} GB"
         host = f"; and {memory.host / GIB:.1f} GiB of the machine's memory" if memory.host else ""
-        mend = advice.uneven(config, strategy)
+        mend = batch_mismatch(config, strategy)
         batch = f"; the batch does not divide: set {mend}" if mend else ""
         yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {where}{host}{batch}"
 
 
-def _generation_line(config: DrawingExperiment, planner: Planner) -> str:
-    """What draws the answers, and what it needs."""
-    if config.drawing.engine == "transformers":
-        answers = answers_at_once(config, STRATEGIES[0])
-        return f"generation: one GPU draws {answers} answers at once; W GPUs share the answers"
-    where = "on GPUs of its own, not counted here,"
-    if share := vllm_share(config):
-        where = f"takes {share:g} of every card,"
-    weights = planner.counts(config).total * 2 / GIB
-    return f"generation: vLLM {where} for {weights:.1f} GiB of weights, and keys and values"
+def unsupported_launch(config: Trained, strategy: Strategy) -> str:
+    """Why a training is refused under a launch; empty where it is not."""
+    if config.train.method == "qlora" and "weights" in strategy.shards:
+        return "train.method=qlora keeps whole weights on every GPU"
+    return ""
+
+
+def batch_mismatch(config: Trained, strategy: Strategy) -> str:
+    """What to set where the global batch does not divide over a launch; empty where it does."""
+    train, gpus = config.train, strategy.gpus
+    for size in range(train.micro_batch, 0, -1):
+        if train.global_batch % (size * gpus) == 0:
+            return "" if size == train.micro_batch else f"train.micro_batch={size}"
+    at_once = train.micro_batch * gpus
+    if isinstance(config, DrawingExperiment):
+        at_once = math.lcm(at_once, config.group)
+    return f"train.global_batch={max(1, round(train.global_batch / at_once)) * at_once}"
+
+
+def _suggestions(
+    config: Trained, shape: Shape, found: Mapping[Strategy, Memory | None]
+) -> Iterator[str]:
+    """For each card that one GPU of is too small: what else fits on it."""
+    memory = single = found[STRATEGIES[0]]
+    assert single is not None and memory is not None
+    steps = suggest_overrides(config)
+    overrides: tuple[str, ...] | None = ()
+    for card in sorted(CARDS, reverse=True):
+        if single.fits(card):
+            continue
+        while overrides is not None and not memory.fits(card):
+            overrides, changed = next(steps, (None, config))
+            memory = Planner(changed, shape).memory(STRATEGIES[0])
+        ways = []
+        if overrides is not None:
+            ways = [f"one GPU with {shlex.join(overrides)} ({memory.total / GIB:.1f} GiB)"]
+        several = [each for each, its in found.items() if each.gpus > 1 and its and its.fits(card)]
+        fewest = min((each.gpus for each in several if not each.offload), default=0)
+        for each in several:
+            if each.offload or each.gpus == fewest:
+                mend = batch_mismatch(config, each)
+                mended = f" and {mend}" if mend else ""
+                ways.append(f"{each.gpus} GPUs with {each.config}{mended}")
+        yield f"{card} GB: " + ("; or ".join(ways) if ways else "not with anything above")
+
+
+def suggest_overrides(config: Trained) -> Iterator[tuple[tuple[str, ...], Trained]]:
+    """Overrides that make a recipe need less and less, the cheapest first, and what it is then.
+
+    All train on the same rows. One that the schema refuses, beside those before it, is left out.
+    """
+    train, steps = config.train, list[tuple[str, ...]]()
+    if isinstance(config, DpoExperiment) and not config.dpo.precompute_reference:
+        steps.append(("dpo.precompute_reference=true",))
+    if train.micro_batch > 1:
+        steps.append(("train.micro_batch=1",))
+    if not train.gradient_checkpointing:
+        steps.append(("train.gradient_checkpointing=true",))
+    if not isinstance(config, DrawingExperiment):  # TRL's configuration has no such field
+        steps.append(("train.trl.activation_offloading=true",))
+    if train.method == "full":
+        rate = f"train.learning_rate={10 * train.learning_rate:g}"  # LoRA Without Regret (2025)
+        lora = "train.lora={r: 32, alpha: 64}"
+        steps.append((lora, rate, "model.dtype=bfloat16", "train.method=lora"))
+    if train.method != "qlora":
+        steps.append(("train.method=qlora",))
+    made: dict[str, str] = {}
+    for step in steps:
+        values = OmegaConf.create(config.model_dump(mode="json"))
+        values.merge_with_dotlist(list(step))
+        try:
+            config = type(config).model_validate(OmegaConf.to_container(values))
+        except ValidationError:
+            continue
+        made |= {each.partition("=")[0]: each for each in step}
+        yield tuple(made.values()), config
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much data a training reads.
+
+    Attributes:
+        rows: that fit, of all: examples, pairs or prompts.
+        dropped: that do not.
+        tokens: of a row on average; of a pair's two sequences together, of a prompt alone.
+        supervised: of these with loss; beside a prompt, of its gold answer.
+        sampled: rows that were looked at; 0 where there is no tokenizer: rows alone are counted
+            then, and all are taken to fit.
+        uncounted: why there are no tokens.
+    """
+
+    rows: int
+    dropped: int = 0
+    tokens: float = 0
+    supervised: float = 0
+    sampled: int = 0
+    uncounted: str = ""
+
+
+Render = Callable[[Any], Sequence[Row]]
+"""Makes the row of an example, the two of a pair, or none, with a tokenizer."""
+
+
+def amount_of(config: Trained) -> Amount:
+    """Count rows, and tokens of a sample where the tokenizer is here too.
+
+    Raises:
+        TablemendError: the data is not on this machine, or none of it fits.
+    """
+    for source in config.data.training_sources:
+        if source.source.startswith(HUB):
+            raise TablemendError(f"{source.source} is not fetched for a plan")
+    check_local(*config.data.training_sources, command=config.task_of().makes)
+    renders, total = _pairs(config) if isinstance(config, DpoExperiment) else _samples(config)
+    from tablemend.backends.loading import has_tokenizer
+    from tablemend.training import checkpoints
+
+    path = config.model.path
+    try:
+        if not has_tokenizer(Checkpoint(path, config.model.revision)):
+            raise TablemendError(
+                f"the tokenizer of {path} is not on this machine, and a plan fetches nothing"
+            )
+        tokenizer = checkpoints.load_tokenizer(config.model, local_files_only=True)
+    except TablemendError as error:
+        return Amount(total, uncounted=f"tokens are not counted: {error}")
+
+    def length(rows: Sequence[Row]) -> int:  # of the longest sequence that is made of an item
+        if isinstance(config, DrawingExperiment):
+            return len(rows[0].prompt) + config.drawing.max_new_tokens
+        return max(map(len, rows))
+
+    looked_at = renders[:: max(1, len(renders) // SAMPLE)]
+    rendered = [rows for render in looked_at if (rows := render(tokenizer))]
+    fitting = [rows for rows in rendered if length(rows) <= config.longest_row]
+    if not fitting:
+        shortest = min(map(length, rendered), default=0)
+        raise TablemendError(
+            f"none of {len(looked_at)} rows looked at fits {config.longest_row} tokens, the "
+            f"shortest has {shortest}: {to_fit(config.model, shortest)}"
+        )
+    count = round(total * len(fitting) / len(looked_at))
+    supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
+    tokens = fmean(sum(map(len, each)) for each in fitting)
+    if isinstance(config, DrawingExperiment):
+        tokens -= supervised
+    return Amount(count, total - count, tokens, supervised, len(looked_at))
+
+
+def _pairs(config: DpoExperiment) -> tuple[list[Render], int]:
+    """The pairs that are trained on, and how many there are."""
+    known = {sample.id: sample for sample in config.task_of().samples(config.data.train)}
+    renders: list[Render] = [
+        partial(render_pair, sample=known[pair.example_id], pair=pair, config=config)
+        for pair in read_pairs(Path(config.dpo.pairs.path))
+        if pair.split == "train" and pair.example_id in known
+    ]
+    return renders, len(renders)
+
+
+def _samples(config: Trained) -> tuple[list[Render], int]:
+    """The samples, as they are shown, or some of them; and how many there are in all."""
+    train, task, count = config.data.train, config.task_of(), None
+    if isinstance(config, DrawingExperiment) and config.thinking == "on":  # no gold answer has it
+        config = config.model_copy(update={"thinking": "empty"})
+    if isinstance(train, Source) and train.source == SMALL_WORLD:  # not made whole for a plan
+        assert train.n is not None  # refused by the configuration
+        count = train.n * len(config.shown)
+        train = train.model_copy(update={"n": min(train.n, SAMPLE)})
+
+    def gold(tokenizer: Any, sample: Sample | Chat, view: str) -> Sequence[Row]:
+        if isinstance(sample, Chat):
+            return (render_chat(tokenizer, sample),)
+        with suppress(NoTarget):  # nothing can be taught from it
+            return (render(tokenizer, sample, view, config),)
+        return ()
+
+    renders: list[Render] = []
+    for _, one in mixed(read_training(train, task.samples), train):
+        views = ("",) if isinstance(one, Chat) else config.shown_to(one.id)
+        renders += [partial(gold, sample=one, view=view) for view in views]
+    return renders, count or len(renders)

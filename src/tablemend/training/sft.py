@@ -5,10 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 from unicodedata import is_normalized
 
-from datasets import Dataset, Features, List, Value
+from datasets import Dataset, Features, List, Value, concatenate_datasets
+from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from trl import SFTConfig, SFTTrainer
+from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import Experiment, SftCommand
@@ -18,9 +23,9 @@ from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import read_training
 from tablemend.tasks.task import Sample
 from tablemend.training.adapters import PROMPTS
-from tablemend.training.arguments import sft_arguments
 from tablemend.training.data import (
     CHECKED,
+    IGNORED,
     Row,
     build_mixture,
     build_rows,
@@ -33,10 +38,9 @@ from tablemend.training.data import (
     render_chat,
     show,
 )
-from tablemend.training.models import trainer_parts
-from tablemend.training.phases import Method, Prepared
-from tablemend.training.run_folder import checkpoints_of
-from tablemend.training.trainer import Trainer
+from tablemend.training.models import MASKED, make_config, options_of, trainer_parts
+from tablemend.training.stage import Method, Prepared, checkpoints_of
+from tablemend.training.trainer import LengthGrouped, Paced
 
 
 def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
@@ -114,6 +118,23 @@ def build_trainer(
     )
 
 
+def sft_arguments(config: Experiment, folder: str, validate: bool) -> SFTConfig:
+    """The recipe as the arguments of supervised fine-tuning.
+
+    Raises:
+        TablemendError: the batch does not divide over the devices, or TRL refuses a value.
+    """
+    train = config.train
+    options = options_of(config, folder, validate) | {
+        "packing": train.packing,
+        "packing_strategy": "bfd",  # drops no token: every row fits, see build_rows
+        "max_length": config.longest_row if train.packing else None,
+        "dataset_kwargs": None if train.packing else {"skip_prepare_dataset": True},
+        "pad_to_multiple_of": None if config.model.attn == "sdpa" else "auto",
+    }
+    return make_config(SFTConfig, options)
+
+
 def as_dataset(rows: Sequence[Row]) -> Dataset:
     """The columns that SFTTrainer takes from data that is tokenised already."""
     ids = List(Value("int32"))
@@ -121,6 +142,86 @@ def as_dataset(rows: Sequence[Row]) -> Dataset:
         {"input_ids": [row.input_ids for row in rows], "labels": [row.labels for row in rows]},
         features=Features({"input_ids": ids, "labels": ids}),
     )
+
+
+class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
+    """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
+
+    Differs from its parent in the order of rows, and in the loss where TRL's fused head would
+    score the prompt too.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._lengths = list(map(len, self.train_dataset["input_ids"]))
+        self._fill()
+        if self.recipe.packing and self.model.config._attn_implementation in MASKED:
+            self.data_collator = PackedRows(self.processing_class.pad_token_id)
+
+    def _fill(self) -> None:
+        """Put rows without loss behind the others, until every process has as many.
+
+        Without them accelerate (1.15) would give rows of the pass a second time.
+        """
+        rows, processes = self.train_dataset, self.accelerator.num_processes
+        at_once = self.recipe.micro_batch * processes if processes > 1 else 1
+        self._fillers = -len(rows) % at_once
+        if self._fillers:
+            nothing = {"input_ids": [self.processing_class.pad_token_id], "labels": [IGNORED]}
+            row = {name: {**nothing, "seq_lengths": [1]}[name] for name in rows.column_names}
+            added = Dataset.from_list([row] * self._fillers, features=rows.features)
+            self.train_dataset = concatenate_datasets([rows, added])
+
+    def _get_train_sampler(self, *_: Any) -> LengthGrouped:
+        batch, seed = self.recipe.global_batch, self.args.seed
+        return LengthGrouped(self._lengths, batch, seed, self._fillers)
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Cross-entropy of the supervised ids, averaged over all of the optimizer step.
+
+        TRL's fused head (1.16) skips ignored positions only where Triton runs. On a CPU this
+        asks the model for the columns that hold a target, and leaves the attention mask out:
+        rows are padded on the right, where causal attention never looks. The positions stay,
+        which tell packed examples apart.
+        """
+        if return_outputs or inputs["input_ids"].device.type != "cpu":
+            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        labels = inputs["labels"][:, 1:]
+        columns = (labels != IGNORED).any(dim=0).nonzero().squeeze(1)
+        shown = {name: inputs[name] for name in inputs if name not in ("labels", "attention_mask")}
+        logits = model(**shown, logits_to_keep=columns, use_cache=False).logits
+        wanted = labels[:, columns]
+        total = nn.functional.cross_entropy(
+            logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+        if num_items_in_batch is None:
+            return total / (wanted != IGNORED).sum()
+        # The count is over all processes, and DDP averages their gradients.
+        return total / num_items_in_batch * self.accelerator.num_processes
+
+
+@dataclass
+class PackedRows(DataCollatorForLanguageModeling):  # type: ignore[misc]
+    """Packed rows side by side, for kernels that take a mask.
+
+    TRL's collator (1.16; by design) lays a batch out as one row, of which a mask has the square.
+    transformers makes the mask that keeps examples apart from their positions, where no other mask
+    is given.
+    """
+
+    return_position_ids: bool = True
+
+    def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+        """The batch without an attention mask: padding has positions of its own."""
+        batch: dict[str, Any] = super().torch_call(examples)
+        del batch["attention_mask"]
+        return batch
 
 
 def _show(config: SftCommand, tokenizer: Tokenizer) -> Iterator[str]:

@@ -1,25 +1,49 @@
-"""TRL's SFTTrainer with our order of rows, our schedule, and a head that skips the prompt."""
+"""What every trainer has: schedule, order of rows, progress, and the task's rates meanwhile."""
 
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+from statistics import fmean
 from typing import Any
 
 import torch
-from datasets import Dataset, concatenate_datasets
-from torch import Tensor, nn
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from torch.distributed.fsdp import FSDPModule
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import PrinterCallback
+from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers import (
+    PrinterCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 from transformers.trainer import DEFAULT_PROGRESS_CALLBACK
-from trl import SFTTrainer
+from transformers.trainer_callback import ExportableState
+from transformers.trainer_utils import IntervalStrategy
+from trl.models.utils import unwrap_model_for_generation
+from trl.trainer.utils import RepeatSampler
 
-from tablemend.recipe.training import Train
-from tablemend.training.data import IGNORED
-from tablemend.training.on_cpu import Trim
-from tablemend.training.order import LengthGrouped, Passes
-from tablemend.training.packing import MASKED, PackedRows
-from tablemend.training.progress import Progress
-from tablemend.training.rates import Rated
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.hf import HFModel
+from tablemend.backends.loading import stop_ids
+from tablemend.backends.requests import Prompt, Sampling
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Trained
+from tablemend.recipe.training import Evaluate, Train
+from tablemend.renderer import prompt_ids
+from tablemend.runs import hash_text, say
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.task import Sample, Submission, TaskOptions
+from tablemend.training.architectures import to_fit
+from tablemend.training.launch import Trim
 
 
 def rate_factor(progress: float, train: Train) -> float:
@@ -32,15 +56,18 @@ def rate_factor(progress: float, train: Train) -> float:
     return 1 - done if train.scheduler == "linear" else (1 + math.cos(math.pi * done)) / 2
 
 
-class Paced(Rated):
+class Paced:
     """What every trainer here does alike, put before TRL's class; the schedule is our own."""
 
     model: Any
     args: Any
     accelerator: Any
     train_dataset: Any
+    eval_dataset: Any
     state: Any
     control: Any
+    log: Any
+    rates: Rates | None = None
 
     def __init__(self, *, recipe: Train, **options: Any) -> None:
         self.recipe = recipe
@@ -81,67 +108,390 @@ class Paced(Rated):
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
+    def evaluate(self, *args: Any, **options: Any) -> dict[str, float]:
+        """The held-out loss where there is one, then the rates beside it."""
+        metrics: dict[str, float] = {}
+        trains = self.model.training
+        if self.eval_dataset is not None:
+            metrics = super().evaluate(*args, **options)  # type: ignore[misc]
+        if self.rates is not None:
+            self.model.eval()  # by which TRL knows what it counted in training
+            loss = {"eval_loss": metrics["eval_loss"]} if metrics else {}
+            self.log(metrics := self.rates.measure(self) | loss)
+            self.control.should_evaluate = False
+        self.model.train(trains)
+        return metrics
+
+    def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
+        if self.rates is not None:
+            self.state.best_global_step, self.state.best_metric, _ = best_of(self.state.log_history)
+            self.control.should_training_stop |= self.is_stale
+        return bool(self.state.best_global_step == self.state.global_step)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether ``train.evaluate.patience`` evaluations in a row brought no better model."""
+        patience = self.recipe.evaluate.patience if self.recipe.evaluate else None
+        return patience is not None and best_of(self.state.log_history)[2] >= patience
+
     def create_model_card(self, *_: Any, **__: Any) -> None:
         """No card beside each checkpoint: TRL's asks the Hub about the base model."""
 
 
-class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
-    """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
+CHOSEN_BY = "eval_selection"
+"""Of the log: what the best checkpoint has least of."""
+Asked = tuple[Sample, str, tuple[int, ...]]  # a sample, how it is shown, its prompt
 
-    Differs from its parent in the order of rows, and in the loss where TRL's fused head would
-    score the prompt too.
+
+@dataclass(frozen=True)
+class Rates:
+    """Greedy answers of the model that trains, scored by program: no other model is loaded."""
+
+    config: Trained
+    evaluate: Evaluate
+    longest: int
+    asked: Sequence[Asked]
+
+    def attach(self, trainer: Any) -> dict[str, Any]:
+        """Let a trainer evaluate; what the manifest says of the prompts."""
+        trainer.rates, arguments = self, trainer.args
+        arguments.eval_strategy, arguments.eval_steps = IntervalStrategy.STEPS, self.evaluate.every
+        arguments.load_best_model_at_end = self.evaluate.load_best
+        if self.evaluate.load_best and arguments.save_total_limit:
+            arguments.save_total_limit += 1  # else the one before goes while the next is written
+        shown = "".join([str(self.longest), *(f"{one.id}{ids}" for one, _, ids in self.asked)])
+        return {"evaluated": len(self.asked), "evaluated_hash": hash_text(shown)}
+
+    def measure(self, trainer: Any) -> dict[str, float]:
+        """The rates by their names in the log; all processes call it and get the same."""
+        begun, state = time.monotonic(), PartialState()
+        own = self.asked[state.process_index :: state.num_processes]
+        prompts = [Prompt(str(number), ids) for number, (*_, ids) in enumerate(own)]
+        tokenizer, named = trainer.processing_class, trainer.model.generation_config.eos_token_id
+        ends = stop_ids(named, tokenizer, Checkpoint(self.config.model.path))
+        at_once = self.config.evaluation.options.batch_size
+        with torch.compiler.set_stance("force_eager"), drawing_model(trainer) as model:
+            own_model = HFModel(model, tokenizer, ends)
+            drawn = own_model.generate(prompts, Sampling(self.longest), at_once)
+            answers = {one.id: one.text if one.finish_reason == "stop" else None for one in drawn}
+        values = gather_object(list(self.values(own, [answers[one.id] for one in prompts])))
+        names = dict.fromkeys(name for each in values for name in each)
+        rates = {name: fmean(each[name] for each in values if name in each) for name in names}
+        rates["seconds"] = time.monotonic() - begun
+        return {f"eval_{name}": round(rate, 6) for name, rate in rates.items()}
+
+    def values(
+        self, asked: Sequence[Asked], texts: Sequence[str | None]
+    ) -> Iterator[dict[str, float]]:
+        """What each answer adds to each rate; ``None`` is one that was cut."""
+        task = TASKS[self.config.task](TaskOptions(self.config.format))
+        metrics = [metric for metric in task.metrics if metric.kind not in ("event", "distractor")]
+        unscored = "cut at the token limit" if task.format is None else ""  # as in a comparison
+        pairs = zip(asked, texts, strict=True)
+        answers = [
+            Submission(*one[:2], text or "", unscored * (text is None)) for one, text in pairs
+        ]
+        with task.scorer() as scorer:
+            for text, judgement in zip(texts, scorer.score(answers), strict=True):
+                values = {"cut": float(text is None), "selection": 1.0}
+                unread = text is None or judgement.abstained or judgement.counts["format_error"]
+                for metric in metrics:
+                    value = metric.value(judgement)
+                    if judgement.unscored and metric.kind != "unscored":
+                        continue
+                    if value is None:  # a gold table without rows has no recall
+                        if metric.name == self.evaluate.metric and not unread:
+                            del values["selection"]
+                        continue
+                    values[metric.name] = value
+                    if metric.name == self.evaluate.metric and not unread:
+                        values["selection"] = 1 - value if metric.kind == "share" else value
+                yield values
+
+
+def read_rates(config: Trained, tokenizer: Tokenizer) -> Rates | None:
+    """What ``train.evaluate`` asks for; ``None`` without that section.
+
+    Raises:
+        TablemendError: no prompt leaves room for an answer.
+    """
+    evaluate, source = config.train.evaluate, config.data.validation
+    if evaluate is None or source is None:
+        return None
+    task, longest = config.task_of(), evaluate.max_new_tokens or config.evaluation.max_new_tokens
+    room = config.model.context_length - longest
+    asked: list[Asked] = []
+    shortest = 0
+    shown = ((one, view) for one in task.samples(source) for view in config.shown_to(one.id))
+    for sample, view in shown:
+        if len(asked) == evaluate.n:
+            break
+        chat = task.messages(sample, view, config.train.prompt)
+        ids = tuple(prompt_ids(tokenizer, chat, config.thinking != "off"))
+        shortest = min(shortest or len(ids), len(ids))
+        if len(ids) <= room:
+            asked.append((sample, view, ids))
+    if not asked:
+        lower = f"lower train.evaluate.max_new_tokens={longest}, or "
+        raise TablemendError(
+            f"no prompt of data.validation leaves room for an answer, the shortest has {shortest} "
+            f"tokens: {lower * (shortest < config.model.context_length)}"
+            f"{to_fit(config.model, shortest + longest)}"
+        )
+    return Rates(config, evaluate, longest, asked)
+
+
+def best_of(log: Sequence[Mapping[str, Any]]) -> tuple[int, float, int]:
+    """The best evaluation: lowest :data:`CHOSEN_BY`, of equals lowest held-out loss, then latest.
+
+    Returns:
+        its step (0: none), its value, and the evaluations since the last better than all before.
+    """
+    best, lowest, stale = 0, (float("inf"), float("inf")), 0
+    for entry in log:
+        if CHOSEN_BY in entry and entry["step"]:
+            found = entry[CHOSEN_BY], entry.get("eval_loss", 0.0)
+            stale = 0 if found < lowest else stale + 1
+            if found <= lowest:
+                best, lowest = entry["step"], found
+    return best, lowest[0], stale
+
+
+def summarise_rates(trainer: Any) -> dict[str, Any]:
+    """What the manifest says of the evaluations; refuses to take another model for the best."""
+    log = [entry for entry in trainer.state.log_history if CHOSEN_BY in entry]
+    if not log:
+        return {}
+    best, *_ = best_of(log)
+    if trainer.args.load_best_model_at_end and trainer.state.best_model_checkpoint is None:
+        raise TablemendError(f"checkpoint-{best}, the best, is gone: give overwrite=true")
+    seconds = sum(entry["eval_seconds"] for entry in log)
+    return {"evaluations": len(log), "evaluation_seconds": round(seconds, 1), "best_step": best}
+
+
+@contextmanager
+def drawing_model(trainer: Any) -> Iterator[Any]:
+    """The trainer's model with all its weights in place, so that processes need not wait.
+
+    ZeRO-3 and FSDP2 bring weights together at every call of the model, in all processes at once;
+    while answers are drawn, each process makes as many calls as its own answers take.
+    """
+    with unwrap_model_for_generation(
+        trainer.model_wrapped,
+        trainer.accelerator,
+        gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
+    ) as model:
+        shards = [module for module in model.modules() if isinstance(module, FSDPModule)]
+        if not shards:
+            yield model
+            return
+        plugin = trainer.accelerator.state.fsdp_plugin
+        try:
+            for module in shards:
+                module.set_reshard_after_forward(False, recurse=False)
+                module.unshard()
+            yield model
+        finally:
+            for module in shards:
+                module.reshard()
+                if module is not model:  # the outermost keeps its weights for the backward pass
+                    module.set_reshard_after_forward(plugin.reshard_after_forward, recurse=False)
+
+
+PAUSE = 10.0
+"""Least seconds between two lines."""
+SHOWN = {"loss": "loss", "reward": "reward", "eval_loss": "held-out loss"}
+SHOWN |= {"eval_total_hallu": "TotalHallu", "eval_row_recall": "row recall"}
+"""What is shown of the log, and its name."""
+
+
+class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
+    """Step, loss (or reward), tokens a second and time left, from the main process alone.
+
+    What this command has not trained itself, before an interruption, counts for no speed.
+
+    Args:
+        clock: in seconds.
+
+    Attributes:
+        elapsed: seconds trained, over all interruptions together, as of the last step.
+        sums: what the Trainer adds up and no checkpoint keeps, as of the last one: of the losses
+            of all steps (``loss``), of tokens (``tokens``).
     """
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._lengths = list(map(len, self.train_dataset["input_ids"]))
-        self._fill()
-        if self.recipe.packing and self.model.config._attn_implementation in MASKED:
-            self.data_collator = PackedRows(self.processing_class.pad_token_id)
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.elapsed = 0.0
+        self.sums: dict[str, float] = {}
+        self._resumed = False
+        self._values: dict[str, float] = {}
 
-    def _fill(self) -> None:
-        """Put rows without loss behind the others, until every process has as many.
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps, in the form that the Trainer asks for."""
+        return {"args": {}, "attributes": {"elapsed": self.elapsed, "sums": self.sums}}
 
-        Without them accelerate (1.15) would give rows of the pass a second time.
-        """
-        rows, processes = self.train_dataset, self.accelerator.num_processes
-        at_once = self.recipe.micro_batch * processes if processes > 1 else 1
-        self._fillers = -len(rows) % at_once
-        if self._fillers:
-            nothing = {"input_ids": [self.processing_class.pad_token_id], "labels": [IGNORED]}
-            row = {name: {**nothing, "seq_lengths": [1]}[name] for name in rows.column_names}
-            added = Dataset.from_list([row] * self._fillers, features=rows.features)
-            self.train_dataset = concatenate_datasets([rows, added])
+    def keep(self, trainer: Any) -> None:
+        """Note the sums for the checkpoint that is about to be saved; all processes call it."""
+        pending = trainer.accelerator.gather(trainer._tr_loss.detach().reshape(1)).mean().item()
+        tokens = getattr(trainer, "_total_train_tokens", 0)
+        self.sums = {"loss": trainer._total_loss_scalar + pending, "tokens": tokens}
 
-    def _get_train_sampler(self, *_: Any) -> LengthGrouped:
-        batch, seed = self.recipe.global_batch, self.args.seed
-        return LengthGrouped(self._lengths, batch, seed, self._fillers)
+    def give_back(self, trainer: Any) -> None:
+        """Add what the checkpoint had to the Trainer's sums, which begin at its resumption."""
+        if self._resumed:
+            trainer._total_loss_scalar += self.sums.get("loss", 0.0)
+            tokens = getattr(trainer, "_total_train_tokens", 0) + self.sums.get("tokens", 0)
+            trainer._total_train_tokens = tokens
+            state = trainer.state  # whose log_every and save_every are the checkpoint's
+            state.compute_steps(trainer.args, state.max_steps)
+            self._resumed = False
 
-    def compute_loss(
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Say how many steps there are, and start the clock where the checkpoint stopped it."""
+        saved = state.stateful_callbacks.get(type(self).__name__)
+        if isinstance(saved, dict) and state.global_step > 0:
+            self.elapsed = saved["attributes"]["elapsed"]
+            self.sums, self._resumed = saved["attributes"].get("sums", {}), True
+        self._begun, self._elapsed_before = self.clock(), self.elapsed
+        self._last = self._begun - PAUSE
+        self._steps_before, self._tokens_before = state.global_step, state.num_input_tokens_seen
+        before = f", {state.global_step:,} of them done" if state.global_step else ""
+        if state.is_world_process_zero and not args.disable_tqdm:
+            say(f"training: {state.max_steps:,} steps{before}")
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Read the clock."""
+        self.elapsed = self._elapsed_before + self.clock() - self._begun
+
+    def on_log(
         self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        """Cross-entropy of the supervised ids, averaged over all of the optimizer step.
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """Note the loss or the reward, and write a line now and then."""
+        found = {SHOWN[key]: value for key, value in (logs or {}).items() if key in SHOWN}
+        self._values |= found
+        if "reward" in self._values:
+            self._values.pop("loss", None)  # GRPO's says nothing
+        if not found or not state.is_world_process_zero or args.disable_tqdm:
+            return
+        now = "held-out loss" in found or state.global_step == state.max_steps
+        if now or self.clock() - self._last >= PAUSE:
+            self._last = self.clock()
+            say(self.line(state))
 
-        TRL's fused head (1.16) skips ignored positions only where Triton runs. On a CPU this
-        asks the model for the columns that hold a target, and leaves the attention mask out:
-        rows are padded on the right, where causal attention never looks. The positions stay,
-        which tell packed examples apart.
-        """
-        if return_outputs or inputs["input_ids"].device.type != "cpu":
-            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        labels = inputs["labels"][:, 1:]
-        columns = (labels != IGNORED).any(dim=0).nonzero().squeeze(1)
-        shown = {name: inputs[name] for name in inputs if name not in ("labels", "attention_mask")}
-        logits = model(**shown, logits_to_keep=columns, use_cache=False).logits
-        wanted = labels[:, columns]
-        total = nn.functional.cross_entropy(
-            logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED, reduction="sum"
-        )
-        if num_items_in_batch is None:
-            return total / (wanted != IGNORED).sum()
-        # The count is over all processes, and DDP averages their gradients.
-        return total / num_items_in_batch * self.accelerator.num_processes
+    def line(self, state: TrainerState) -> str:
+        """How far the training is."""
+        parts = [f"step {state.global_step:,} of {state.max_steps:,}"]
+        parts += [f"{name} {value:.4g}" for name, value in self._values.items()]
+        steps, seconds = state.global_step - self._steps_before, self.clock() - self._begun
+        if steps and seconds:
+            tokens = state.num_input_tokens_seen - self._tokens_before
+            left = (state.max_steps - state.global_step) * seconds / steps
+            parts += [f"{tokens / seconds:,.0f} tokens/s", f"{timedelta(seconds=round(left))} left"]
+        return ", ".join(parts)
+
+
+POOL = 50
+"""Batches that are sorted together: enough to leave next to no padding, few enough to mix."""
+
+
+def length_groups(
+    lengths: Sequence[int], batch: int, seed: int, epoch: int, whole: bool = False
+) -> Iterator[int]:
+    """Indices in an order where every optimizer step holds rows of similar length.
+
+    Shuffles, sorts by length within pools of many batches, and shuffles the batches. Depends
+    on nothing but its arguments: not on the number of devices, not on a global generator.
+
+    Args:
+        lengths: tokens of each row.
+        batch: rows per optimizer step, over all devices.
+        seed: of the run.
+        epoch: number of the pass, so that each has an order of its own.
+        whole: leave out of each pass as many rows, drawn anew, as fill no step.
+    """
+    rng = Random(f"{seed}/{epoch}")
+    order = list(range(len(lengths)))
+    rng.shuffle(order)
+    if whole:
+        order = order[: len(order) // batch * batch]
+    pool = batch * POOL
+    batches: list[list[int]] = []
+    for start in range(0, len(order), pool):
+        chunk = sorted(order[start : start + pool], key=lambda index: -lengths[index])
+        batches += [chunk[at : at + batch] for at in range(0, len(chunk), batch)]
+    # A last batch that is not full stays last, so that it does not shift the others.
+    last = [batches.pop()] if len(batches[-1]) < batch else []
+    rng.shuffle(batches)
+    for indices in batches + last:
+        yield from indices
+
+
+class LengthGrouped(torch.utils.data.Sampler[int]):
+    """Rows in the order of :func:`length_groups`; each epoch has its own.
+
+    Args:
+        lengths: tokens of each row.
+        batch: rows per optimizer step, over all devices.
+        seed: of the run.
+        fillers: how many rows without loss stand behind the others, and end every epoch.
+        whole: leave out of each pass the rows that fill no step.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], batch: int, seed: int, fillers: int = 0, whole: bool = False
+    ) -> None:
+        self.lengths = lengths
+        self.batch = batch
+        self.seed = seed
+        self.fillers = fillers
+        self.whole = whole
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by accelerate before each pass."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        rows = len(self.lengths)
+        return rows // self.batch * self.batch if self.whole else rows + self.fillers
+
+    def __iter__(self) -> Iterator[int]:
+        yield from length_groups(self.lengths, self.batch, self.seed, self.epoch, self.whole)
+        yield from range(len(self.lengths), len(self.lengths) + self.fillers)
+
+
+class PromptOrder(RepeatSampler):  # type: ignore[misc]
+    """TRL's order of prompts, of which each pass has its own wherever it begins.
+
+    TRL's (1.16) is the first pass's again in whatever pass a training is resumed; no issue found.
+    Remove when RepeatSampler has a set_epoch.
+    """
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called before each pass."""
+        if self.shuffle:
+            self.generator.manual_seed(self.seed + epoch)
+
+
+class Passes(TrainerCallback):  # type: ignore[misc]
+    """Tells the order of rows which pass it is.
+
+    In several processes accelerate (1.15) does not reach it through the sampler that skips what a
+    resumed pass has done: that pass would go on in the order of the first. Remove when
+    https://github.com/huggingface/accelerate/issues/3242 is closed.
+    """
+
+    def on_epoch_begin(
+        self, args: Any, state: Any, control: Any, *, train_dataloader: Any, **_: Any
+    ) -> None:
+        """Set the epoch on the loader that skips nothing yet."""
+        train_dataloader.set_epoch(int(state.epoch))

@@ -115,7 +115,6 @@ def test_what_is_cancelled_is_not_computed_by_an_engine_of_batches() -> None:
     [
         {"body": {"top_p": 0.9}},
         {"thinking_switch": "none"},
-        {"structured": "none"},
         {"limit_field": "max_completion_tokens"},
     ],
 )
@@ -124,6 +123,11 @@ def test_options_that_an_engine_does_not_read_are_refused(
 ) -> None:
     with pytest.raises(TablemendError, match=f"^{engine}:nowhere: {min(more)} is for servers"):
         open_backend(f"{engine}:nowhere", options(**more))
+
+
+def test_arguments_of_vllm_that_another_key_decides_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"dtype.*is set by options\.dtype"):
+        options(vllm={"engine": {"dtype": "float32", "block_size": 16}})
 
 
 # the cache

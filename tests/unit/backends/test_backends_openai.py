@@ -136,12 +136,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
         ),
         (
             {"sampling": Sampling(7), "schema": SCHEMA},
-            {"structured": "json_object"},
-            {"temperature": 0.0, "max_tokens": 7, "response_format": {"type": "json_object"}},
-        ),
-        (
-            {"sampling": Sampling(7), "schema": SCHEMA},
-            {"structured": "none"},
+            {"body": {"response_format": None}},
             {"temperature": 0.0, "max_tokens": 7},
         ),
     ],
@@ -295,7 +290,7 @@ def test_nothing_is_lost_or_doubled_under_all_faults_at_once() -> None:
         ),
         (refuse(400, "temperature does not support 0.6"), r"body\.temperature=null"),
         (refuse(422, "Unexpected fields in the request: {'seed'}"), r"body\.seed=null"),
-        (refuse(400, "response_format is unavailable"), "structured=json_object"),
+        (refuse(400, "response_format is unavailable"), "body.response_format=null"),
         (refuse(422, "chat_template_kwargs: extra inputs"), "thinking_switch=no_think"),
     ],
 )

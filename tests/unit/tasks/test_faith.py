@@ -17,8 +17,6 @@ from tablemend.datasets.faith.dataset import describe, make_dataset
 from tablemend.datasets.faith.reports import Unusable
 from tablemend.datasets.faith.settings import FaithSet
 from tablemend.errors import Stopped, TablemendError
-from tablemend.evidence.source import Source as Evidence
-from tablemend.mitigations.repair_value import repair_value
 from tablemend.records import Judgement
 from tablemend.runs import read_jsonl
 from tablemend.tables.table import Table
@@ -153,48 +151,6 @@ def test_a_scenario_that_nobody_has_labelled_is_what_most_right_answers_say() ->
     assert TASK.domain(SAMPLE, answers).startswith("A ")
     assert TASK.domain(unknown, []) == "scenario unknown"
     assert unknown.id == SAMPLE.id  # a label changes no answer
-
-
-@pytest.mark.parametrize(
-    ("said", "mended"),
-    [
-        ("$1,234.5", "$1,234.5 million"),
-        ("1,234.5", "$1,234.5 million"),
-        ("$1,234.5 billion", "$1,234.5 million"),
-        ("45.4", "45.4%"),
-        ("$1,234.5 million", "$1,234.5 million"),
-        ("$1.2 billion", "$1.2 billion"),
-        ("$1.25", "$1.25"),
-        ("$900", "$900"),
-        ("good", "good"),
-        ("$1,234.5bn", "$1,234.5 million"),
-        ("USD 1,234.5", "USD 1,234.5 million"),
-    ],
-)
-def test_scale_and_unit_are_mended_by_the_cell_and_values_stay(said: str, mended: str) -> None:
-    text = f'Thus:\n{{"results": {{"answer": "{said}", "scenario": "A"}}}}'
-    source = Evidence((TABLE,), query=SAMPLE.sentence)
-    found = repair_value(text, source)
-    assert found.text == text.replace(said, mended) and len(found.edits) == (said != mended)
-
-
-def test_a_number_of_json_is_mended_and_the_last_answer_counts() -> None:
-    source = Evidence((TABLE,), query=SAMPLE.sentence)
-    draft = '{"results": {"answer": "$5"}} or rather: '
-    found = repair_value(draft + '{"results": {"answer": 1234.5}}', source)
-    assert found.text == draft + '{"results": {"answer": "$1234.5 million"}}'
-
-
-def test_a_scale_stays_where_the_table_states_none() -> None:
-    plain = Table.of(["", "2023"], [["Backlog", "$1.42"]])
-    text = '{"results": {"answer": "$1.42 billion"}}'
-    assert not repair_value(text, Evidence((plain,), query="x")).edits
-
-
-def test_digits_that_two_scales_have_are_left_alone() -> None:
-    other = Table.of(["(in thousands)", "2023"], [["Rent", "$1,234.5"]])
-    text = '{"results": {"answer": "$1,234.5"}}'
-    assert not repair_value(text, Evidence((TABLE, other), query="x")).edits
 
 
 def test_a_set_keeps_companies_apart_and_is_the_same_again(invented: Path, tmp_path: Path) -> None:

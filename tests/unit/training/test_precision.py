@@ -11,8 +11,7 @@ import torch
 from tablemend.backends import precision
 from tablemend.config import parse
 from tablemend.recipe.experiment import SftCommand
-from tablemend.training import launch as launching
-from tablemend.training import precision as settling
+from tablemend.training import launch
 from tests.support.short_trainings import ROOT
 
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
@@ -21,7 +20,7 @@ LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
 @pytest.fixture(params=[True, False], ids=["native", "emulated"])
 def native(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """A CPU with instructions for bfloat16, and one without."""
-    for module in (precision, settling):
+    for module in (precision, launch):
         monkeypatch.setattr(module, "has_bfloat16", lambda device: request.param)
     return bool(request.param)
 
@@ -31,18 +30,20 @@ def recipe(*overrides: str) -> SftCommand:
 
 
 def test_auto_is_bfloat16_where_the_device_has_it(native: bool) -> None:
-    full = settling.settle(recipe(), "cpu")
+    full = launch.settle_precision(recipe(), "cpu")
     assert full.train.precision == ("bfloat16" if native else "float32")
     assert full.model.dtype == "float32"  # small updates of all weights round to nothing
-    adapters = settling.settle(recipe(*LORA), "cpu")
+    adapters = launch.settle_precision(recipe(*LORA), "cpu")
     assert adapters.model.dtype == ("auto" if native else "float32")
     asked = ("train.precision=bfloat16", "model.dtype=bfloat16")
-    assert settling.settle(recipe(*asked), "cpu") == recipe(*asked)
+    assert launch.settle_precision(recipe(*asked), "cpu") == recipe(*asked)
 
 
 def test_asking_for_what_is_emulated_is_a_warning(native: bool) -> None:
     config = recipe("train.precision=bfloat16", "model.dtype=bfloat16")
-    said = list(settling.lines(config, settling.settle(config, "cpu"), "cpu", None))
+    said = list(
+        launch.describe_precision(config, launch.settle_precision(config, "cpu"), "cpu", None)
+    )
     assert said[0].startswith("computing in bfloat16 (train.precision); ")
     assert said[1:] == ([] if native else [
         f"warning: {key}=bfloat16, which this device emulates, 50 to 150 times slower than "
@@ -75,4 +76,4 @@ def test_the_users_number_of_threads_is_found(
     found = SimpleNamespace(environ=lambda: launcher)
     monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
     monkeypatch.setattr(psutil, "Process", lambda: SimpleNamespace(parent=lambda: found))
-    assert launching.share_cores() == asked
+    assert launch.share_cores() == asked

@@ -21,9 +21,8 @@ from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
-from tablemend.mitigations.repair_scorer import RepairReward, RepairScorer
+from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, PairsCommand
-from tablemend.recipe.reward import Reward
 from tablemend.records import Answer, Example, FinishReason
 from tablemend.runs import Run
 from tablemend.tables.table import Table
@@ -31,9 +30,8 @@ from tablemend.tasks import tablehallu
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.task import Submission
-from tablemend.training.data import render, render_chat
+from tablemend.training.data import PAIRS_FILE, TARGETS_FILE, Pair, read_pairs, render, render_chat
 from tablemend.training.pair_generation import PairGenerator, Prompt, make_pairs
-from tablemend.training.pairs import FILE, TARGETS, Pair, read_pairs
 from tablemend.training.sft import prepare
 
 ROOT = Path(__file__).parents[3]
@@ -215,12 +213,10 @@ def blanked(example: Example, one_row: bool) -> str:
 @pytest.mark.parametrize("one_row", [False, True])
 def test_blanks_are_no_flawless_answers(one_row: bool) -> None:
     task = recipe().task_of()
-    reward = RepairReward(task, task.reward(Reward().model_dump(), "off", "base"))
     for example in EXAMPLES:
         text = blanked(example, one_row)
         (one,) = judged([text], example)
         assert not task.is_flawless(one.judgement)
-        assert reward.score(example, "adversarial", text).reward == 0
 
 
 def test_the_repair_as_scorer_reads_no_gold() -> None:
@@ -277,7 +273,7 @@ def test_targets_alone_are_trained_on(tmp_path: Path, tiny_model: Path) -> None:
         )
     )
     assert (facts["targets"], facts["pairs"]) == (1, 0)
-    targets = {"source": str(tmp_path / "own" / TARGETS), "content": "messages", "share": 1}
+    targets = {"source": str(tmp_path / "own" / TARGETS_FILE), "content": "messages", "share": 1}
     data = yaml.safe_load((ROOT / "recipes" / "tiny.yaml").read_text())
     data["data"]["train"] = {"own": targets}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(data))
@@ -322,17 +318,17 @@ def test_the_pairs_have_the_same_bytes_and_continue(tmp_path: Path) -> None:
     assert facts["splits"] == {"train": 24, "validation": 6}
     assert facts["asked"] == facts["rejected"]["the model's own"] > 5
     assert sum(facts["rejected"].values()) == facts["pairs"] == 30
-    written = (tmp_path / "one" / FILE).read_bytes()
+    written = (tmp_path / "one" / PAIRS_FILE).read_bytes()
     pairs = read_pairs(tmp_path / "one")
     assert {pair.rejected for pair in pairs if pair.rejected_source == "sampled"} == {"nothing"}
     make_pairs(command(tmp_path / "two", model))
-    assert (tmp_path / "two" / FILE).read_bytes() == written
+    assert (tmp_path / "two" / PAIRS_FILE).read_bytes() == written
     # an interruption before the pairs are written: every answer is kept but the last
-    (tmp_path / "two" / FILE).unlink()
+    (tmp_path / "two" / PAIRS_FILE).unlink()
     stored = tmp_path / "two" / "generations" / "sample-1.adversarial.jsonl"
     stored.write_bytes(stored.read_bytes()[:-20])
     spent = make_pairs(command(tmp_path / "two", model))
-    assert (tmp_path / "two" / FILE).read_bytes() == written
+    assert (tmp_path / "two" / PAIRS_FILE).read_bytes() == written
     manifest = json.loads((tmp_path / "two" / "manifest.json").read_text())
     ((_, used),) = manifest["generate"]["spent"].items()
     assert used["calls" if "calls" in used else "requests"] == 2 * facts["asked"] + 1
@@ -345,7 +341,7 @@ def test_the_pairs_have_the_same_bytes_and_continue(tmp_path: Path) -> None:
     assert spent["pairs_hash"] == again["pairs_hash"]
 
 
-@pytest.mark.parametrize("name", [FILE, TARGETS])
+@pytest.mark.parametrize("name", [PAIRS_FILE, TARGETS_FILE])
 def test_a_file_that_was_edited_or_deleted_is_made_again(name: str, tmp_path: Path) -> None:
     (tmp_path / "answers.jsonl").write_text(json.dumps({"text": gold(EXAMPLES[0])}))
     own = command(
@@ -409,8 +405,8 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     [("{}", "example_id"), ('{"other": []}', "unknown field other"), ("x", "JSON")],
 )
 def test_a_damaged_pair_is_named(line: str, reason: str, tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(line + "\n")
-    with pytest.raises(TablemendError, match=rf"{FILE}:1 .*{reason}"):
+    (tmp_path / PAIRS_FILE).write_text(line + "\n")
+    with pytest.raises(TablemendError, match=rf"{PAIRS_FILE}:1 .*{reason}"):
         read_pairs(tmp_path)
 
 

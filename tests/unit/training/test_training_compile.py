@@ -13,8 +13,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Sampling
 from tablemend.errors import TablemendError
-from tablemend.training import drawing
-from tablemend.training.requirements import compile_layers
+from tablemend.training import grpo
+from tablemend.training.models import compile_layers
 
 ROWS = [torch.arange(5, 5 + 2 * length).view(2, length) for length in (24, 31)]
 
@@ -38,7 +38,7 @@ def test_gradients_are_the_same_and_answers_are_drawn_without_compiling(tiny_mod
     tokenizer = AutoTokenizer.from_pretrained(tiny_model)
     prompts, sampling = [[5, 6, 7], [9, 8, 7, 6]], Sampling(8, 0)
     answers = [
-        drawing.draw(HFModel(model, tokenizer, frozenset()), prompts, sampling)
+        grpo.draw(HFModel(model, tokenizer, frozenset()), prompts, sampling)
         for model in (plain, compiled)
     ]
     assert answers[0] == answers[1]

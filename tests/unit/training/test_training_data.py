@@ -20,13 +20,8 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
 from tablemend.tasks.sources import check_local, read_examples
-from tablemend.training.data import (
-    build_rows,
-    read_validation,
-    render,
-    show,
-)
-from tablemend.training.order import LengthGrouped, Passes, PromptOrder, length_groups
+from tablemend.training.data import build_rows, read_validation, render, show
+from tablemend.training.trainer import LengthGrouped, Passes, PromptOrder, length_groups
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = list(small_world.examples(seed=1, n=12))

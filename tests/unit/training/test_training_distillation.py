@@ -24,7 +24,7 @@ from tablemend.recipe.experiment import DistilCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import write_jsonl
 from tablemend.tasks import tablehallu
-from tablemend.training import distillation
+from tablemend.training import distil
 from tests.support.scripts import run_script
 from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
 from tests.support.trainings_in_process import begin, train
@@ -76,7 +76,7 @@ def test_the_loss_is_the_divergence_that_is_asked_for(command: Make) -> None:
     found.loss_mask = torch.zeros_like(found.loss_mask)  # train.trl.num_loss_tokens_to_skip
     assert loss_of(0.0, clip=1.0)[0] == 0
     counted = trainer._metrics["train"]
-    assert counted[distillation.KL][-1] == counted["clipped_tokens"][-1] == 0
+    assert counted[distil.KL][-1] == counted["clipped_tokens"][-1] == 0
 
 
 def test_the_loss_over_the_likeliest_tokens_and_the_rest(command: Make) -> None:
@@ -149,7 +149,7 @@ def test_no_gold_is_trained_on(command: Make, tmp_path: Path) -> None:
 def test_the_divergence_of_the_tiny_base_falls(command: Make) -> None:
     given = ("model.path=checkpoints/tiny-base", "train.max_steps=8", "distil.max_new_tokens=48")
     _, facts = train(command("falls", *given, "distil.clip=8"))
-    found = logged(facts, distillation.KL)
+    found = logged(facts, distil.KL)
     assert len(found) == 8 and sum(found[-2:]) < 0.8 * sum(found[:2])
     assert 0 < logged(facts, "clipped_tokens")[0] < 0.5 < logged(facts, "hallucinated")[0]
     assert facts["tokens"] > 8 * 8 * 100
@@ -173,7 +173,7 @@ def test_answers_that_get_empty_or_long_are_warned_of(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for length in (*lengths, lengths[-1]):
-            trainer.log({distillation.LENGTH: float(length)})
+            trainer.log({distil.LENGTH: float(length)})
     assert ["may be collapsing" in str(one.message) for one in caught] == [True] * warned
 
 
@@ -219,8 +219,8 @@ def test_a_second_model_is_refused_under_fsdp(
     monkeypatch.setitem(os.environ, "ACCELERATE_USE_FSDP", "true")
     monkeypatch.setitem(os.environ, "FSDP_VERSION", "2")
     with pytest.raises(TablemendError, match=rf"distil\.teacher={teacher}.*fsdp2 cannot hold"):
-        distillation.METHOD.check(command("shards", f"distil.teacher={teacher}"))
-    distillation.METHOD.check(command("lora", "train.method=lora", "train.lora={r: 4}"))
+        distil.METHOD.check(command("shards", f"distil.teacher={teacher}"))
+    distil.METHOD.check(command("lora", "train.method=lora", "train.lora={r: 4}"))
 
 
 def test_the_command_trains_and_shows(
@@ -244,7 +244,7 @@ def test_the_command_trains_and_shows(
     assert int(student) > int(teacher) > 50
     assert run_script(script, tokens, monkeypatch) == 0
     noted = json.loads((tmp_path / "whole" / "manifest.json").read_text())["distil"]
-    assert noted["steps"] == 3 and logged(noted, distillation.KL)[-1] > 0
+    assert noted["steps"] == 3 and logged(noted, distil.KL)[-1] > 0
     assert "answers with a finding: " in capsys.readouterr().out
     assert run_script(script, tokens, monkeypatch) == 0
     assert "finished" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Sampling
 from tablemend.recipe.drawing import Distil
-from tablemend.training import drawing
+from tablemend.training import grpo
 
 LENGTH = 12
 PROMPTS = [[5, 6, 7], [9, 8, 7, 6, 5, 4], [11], [5, 6, 7]]
@@ -28,7 +28,7 @@ def _model(folder: Path, ends: frozenset[int] = frozenset()) -> HFModel:
 
 def _draw(model: HFModel, temperature: float, seed: int = 0) -> list[list[int]]:
     torch.manual_seed(seed)
-    return drawing.draw(model, PROMPTS, Sampling(LENGTH, temperature))
+    return grpo.draw(model, PROMPTS, Sampling(LENGTH, temperature))
 
 
 def test_answers_are_those_of_generate_where_nothing_is_left_to_chance(tiny_model: Path) -> None:
@@ -74,9 +74,9 @@ def test_weights_are_cast_once_for_all_tokens(monkeypatch: pytest.MonkeyPatch) -
         seen.append(torch.is_autocast_enabled("cpu"))
         return [[1]]
 
-    monkeypatch.setattr(drawing, "draw", answers)
-    monkeypatch.setattr(drawing, "drawing_model", lambda _: nullcontext())
-    trainer = drawing.Draws.__new__(drawing.Draws)
+    monkeypatch.setattr(grpo, "draw", answers)
+    monkeypatch.setattr(grpo, "drawing_model", lambda _: nullcontext())
+    trainer = grpo.Draws.__new__(grpo.Draws)
     trainer.drawing, trainer.processing_class, trainer.eos_token_ids = (
         Distil(max_new_tokens=4),
         None,

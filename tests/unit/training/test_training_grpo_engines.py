@@ -16,7 +16,7 @@ from transformers import Qwen3NextConfig
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
-from tablemend.training import engine, grpo
+from tablemend.training import grpo, launch
 from tests.support.short_trainings import ROOT, short, small_data
 
 LENGTH = 1024
@@ -74,9 +74,9 @@ def test_no_vllm_and_no_gpu_are_refused(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     config = command("grpo.engine=vllm-colocate")
     for there, message in ((False, "needs vllm, which is not installed"), (True, "needs a CUDA")):
-        monkeypatch.setattr(engine, "find_spec", lambda _, there=there: there or None)
+        monkeypatch.setattr(launch, "find_spec", lambda _, there=there: there or None)
         with pytest.raises(TablemendError, match=message):
-            engine.refuse_engine(config)
+            launch.refuse_engine(config)
 
 
 def test_layers_other_than_attention_are_refused_before_anything_is_loaded(
@@ -88,7 +88,7 @@ def test_layers_other_than_attention_are_refused_before_anything_is_loaded(
     (tmp_path / "hybrid" / "model.safetensors").write_bytes(b"weights")
     config = command(f"model.path={tmp_path / 'hybrid'}")
     with pytest.raises(TablemendError, match=r"linear_attention.*take vLLM") as caught:
-        engine.refuse_engine(config)
+        launch.refuse_engine(config)
     assert "\n" not in str(caught.value)
 
 
@@ -106,7 +106,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
             code = 200 if path in answers else 404
             return httpx.Response(code, content=content, request=httpx.Request("GET", url))
 
-        monkeypatch.setattr(engine.httpx, "get", get)
+        monkeypatch.setattr(launch.httpx, "get", get)
         return "http://localhost:8000"
 
     return start
@@ -138,11 +138,11 @@ def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
     command: Callable[..., GrpoCommand],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine, "find_spec", lambda _: True)
+    monkeypatch.setattr(launch, "find_spec", lambda _: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     config = command("grpo.engine=vllm-server", f"grpo.server={serve(answers)}")
     with pytest.raises(TablemendError) as caught:
-        engine.refuse_engine(config)
+        launch.refuse_engine(config)
     noted = str(caught.value)
     assert message in noted and "\n" not in noted
     assert "VLLM_SERVER_DEV_MODE=1 vllm serve" in noted and "--max-model-len 1024" in noted
@@ -152,7 +152,7 @@ def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
         "train.trl.vllm_importance_sampling_correction=false",
     )
     if "raw_logprobs" in message:  # nothing reads them then
-        engine.refuse_engine(uncorrected)
+        launch.refuse_engine(uncorrected)
 
 
 def test_a_server_is_waited_for_only_where_the_recipe_says_so(
@@ -161,14 +161,14 @@ def test_a_server_is_waited_for_only_where_the_recipe_says_so(
     with monkeypatch.context() as patch:
         pauses: list[float] = []
         clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: sum(pauses))
-        patch.setattr(engine, "time", clock)
+        patch.setattr(launch, "time", clock)
         closed = "http://127.0.0.1:9"  # the discard port: nothing listens
         with pytest.raises(TablemendError, match=r"cannot be reached .*vllm_server_timeout"):
-            engine.check_server(closed, command())
+            launch.check_server(closed, command())
         assert not pauses
         with pytest.raises(TablemendError, match="cannot be reached"):
-            engine.check_server(
-                closed, command(f"train.trl.vllm_server_timeout={3 * engine.PAUSE}")
+            launch.check_server(
+                closed, command(f"train.trl.vllm_server_timeout={3 * launch.SERVER_PAUSE}")
             )
-        assert pauses == [engine.PAUSE] * 3
-    engine.check_server(serve(GOOD), command())
+        assert pauses == [launch.SERVER_PAUSE] * 3
+    launch.check_server(serve(GOOD), command())

@@ -20,7 +20,6 @@ from tablemend.runs import Run
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix, read_chats, read_examples, read_training
 from tablemend.training import plan, stage
-from tablemend.training.amounts import amount_of
 from tablemend.training.data import (
     IGNORED,
     build_mixture,
@@ -29,6 +28,7 @@ from tablemend.training.data import (
     content_hash,
     render_chat,
 )
+from tablemend.training.plan import amount_of
 from tablemend.training.sft import build_trainer, prepare
 
 ROOT = Path(__file__).parents[3]
@@ -148,7 +148,7 @@ def test_the_plan_of_a_mixture_is_what_the_training_has(
     assert (amount.rows, amount.dropped) == (len(rows), dropped)
     assert amount.dropped >= 4 and amount.sampled == len(longest) == 100
     assert amount.supervised == pytest.approx(sum(len(row.target) for row in rows) / len(rows))
-    facts = stage.train(build_trainer(config, run, tokenizer, prepared), config, run)
+    facts = stage.run_steps(build_trainer(config, run, tokenizer, prepared), config, run)
     assert facts["tokens"] == round(amount.tokens * amount.rows)
     assert plan.steps_line(config, amount).startswith(f"{facts['steps']} of 8 rows, ")
 

@@ -16,8 +16,8 @@ from transformers import (  # noqa: E402
     TrainerState,
 )
 
-from tablemend.training import on_cpu  # noqa: E402
-from tablemend.training.packing import MASKED  # noqa: E402
+from tablemend.training import launch  # noqa: E402
+from tablemend.training.models import MASKED  # noqa: E402
 
 SHAPE = {
     "vocab_size": 50,
@@ -35,13 +35,13 @@ def model(config: object) -> object:
     return AutoModelForCausalLM.from_config(config, attn_implementation="sdpa").eval()
 
 
-@pytest.mark.parametrize("tokens", [17, on_cpu.BLOCK, 2 * on_cpu.BLOCK + 3])
+@pytest.mark.parametrize("tokens", [17, launch.BLOCK, 2 * launch.BLOCK + 3])
 @pytest.mark.parametrize("key_heads", [4, 2, 1])
 def test_values_and_gradients_equal_torchs_attention(key_heads: int, tokens: int) -> None:
     torch.manual_seed(0)
     shapes = [(2, heads, tokens, 8) for heads in (4, key_heads, key_heads)]
     given = [torch.randn(*shape, requires_grad=True) for shape in shapes]
-    mixed, _ = on_cpu.attend(torch.nn.Identity(), *given, None, scaling=0.3)
+    mixed, _ = launch.attend(torch.nn.Identity(), *given, None, scaling=0.3)
     weight = torch.randn_like(mixed)
     gradients = torch.autograd.grad((mixed * weight).sum(), given)
     fused = torch.nn.functional.scaled_dot_product_attention(
@@ -55,15 +55,15 @@ def test_values_and_gradients_equal_torchs_attention(key_heads: int, tokens: int
 
 @pytest.mark.parametrize("why", ["not causal", "its layer is not", "too long", "dropout"])
 def test_other_attention_is_torchs(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_cpu, "products", None)
-    monkeypatch.setattr(on_cpu, "LONGEST", 16 if why == "too long" else 17)
+    monkeypatch.setattr(launch, "products", None)
+    monkeypatch.setattr(launch, "LONGEST", 16 if why == "too long" else 17)
     module = torch.nn.Identity()
     module.is_causal = why != "its layer is not"
     module.num_key_value_groups = 1
     given = [torch.randn(1, 2, 17, 8) for _ in range(3)]
     options = {"is_causal": False} if why == "not causal" else {}
     dropout = 0.5 if why == "dropout" else 0.0
-    mixed, _ = on_cpu.attend(module, *given, None, dropout=dropout, **options)
+    mixed, _ = launch.attend(module, *given, None, dropout=dropout, **options)
     causal = why in ("too long", "dropout")
     wanted = torch.nn.functional.scaled_dot_product_attention(*given, is_causal=causal)
     assert mixed.shape == (1, 17, 2, 8)
@@ -91,8 +91,8 @@ def test_a_model_answers_as_before_alone_packed_and_padded(config: object) -> No
         return [own(input_ids=ids, use_cache=False, **way).logits for way in ways]
 
     before = answers()
-    on_cpu.prepare(own, "bfloat16")
-    assert own.config._attn_implementation == on_cpu.NAME
+    launch.speed_up_cpu(own, "bfloat16")
+    assert own.config._attn_implementation == launch.CPU_ATTENTION
     after = answers()
     for one, (got, wanted) in enumerate(zip(after, before, strict=True)):
         seen = padded.bool() if one == 2 else slice(None)
@@ -102,19 +102,19 @@ def test_a_model_answers_as_before_alone_packed_and_padded(config: object) -> No
 
 def test_other_kernels_and_float32_stay() -> None:
     own = model(Qwen3Config(**SHAPE))
-    on_cpu.prepare(own, "float32")
+    launch.speed_up_cpu(own, "float32")
     assert own.config._attn_implementation == "sdpa"
     own.set_attn_implementation("eager")
-    on_cpu.prepare(own, "bfloat16")
+    launch.speed_up_cpu(own, "bfloat16")
     assert own.config._attn_implementation == "eager"
 
 
 def test_a_saved_model_does_not_name_it_and_packing_knows_it(tmp_path: Path) -> None:
     own = model(Qwen3Config(**SHAPE))
-    on_cpu.prepare(own, "bfloat16")
+    launch.speed_up_cpu(own, "bfloat16")
     own.save_pretrained(tmp_path)
-    assert on_cpu.NAME not in (tmp_path / "config.json").read_text()
-    assert on_cpu.NAME in MASKED
+    assert launch.CPU_ATTENTION not in (tmp_path / "config.json").read_text()
+    assert launch.CPU_ATTENTION in MASKED
 
 
 def test_memory_is_kept_and_gaps_in_it_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,16 +122,16 @@ def test_memory_is_kept_and_gaps_in_it_are_given_back(monkeypatch: pytest.Monkey
     libc = SimpleNamespace(
         mallopt=lambda *_: calls.append("keep"), malloc_trim=lambda _: calls.append("trim")
     )
-    monkeypatch.setattr(on_cpu.ctypes, "CDLL", lambda _: libc)
-    monkeypatch.setattr(on_cpu.sys, "platform", "linux")
+    monkeypatch.setattr(launch.ctypes, "CDLL", lambda _: libc)
+    monkeypatch.setattr(launch.sys, "platform", "linux")
     for name in [name for name in os.environ if name.startswith("MALLOC_")]:
         monkeypatch.delenv(name)
 
     def train() -> list[str]:
         calls.clear()
-        on_cpu.prepare(model(Qwen3Config(**SHAPE)), "float32")
-        trim, state = on_cpu.Trim(), TrainerState()
-        for _ in range(on_cpu.TRIMMED):
+        launch.speed_up_cpu(model(Qwen3Config(**SHAPE)), "float32")
+        trim, state = launch.Trim(), TrainerState()
+        for _ in range(launch.TRIMMED):
             trim.on_substep_end(None, state, TrainerControl())
             trim.on_step_end(None, state, TrainerControl())
         return calls
@@ -140,17 +140,17 @@ def test_memory_is_kept_and_gaps_in_it_are_given_back(monkeypatch: pytest.Monkey
     monkeypatch.setenv("MALLOC_ARENA_MAX", "2")
     assert train() == []
     monkeypatch.delenv("MALLOC_ARENA_MAX")
-    monkeypatch.setattr(on_cpu.sys, "platform", "darwin")
+    monkeypatch.setattr(launch.sys, "platform", "darwin")
     assert train() == []
 
 
 def test_a_training_on_another_device_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     # the weights are still on the CPU when they are prepared
     elsewhere = SimpleNamespace(device=torch.device("cuda"))
-    monkeypatch.setattr(on_cpu, "PartialState", lambda: elsewhere)
-    monkeypatch.setattr(on_cpu.ctypes, "CDLL", None)
+    monkeypatch.setattr(launch, "PartialState", lambda: elsewhere)
+    monkeypatch.setattr(launch.ctypes, "CDLL", None)
     own = model(Qwen3Config(**SHAPE))
-    on_cpu.prepare(own, "bfloat16")
+    launch.speed_up_cpu(own, "bfloat16")
     assert own.config._attn_implementation == "sdpa"
 
 
@@ -159,7 +159,7 @@ def test_in_bfloat16_it_is_about_as_exact_as_torchs() -> None:
     given = [torch.randn(1, 4, 512, 64) for _ in range(3)]
     exact = torch.nn.functional.scaled_dot_product_attention(*given, is_causal=True)
     rounded = [one.bfloat16() for one in given]
-    mixed, _ = on_cpu.attend(torch.nn.Identity(), *rounded, None)
+    mixed, _ = launch.attend(torch.nn.Identity(), *rounded, None)
     assert mixed.dtype == torch.bfloat16 and mixed.is_contiguous()
     error = (mixed.transpose(1, 2).float() - exact).norm() / exact.norm()
     assert error < 0.01
@@ -168,7 +168,7 @@ def test_in_bfloat16_it_is_about_as_exact_as_torchs() -> None:
 def test_values_may_be_narrower_than_keys() -> None:
     query, key = torch.randn(2, 4, 300, 12), torch.randn(2, 2, 300, 12)
     value = torch.randn(2, 2, 300, 8)
-    mixed, _ = on_cpu.attend(torch.nn.Identity(), query, key, value, None)
+    mixed, _ = launch.attend(torch.nn.Identity(), query, key, value, None)
     wanted = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, is_causal=True, enable_gqa=True
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.training.progress import PAUSE, Progress
+from tablemend.training.trainer import PAUSE, Progress
 
 
 class Training:

@@ -11,7 +11,8 @@ import torch
 from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
-from tablemend.training import requirements
+from tablemend.training import models
+from tablemend.training.sft import sft_arguments
 
 QLORA = "train.method=qlora"
 
@@ -29,8 +30,6 @@ QLORA = "train.method=qlora"
         ),
         (QLORA, {"cuda": True, "found": object()}, {}, None),
         ("train.trl.activation_offloading=true", {"gpu": False}, {}, "there is no GPU here"),
-        ("model.kernels=true", {"gpu": False}, {}, r"^model\.kernels=true needs a GPU"),
-        ("model.kernels=true", {"gpu": True}, {}, r"needs the package kernels: .*\[gpu\]"),
         ("train.compile=true", {"gpu": False}, {"CXX": "no-g++"}, r"there is no no-g\+\+ here"),
         ("seed=0", {"gpu": False, "cuda": False}, {}, None),
     ],
@@ -45,15 +44,15 @@ def test_what_the_method_needs_and_is_not_here_is_refused(
     monkeypatch.chdir(Path(__file__).parents[3])
     monkeypatch.setattr(torch.cuda, "is_available", lambda: patched.get("cuda", False))
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: patched.get("gpu", False))
-    monkeypatch.setattr(requirements, "find_spec", lambda _: patched.get("found"))
+    monkeypatch.setattr(models, "find_spec", lambda _: patched.get("found"))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     config = parse(SftCommand, ["recipe=qwen3-8b", given])
     if message is None:
-        requirements.check_method(config)
+        models.check_method(config)
         return
     with pytest.raises(TablemendError, match=message):
-        requirements.check_method(config)
+        models.check_method(config)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +66,19 @@ def test_a_kernel_that_cannot_train_here_is_refused_before_anything_is_read(
     name: str, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for installed in ("is_flash_attn_2_available", "is_kernels_available"):
-        monkeypatch.setattr(requirements, installed, lambda: False)
+        monkeypatch.setattr(models, installed, lambda: False)
     with pytest.raises(TablemendError, match=f"model.attn={name}.*{advice}"):
-        requirements.refuse_kernel(name)
-    requirements.refuse_kernel("sdpa")
-    monkeypatch.setattr(requirements, "is_kernels_available", lambda: True)
-    requirements.refuse_kernel("flash_attention_2")
+        models.refuse_kernel(name)
+    models.refuse_kernel("sdpa")
+    monkeypatch.setattr(models, "is_kernels_available", lambda: True)
+    models.refuse_kernel("flash_attention_2")
+
+
+def test_a_log_goes_nowhere_else_unless_a_recipe_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+    for given, sent in (((), []), (("train.trl.report_to=trackio",), ["trackio"])):
+        config = parse(SftCommand, ["recipe=tiny", "train.precision=float32", *given])
+        arguments = sft_arguments(config, str(tmp_path / "run" / "sft"), validate=False)
+        assert (arguments.report_to, arguments.run_name) == (sent, "run")

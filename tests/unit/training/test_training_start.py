@@ -14,7 +14,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model, SftCommand, Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import Run
-from tablemend.training import adapters, checkpoints, run_folder
+from tablemend.training import adapters, checkpoints, stage
 from tablemend.training.models import lora_config
 from tests.support.short_trainings import RECIPES, short, small_data
 
@@ -34,12 +34,12 @@ def test_an_adapter_is_refused_before_anything_is_written(
     (adapter / "adapter_config.json").write_text(json.dumps(named))
     config = short(kind, adapter, tmp_path / "run", small_data(16), "train.micro_batch=8")
     with pytest.raises(TablemendError, match=r"is an adapter.*train/merge\.py"):
-        run_folder.begin(config, Run.of(config), overwrite=False)
+        stage.begin(config, Run.of(config), overwrite=False)
     assert not (tmp_path / "run").exists()
     whole = config.model_copy(
         update={"model": config.model.model_copy(update={"path": str(tiny_model)})}
     )
-    assert run_folder.begin(whole, Run.of(config), overwrite=False)
+    assert stage.begin(whole, Run.of(config), overwrite=False)
     assert not checkpoints.is_complete(Run.of(config).model)
 
 
@@ -79,21 +79,21 @@ def test_a_name_on_the_hub_is_one_commit_for_the_whole_training(
 ) -> None:
     config = _config("owner/base", tmp_path / "run")
     run = Run.of(config)
-    assert run_folder.begin(config, run, overwrite=False)
-    pinned = run_folder.pinned(config, run)
+    assert stage.begin(config, run, overwrite=False)
+    pinned = stage.pinned(config, run)
     assert pinned.model.revision == checkpoints.revision_of("owner/base", SHA) == SHA
     _on_the_hub(cache, tiny_model, MOVED)  # while it trains
     (cache / "models--owner--base" / "snapshots" / MOVED / "model.safetensors").unlink()
     assert checkpoints.load_tokenizer(pinned.model) and checkpoints.load_model(pinned.model)
     _merge_at(pinned.model, config.model, tmp_path / "adapter")
-    assert run_folder.pinned(config, run).model.revision == MOVED  # nothing waits to be continued
+    assert stage.pinned(config, run).model.revision == MOVED  # nothing waits to be continued
     run.record("sft", {"model_revision": SHA})
     checkpoint = run.path / "sft" / "checkpoint-1"
     checkpoint.mkdir(parents=True)
     checkpoints.mark_complete(checkpoint)
-    assert run_folder.pinned(config, run) == pinned
+    assert stage.pinned(config, run) == pinned
     folder = _config(tiny_model, tmp_path / "other")
-    assert run_folder.pinned(folder, Run.of(folder)) is folder
+    assert stage.pinned(folder, Run.of(folder)) is folder
 
 
 @pytest.mark.parametrize("path", ["owner/base", "folder"])
@@ -107,6 +107,6 @@ def test_a_quantised_start_is_refused_before_its_data_is_read(
     config = _config(base if path == "folder" else path, tmp_path / "run")
     run = Run.of(config)
     with pytest.raises(TablemendError, match=r"is quantised: .* unquantised model; .*qlora"):
-        assert run_folder.begin(config, run, overwrite=False)
-        run_folder.pinned(config, run)
+        assert stage.begin(config, run, overwrite=False)
+        stage.pinned(config, run)
     assert run.path.exists() == (path == "owner/base")

@@ -22,8 +22,7 @@ from tablemend.renderer import ANSWER, PROBE, prompt_ids, whole_chat
 from tablemend.tasks import tablehallu
 from tablemend.thinking import behind_thinking, continued, opened_thought
 from tablemend.training import checkpoints
-from tablemend.training.data import build_rows, check_end_of_turn, check_row
-from tablemend.training.row_checks import check_drawing_template
+from tablemend.training.data import build_rows, check_drawing_template, check_end_of_turn, check_row
 
 TEMPLATES = {
     path.name.removesuffix(".jinja"): path.read_text("utf-8")

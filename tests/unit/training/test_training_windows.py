@@ -10,9 +10,9 @@ import pytest
 from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand, GrpoCommand, SftCommand, Trained
-from tablemend.training import checkpoints, rates
-from tablemend.training.amounts import amount_of
+from tablemend.training import checkpoints, trainer
 from tablemend.training.architectures import check_window, config_of, to_fit, window_of
+from tablemend.training.plan import amount_of
 from tests.support.scripts import ROOT, run_script
 
 BASE = "checkpoints/tiny-base"
@@ -58,7 +58,7 @@ def test_rates_need_prompts_that_leave_room() -> None:
     evaluate = "train.evaluate={n: 2, every: 100, max_new_tokens: 1000}"
     config = parse(SftCommand, ["recipe=tiny", evaluate])
     with pytest.raises(TablemendError, match=r"lower train\.evaluate\.max_new_tokens=1000, or the"):
-        rates.read(config, checkpoints.load_tokenizer(config.model))
+        trainer.read_rates(config, checkpoints.load_tokenizer(config.model))
 
 
 def test_a_window_that_the_model_has_not_ends_the_check(

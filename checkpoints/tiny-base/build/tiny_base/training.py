@@ -29,7 +29,7 @@ from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import disk_errors, replace_file
 from tablemend.training import checkpoints
-from tablemend.training.precision import chosen
+from tablemend.training.launch import choose_precision
 from tiny_base.config import Pretraining, Schedule
 from tiny_base.model import build_model
 from tiny_base.skills import SKILLS, practice
@@ -268,7 +268,7 @@ class Trainer:
             temporary.unlink(missing_ok=True)
 
     def _computing(self) -> torch.autocast:
-        half = chosen(self.config.precision, "cpu") == "bfloat16"
+        half = choose_precision(self.config.precision, "cpu") == "bfloat16"
         return torch.autocast("cpu", torch.bfloat16, enabled=half)
 
     def _origin(self) -> dict[str, str]:

@@ -106,7 +106,6 @@ class Context:
         rng: the only source of chance.
         paragraph: sentences a paragraph, with a blank line between two; 0 writes one
             paragraph, 1 one sentence a line.
-        apart: no paragraph has sentences of two groups.
         heading: heading of the text; may be empty.
 
     Attributes:
@@ -120,11 +119,10 @@ class Context:
         groups: Sequence[int],
         rng: Random,
         paragraph: int = 0,
-        apart: bool = False,
         heading: str = "",
     ) -> None:
         self.rows, self._groups, self.heading = rows, groups, heading
-        self._layout = paragraph, apart, heading
+        self._layout = paragraph, heading
         self._sentences = [(row, said) for row, own in enumerate(rows) for said in own.sentences]
         self._size = paragraph or len(self._sentences)
         self._border = "\n" if paragraph == 1 else "\n\n"
@@ -135,16 +133,7 @@ class Context:
         paragraphs = list[Sequence[int]]()
         for order in self._order:
             rng.shuffle(order)
-            pieces = [order]
-            if apart:
-                of: dict[int, list[int]] = defaultdict(list)
-                for number in order:
-                    of[groups[self._sentences[number][0]]].append(number)
-                pieces = list(of.values())
-            cut = [part for piece in pieces for part in _cut(piece, self._size)]
-            if apart:
-                rng.shuffle(cut)
-            paragraphs += cut
+            paragraphs += _cut(order, self._size)
         self.text, self._starts = self._lay_out(paragraphs)
 
     def _lay_out(self, paragraphs: Iterable[Sequence[int]]) -> tuple[str, dict[int, int]]:

@@ -411,8 +411,7 @@ class Engine:
         # Only the heading says of the text what a title or "films of ..." does.
         heading = capital(title or (rows if " " in rows else "")) if len(parts) == 1 else ""
         paragraph = PASSAGES_A_PARAGRAPH[size > 1]
-        apart = self._settings.distractor_paragraphs == "own"
-        return Context(stated, groups, rng, paragraph, apart, heading), subjects
+        return Context(stated, groups, rng, paragraph, heading), subjects
 
 
 def _easiest(settings: Synthesis) -> Difficulty:

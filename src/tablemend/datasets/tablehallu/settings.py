@@ -96,8 +96,6 @@ class Synthesis(Grouped):
     max_tokens: int | None = Field(default=None, ge=50)
     """Longest adversarial context in tokens (estimated as Qwen's tokenizer counts, rather too many
     than too few); what would be longer is drawn again, so hard examples have smaller tables."""
-    distractor_paragraphs: Literal["mixed", "own"] = "mixed"
-    """mixed: the rows of all groups stand mixed; own: every paragraph has rows of one group."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows where those run out, in all groups."""
     rename: str | None = None
@@ -123,7 +121,6 @@ class Synthesis(Grouped):
             for name in (
                 "difficulty",
                 "max_tokens",
-                "distractor_paragraphs",
                 "distractor_types",
                 "distractors",
                 "rename",

@@ -19,8 +19,8 @@ from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost
 from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
 
 _OPTIONS: dict[str, Any] = {
-    **dict.fromkeys("thinking_switch structured body revision dtype context_length".split(), True),
-    "vllm": {"reasoning_parser": True},
+    **dict.fromkeys("thinking_switch body revision dtype context_length".split(), True),
+    "vllm": {"engine": True},
 }
 """Options of a backend that the command names: the rest is how fast and how dear answers come."""
 _MADE = {

@@ -295,19 +295,6 @@ def test_both_contexts_open_alike(stream: list[Example]) -> None:
         assert opening == "" or re.fullmatch(r"[^\n]+\n\n", opening)
 
 
-def test_distractors_have_paragraphs_of_their_own_where_asked_for() -> None:
-    mixed = 0
-    for place in ("mixed", "own"):
-        tokens = ["source=pool", "n=8", f"distractor_paragraphs={place}", "few=0", "queries=1"]
-        for example in examples(parse(Synthesis, tokens)):
-            kinds: dict[int, set[bool]] = {}
-            for fact in example.facts:
-                number = example.adversarial_context.count("\n\n", 0, fact.adversarial.start)
-                kinds.setdefault(number, set()).add(fact.violates is None)
-            mixed += any(len(kind) > 1 for kind in kinds.values())
-        assert mixed == 8
-
-
 def test_sizes_are_those_of_the_paper_by_default(stream: list[Example]) -> None:
     """Of tables (Figure 5 and Appendix E); contexts are shorter than those of Figure 4."""
     usual = [example for example in stream if len(example.gold_table.rows) > 1]

@@ -20,24 +20,26 @@ from tablemend.runs import Run, hash_file, hash_text, say, sync_all, write_json
 from tablemend.training import checkpoints, launch
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.architectures import to_fit
-from tablemend.training.arguments import make_config, options_of
 from tablemend.training.data import (
     CHECKED,
+    PAIRS_FILE,
+    PairRows,
+    Split,
+    check_prompt,
+    check_row,
+    check_template,
     content_hash,
+    read_pairs,
     read_validation,
+    render_pair,
     show,
     why_dropped,
 )
-from tablemend.training.models import trainer_parts
-from tablemend.training.order import LengthGrouped
+from tablemend.training.models import make_config, options_of, trainer_parts
 from tablemend.training.pair_generation import STAGE as PAIRS_STAGE
 from tablemend.training.pair_generation import start_of
-from tablemend.training.pairs import FILE, PairRows, Split, read_pairs, render_pair
-from tablemend.training.phases import Method, Prepared
-from tablemend.training.row_checks import check_prompt, check_row, check_template
-from tablemend.training.run_folder import checkpoints_of
-from tablemend.training.stage import refusals
-from tablemend.training.trainer import Paced
+from tablemend.training.stage import Method, Prepared, checkpoints_of, refusals
+from tablemend.training.trainer import LengthGrouped, Paced
 
 COLUMNS = ("prompt_ids", "chosen_ids", "rejected_ids")
 """What DPOTrainer's collator reads."""
@@ -72,7 +74,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
         example = examples.get(pair.example_id)
         if example is None:
             raise TablemendError(
-                f"{folder / FILE} holds pair {pair.id} of example {pair.example_id}, which "
+                f"{folder / PAIRS_FILE} holds pair {pair.id} of example {pair.example_id}, which "
                 "data.train and data.validation do not hold: make the pairs again "
                 "(data_gen/preference.py, overwrite=true)"
             )
@@ -93,8 +95,8 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
         too_long = longest > config.longest_row
         mend = to_fit(config.model, longest) if too_long else "lower train.global_batch"
         raise TablemendError(
-            f"{count} pairs of {folder / FILE} can be trained on, one step takes {step}: make "
-            f"more, or {mend} (dropped: {dict(dropped)}; the longest has {longest} tokens)"
+            f"{count} pairs of {folder / PAIRS_FILE} can be trained on, one step takes {step}: "
+            f"make more, or {mend} (dropped: {dict(dropped)}; the longest has {longest} tokens)"
         )
     made = Run(folder).recorded(PAIRS_STAGE)
     facts = {
@@ -104,7 +106,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
         "validation_rows": len(built["validation"]),
         "dropped": dict(dropped),
         "rows_hash": content_hash(chain.from_iterable(chain(built["train"], built["validation"]))),
-        "pairs_hash": hash_file(folder / FILE),
+        "pairs_hash": hash_file(folder / PAIRS_FILE),
         "pairs_made": {key: value for key, value in made.items() if key != "log"},
         "template_hash": hash_text(str(tokenizer.chat_template)),
         **config.task_of().versions(),
@@ -222,7 +224,7 @@ def build_trainer(
     arguments = dpo_arguments(config, folder, validate=validation is not None)
     parts = trainer_parts(config, tokenizer, arguments)
     reference, precomputed = None, config.dpo.precompute_reference
-    if config.train.lora is None and (not precomputed or launch.keeps_state()):
+    if config.train.lora is None and (not precomputed or launch.reuses_state()):
         reference = checkpoints.load_model(config.model)  # TRL would load it without its revision
     if precomputed:
         say("the reference scores the pairs, once")

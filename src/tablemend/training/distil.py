@@ -31,16 +31,13 @@ from tablemend.backends.requests import Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand, DistilExperiment
 from tablemend.runs import Run, say
-from tablemend.training import engine, launch
+from tablemend.training import launch
 from tablemend.training.adapters import PROMPTS
-from tablemend.training.arguments import make_config
-from tablemend.training.data import read_validation
-from tablemend.training.drawing import Asked, Draws, ask, draw, drawing_model, drawing_options
-from tablemend.training.models import trainer_parts
-from tablemend.training.phases import Method, Prepared
-from tablemend.training.row_checks import check_drawing_template
-from tablemend.training.run_folder import checkpoints_of
-from tablemend.training.trainer import Paced
+from tablemend.training.data import check_drawing_template, read_validation
+from tablemend.training.grpo import Asked, Draws, ask, draw, drawing_options
+from tablemend.training.models import make_config, trainer_parts
+from tablemend.training.stage import Method, Prepared, checkpoints_of
+from tablemend.training.trainer import Paced, drawing_model
 
 KL = "self_distillation/distillation_loss"
 """TRL's: mean divergence of the tokens, in nats; here before any is clipped."""
@@ -215,7 +212,7 @@ class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
 
 
 def _check(config: DistilExperiment) -> None:
-    engine.refuse_engine(config)
+    launch.refuse_engine(config)
     strategy = launch.from_environment(os.environ).strategy
     # under FSDP2 TRL's (1.16) second model scores as one with other weights: 18 nats a token
     broken = ("fsdp2",) if config.distil.teacher == "base" else launch.SHARDED
