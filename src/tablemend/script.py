@@ -37,7 +37,7 @@ SCRIPTS = {
     **{f"train/{name}.py": name for name in ("run", "merge", "publish")},
     "checkpoints/fetch.py": "fetch",
     "eval/annotate.py": "logic annotate",
-    "eval/annotation_pages.py": "logic pages",
+    "eval/annotation_sheet.py": "logic sheet",
     "eval/annotation_report.py": "logic report",
 }
 """Script -> the command of ``tablemend`` that runs it."""

@@ -57,7 +57,7 @@ SUMMARIES = {
     "publish": "Write the folder that publishes a checkpoint.",
     "fetch": "Fetch a small pretrained model into checkpoints/, and check it.",
     "logic annotate": "Have models, or a solver, name the relation of pairs.",
-    "logic pages": "Pages on which people do the same, and their answers.",
+    "logic sheet": "A sheet in which people do the same, and their answers.",
     "logic report": "Accuracy and agreement of the annotators.",
 }
 GROUPS = {
