@@ -38,7 +38,6 @@ SUMMARIES = {
     "train grpo": "Train on the detector's findings.",
     "train distil": "Train a model on its own answers, read with the clean context.",
     "data tablehallu": "Adversarial contexts for tables.",
-    "data exercises": "Lists to sort and to filter, for fine-tuning.",
     "data tabfaith": "Tables with faithful and unfaithful summaries.",
     "data faith": "Masked numbers of financial reports.",
     "data torr": "The ten data sets of ToRR.",
