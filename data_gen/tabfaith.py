@@ -1,11 +1,10 @@
 """Make tables with faithful and unfaithful summaries, every error marked (TabFaith, section 3).
 
 python data_gen/tabfaith.py recipe=tabfaith
-python data_gen/tabfaith.py sources.general=totto_train_data.jsonl sources.clinical=mimic:FOLDER
-python data_gen/tabfaith.py generator=openai:MODEL@URL verifier=program out=data/tabfaith-model
+python data_gen/tabfaith.py sources.general=totto_train_data.jsonl sources.clinical=FOLDER
 
-By default a program writes the summaries and injects the errors, with ground truth by construction;
-generator= asks a model instead, whose summaries a verifier labels (docs/data.md).
+A program writes the summaries and injects the errors, with ground truth by construction
+(docs/data.md).
 """
 
 from __future__ import annotations

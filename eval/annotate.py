@@ -1,8 +1,8 @@
-"""Let models, or the program, annotate pairs by the decision tree (docs/logic.md).
+"""Let models, or a solver, annotate pairs by the decision tree (docs/logic.md).
 
 python eval/annotate.py models='{qwen: openai:MODEL@URL}' data=data/logic
 python eval/annotate.py models='{small: hf:Qwen/Qwen3-0.6B}' data=data/hotel n=25
-python eval/annotate.py program=true data=data/logic
+python eval/annotate.py formaliser=openai:MODEL@URL data=data/logic
 python eval/annotation_report.py run=annotation
 
 Models are trained and checked first. The same command continues. All conversations stay in the

@@ -27,7 +27,7 @@ SCRIPTS = {
     **{f"train/{name}.py": f"train {name}" for name in ("sft", "dpo", "grpo", "distil")},
     **{
         f"data_gen/{name}.py": f"data {name}"
-        for name in "tablehallu exercises tabfaith faith torr claims logic publish".split()
+        for name in "tablehallu tabfaith faith torr claims logic publish".split()
     },
     "data_gen/preference.py": "preference",
     **{
@@ -37,7 +37,7 @@ SCRIPTS = {
     **{f"train/{name}.py": name for name in ("run", "merge", "publish")},
     "checkpoints/fetch.py": "fetch",
     "eval/annotate.py": "logic annotate",
-    "eval/annotation_pages.py": "logic pages",
+    "eval/annotation_sheet.py": "logic sheet",
     "eval/annotation_report.py": "logic report",
 }
 """Script -> the command of ``tablemend`` that runs it."""

@@ -168,7 +168,7 @@ def test_a_script_of_a_page_passes_its_check(
     (tmp_path / "people.jsonl").touch()
     for name, meant in (("FOLDER", ""), ("people.jsonl", "people.jsonl"), ("handed-in/*", "*")):
         line = line.replace(name, f"{tmp_path}/{meant}".rstrip("/"))
-    (tmp_path / "handed.json").touch()
+    (tmp_path / "handed.csv").touch()
     words = shlex.split(line)
     assert (ROOT / words[0]).is_file(), words[0]
     if "..." in line:  # the reader's own go there

@@ -52,6 +52,27 @@ def test_importing_tablemend_loads_the_standard_library_alone() -> None:
     assert not found & {*SLOW, "numpy", "omegaconf", "pydantic", "yaml"}
 
 
+def test_a_task_loads_neither_other_tasks_nor_what_scores_answers() -> None:
+    code = """
+import sys
+from tablemend.tasks.all_tasks import TASKS
+TASKS["table_generation"]()
+print("loaded:", *sys.modules)
+"""
+    found = loaded(code)
+    assert "tablemend.tasks.table_generation" in found
+    others = (
+        "tasks.torr",
+        "tasks.faith",
+        "tasks.logic",
+        "tasks.table_scorer",
+        "verifier",
+        "evidence",
+    )
+    assert not [one for one in found if one.startswith(tuple(f"tablemend.{n}" for n in others))]
+    assert "tablemend.detector.algorithm" not in found
+
+
 def test_the_api_runs_where_only_the_core_is_installed() -> None:
     code = """
 import sys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,8 +14,6 @@ from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import VERSION, Choice, Step
 from tablemend.errors import TablemendError
 from tablemend.foreign import read_whole
-
-F = TypeVar("F", bound=BaseModel)
 
 
 class Vote(NamedTuple):
@@ -66,20 +64,15 @@ assert get_args(_File.model_fields["format"].annotation) == (ANSWERS,)
 assert get_args(_File.model_fields["version"].annotation) == (VERSION,)
 
 
-def read_page_file(path: Path, kind: type[F], page: str) -> F:
-    """The file that a page gave an annotator.
-
-    Args:
-        path: of the file.
-        kind: what it holds.
-        page: which page writes such files, for messages.
+def read_answers(path: Path) -> AnswerFile:
+    """Read the file that the page gave an annotator.
 
     Raises:
         TablemendError: it cannot be read, or something in it is not what is wanted; the message
             names the file and the place.
     """
     try:
-        return kind.model_validate_json(read_whole(path).removeprefix(b"\xef\xbb\xbf"))
+        file = _File.model_validate_json(read_whole(path).removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TablemendError(f"cannot read the answers {path}: {reason}") from error
@@ -88,20 +81,10 @@ def read_page_file(path: Path, kind: type[F], page: str) -> F:
         place = ".".join(map(str, first["loc"]))
         raise TablemendError(
             f"{path}{f', {place}' if place else ''}: {first['msg']}; wanted is a file that "
-            f"{page} wrote"
+            "the page of `tablemend annotate export` wrote"
         ) from error
     except ValueError as error:
         raise TablemendError(f"cannot read the answers {path}: {error}") from error
-
-
-def read_answers(path: Path) -> AnswerFile:
-    """Read the file that the page gave an annotator.
-
-    Raises:
-        TablemendError: it cannot be read, or something in it is not what is wanted; the message
-            names the file and the place.
-    """
-    file = read_page_file(path, _File, "the page of `tablemend annotate export`")
     votes = [
         Vote(
             same_name(file.annotator),

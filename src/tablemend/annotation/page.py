@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tablemend.annotation.content import show
 from tablemend.annotation.sample import Data
@@ -35,25 +34,20 @@ def write_page(data: Data, chosen: Sequence[Example], marks: bool = True) -> str
         "steps": [{"name": name, **guide._asdict()} for name, guide in GUIDES.items()],
         "examples": [show(example, marks) for example in chosen],
     }
-    return one_file("Verification of a data set", "page.js", ("page.css",), content)
-
-
-def one_file(title: str, script: str, styles: Sequence[str], content: Mapping[str, Any]) -> str:
-    """A page of one of our scripts with its styles, and with what it shows.
-
-    Args:
-        title: of the window.
-        script: a file of this package; it can use dom.js.
-        styles: files of this package, behind the style of the reports.
-        content: what the script reads.
-    """
-    style = resource("tablemend.reports", "style.css")
-    for name in styles:
-        style += resource("tablemend.annotation", name)
-    code = resource("tablemend.annotation", "dom.js") + resource("tablemend.annotation", script)
-    policy = (
-        f"default-src 'none'; script-src '{inline_hash(code)}'; style-src '{inline_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
+    style = resource("tablemend.reports", "style.css") + resource(
+        "tablemend.annotation", "page.css"
     )
-    values = {"policy": policy, "style": style, "script": code, "content": content}
-    return render("tablemend.annotation", "page.html.j2", title=title, **values)
+    script = resource("tablemend.annotation", "page.js")
+    policy = (
+        f"default-src 'none'; script-src '{inline_hash(script)}'; "
+        f"style-src '{inline_hash(style)}'; base-uri 'none'; form-action 'none'"
+    )
+    return render(
+        "tablemend.annotation",
+        "page.html.j2",
+        title="Verification of a data set",
+        policy=policy,
+        style=style,
+        script=script,
+        content=content,
+    )

@@ -38,7 +38,6 @@ SUMMARIES = {
     "train grpo": "Train on the detector's findings.",
     "train distil": "Train a model on its own answers, read with the clean context.",
     "data tablehallu": "Adversarial contexts for tables.",
-    "data exercises": "Lists to sort and to filter, for fine-tuning.",
     "data tabfaith": "Tables with faithful and unfaithful summaries.",
     "data faith": "Masked numbers of financial reports.",
     "data torr": "The ten data sets of ToRR.",
@@ -57,7 +56,7 @@ SUMMARIES = {
     "publish": "Write the folder that publishes a checkpoint.",
     "fetch": "Fetch a small pretrained model into checkpoints/, and check it.",
     "logic annotate": "Have models, or a solver, name the relation of pairs.",
-    "logic pages": "Pages on which people do the same, and their answers.",
+    "logic sheet": "A sheet in which people do the same, and their answers.",
     "logic report": "Accuracy and agreement of the annotators.",
 }
 GROUPS = {

@@ -79,10 +79,8 @@ class LeaderboardCommand(Section):
     """Systems that get a row, such as [base]; empty: all that a run has."""
     context: str | None = None
     """How samples were shown; null: the last context of the first run (`adversarial`)."""
-    mixed: bool = False
-    """Join runs of other data or scorers; only those on the same samples are compared."""
     out: str = "runs/leaderboard"
-    """Folder to write leaderboard.md, .tex, .html and .json into."""
+    """Folder to write leaderboard.md and .json into."""
 
 
 def read_command(argv: Sequence[str] | None = None) -> tuple[ReproduceCommand, list[str], bool]:

@@ -12,7 +12,7 @@ from typing import Any
 from tablemend.config import HUB, SMALL_WORLD, parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.plan import lines, trained_systems
+from tablemend.evaluation.plan import trained_systems
 from tablemend.evaluation.ready import problems, why_untrained
 from tablemend.evaluation.systems import hash_examples, read_test, resolve
 from tablemend.recipe.experiment import (
@@ -34,8 +34,6 @@ COMMANDS: Mapping[str, type[Any]] = {
     "grpo": GrpoCommand,
     "distil": DistilCommand,
 }
-FEW = 4
-"""Contexts that are named in a plan."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,14 @@ class Step:
     Attributes:
         name: what kind.
         done: whether nothing is left to do.
-        says: what there is, or is to do.
+        says: the command that does it, or what there is.
         run: does it; ``None`` where only a person can.
-        samples: that models are to be asked about, where they are there.
     """
 
     name: str
     done: bool
     says: str
     run: Callable[[], object] | None = None
-    samples: Sequence[Sample] = ()
 
 
 @dataclass(frozen=True)
@@ -88,9 +84,13 @@ class Job:
         asked = {own.answering_system(system).model for system in own.systems.values()}
         if not self.compares or self.config.stage not in asked or self.config.has_engine:
             return None
-        tokens = [one for one in self.tokens if not one.startswith(("backend=", "rescore="))]
-        config: Trained = parse(COMMANDS[self.config.kind], tokens)
+        config: Trained = parse(COMMANDS[self.config.kind], self.training_tokens)
         return config
+
+    @property
+    def training_tokens(self) -> list[str]:
+        """The command line without what only a comparison reads."""
+        return [one for one in self.tokens if not one.startswith(("backend=", "rescore="))]
 
 
 def jobs_of(command: ReproduceCommand, given: Sequence[str]) -> list[Job]:
@@ -164,16 +164,17 @@ def steps_of(job: Job) -> list[Step]:
     if training is not None and not trained:
         sources += [one for one in (*config.data.training_sources, config.data.validation) if one]
     found = [_data_step(source) for source in dict.fromkeys(one.source for one in sources)]
-    has_data = all(step.done for step in found)
     if training is not None:
-        says = "there" if trained else "; ".join(_training_lines(training))
+        says = f"python train/{training.stage}.py {shlex.join(job.training_tokens)}"
         found.append(Step("training", trained, says, lambda: steps.train(training)))
     if job.compares:
-        found.append(_answer_step(job, has_data))
+        done = all(step.done for step in found) and _is_answered(job, read_test(config))
+        says = f"python eval/compare.py {shlex.join(job.tokens)}"
+        found.append(Step("answers", done, says, lambda: steps.answer(config)))
     if any(item.needs == "robustness" for item in job.items.values()):
         done = found[-1].done and (run.path / "robustness.json").is_file()
-        said = "P, R and the rest of what is answered"
-        found.append(Step("robustness", done, said, lambda: steps.measure_robustness(run)))
+        says = f"python eval/robustness.py run={run.path}"
+        found.append(Step("robustness", done, says, lambda: steps.measure_robustness(run)))
     return found
 
 
@@ -189,39 +190,6 @@ def _data_step(source: str) -> Step:
     settings.append(f"out={source}")
     said = f"python data_gen/{script}.py {shlex.join(settings)}"
     return Step("data", False, said, lambda: steps.make_data(script, settings))
-
-
-def _training_lines(training: Trained) -> Iterator[str]:
-    """Data, steps and GPU hours, as --check of the training has them."""
-    from tablemend.training import plan
-
-    try:
-        yield from (
-            one for one in plan.lines(training) if one.startswith(("data:", "steps:", "time:"))
-        )
-    except TablemendError as error:
-        yield f"no plan: {error}"
-
-
-def _answer_step(job: Job, has_data: bool) -> Step:
-    """What is stored, and what is to be asked."""
-    from tablemend.reproduction import steps
-
-    config = job.config
-    asking = [name for name, one in config.evaluation.systems.items() if one.after is None]
-    shown = config.contexts if len(config.contexts) <= FEW else [f"{len(config.contexts)} contexts"]
-    what = f"{', '.join(config.evaluation.systems)} on {', '.join(shown)}"
-
-    def run() -> None:
-        steps.answer(config)
-
-    if not has_data:
-        each = len(asking) * len(config.contexts)
-        return Step("answers", False, f"{what}: {each} prompt{'s' * (each != 1)} a sample", run)
-    samples = read_test(config)
-    if _is_answered(job, samples):
-        return Step("answers", True, f"{what}: {len(samples):,} samples", run)
-    return Step("answers", False, f"{what}, then scoring", run, samples)
 
 
 def _is_answered(job: Job, samples: Sequence[Sample]) -> bool:
@@ -251,12 +219,9 @@ def missing(job: Job, steps: Sequence[Step]) -> list[str]:
     return found
 
 
-def describe(job: Job, steps: Sequence[Step], lacking: Sequence[str]) -> Iterator[str]:
-    """The plan, a line at a time; where nothing is missing, servers may be asked."""
+def describe(job: Job, steps: Sequence[Step]) -> Iterator[str]:
+    """The plan, a line at a time: each step and the command that does it."""
     yield f"{', '.join(job.items)}: recipe {job.config.name} in {job.run.path}"
     for step in steps:
         mark = "done" if step.done else "to do" if step.run else "MISSING"
         yield f"  {step.name:<11}{mark:<8}{step.says}"
-        if step.samples:
-            for line in lines(step.samples, job.config, job.run, reach=not lacking):
-                yield f"    {line}"

@@ -25,8 +25,8 @@ def plan(command: ReproduceCommand, given: Sequence[str]) -> Iterator[str]:
     lacking: list[str] = []
     for job in jobs_of(command, given):
         steps = steps_of(job)
-        lacking += (own := missing(job, steps))
-        yield from describe(job, steps, own)
+        lacking += missing(job, steps)
+        yield from describe(job, steps)
     for place in command.places:
         item = paper_of(command.paper or "").items[place]
         if item.needs in ("nothing", "run"):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tablemend.tables.csvtable import write_csv
 from tablemend.tables.html import write_html
 from tablemend.tables.jsontable import write_json
 from tablemend.tables.latex import write_latex
 from tablemend.tables.markdown import write_markdown
-from tablemend.tables.read import Format
 from tablemend.tables.table import Table
+
+if TYPE_CHECKING:
+    from tablemend.tables.read import Format
 
 WRITERS: dict[Format, Callable[[Table], str]] = {
     "markdown": write_markdown,

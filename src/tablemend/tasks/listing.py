@@ -1,6 +1,6 @@
 """Thoughts in lists: the rows by what is asked of them, those that meet it, and these in order.
 
-Each step is one that ``data_gen/exercises.py`` teaches: a list is filtered, then sorted.
+Each step is one that ``benchmarks/exercises.py`` teaches: a list is filtered, then sorted.
 """
 
 from __future__ import annotations

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
-from tablemend.detector.algorithm import Submission as Scored
-from tablemend.detector.algorithm import detect_in_answers, detector_name
-from tablemend.detector.errors import (
-    INVENTS_ROWS,
-    METRICS,
-    OMITTED_CELL,
-    omits_cell,
-    relation_to_gold,
-)
-from tablemend.detector.keys import names_of_rows
-from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import Similarity, load_similarity
+from tablemend.detector.error_types import INVENTS_ROWS, METRICS, OMITTED_CELL
 from tablemend.exact_match import SCORER, compare_exactly
 from tablemend.records import Example, Finding, Judgement, Mark, Metric, Relation, SampleView, Share
 from tablemend.tables.perturbations import CONFIGURATIONS
 from tablemend.tasks import tablehallu
-from tablemend.tasks.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.sources import MAKES, read_examples
-from tablemend.tasks.table_reward import Rules, TableReward
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
-from tablemend.values.cells import same_value
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
+    from tablemend.tasks.table_reward import TableReward
+    from tablemend.tasks.table_scorer import TableScorer
 
 TAKEN_IN = tuple(
     Metric(
@@ -116,6 +102,8 @@ class TableGeneration(Task[Example]):
 
     def show(self, sample: Example, view: str) -> SampleView:
         """Query, context with the value of every fact marked, gold table."""
+        from tablemend.detector.keys import names_of_rows
+
         marks = []
         for fact in () if view in self.more_views else sample.facts:
             place = fact.clean if view == "clean" else fact.adversarial
@@ -155,6 +143,9 @@ class TableGeneration(Task[Example]):
 
     def scorer(self) -> AbstractContextManager[TableScorer]:
         """The detector."""
+        from tablemend.detector.similarity import load_similarity
+        from tablemend.tasks.table_scorer import TableScorer
+
         return nullcontext(TableScorer(self.format, load_similarity(self.options.similarity)))
 
     def second_opinion(self, answer: Submission[Example]) -> Judgement:
@@ -171,10 +162,14 @@ class TableGeneration(Task[Example]):
 
     def relation(self, judgement: Judgement) -> Relation | None:
         """Of the answer's cells to the gold table's."""
+        from tablemend.detector.errors import relation_to_gold
+
         return relation_to_gold(judgement)
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:
         """Parts of a table that are right (docs/dpo-grpo.md)."""
+        from tablemend.tasks.table_reward import Rules, TableReward
+
         thinks, quotes = thinking != "off", thinking == "quote"
         return TableReward(Rules(weights, self.format, thinks, prompt == "cot", quotes))
 
@@ -182,6 +177,8 @@ class TableGeneration(Task[Example]):
         self, sample: Example, view: str, gold: str, types: Sequence[str], rng: Random
     ) -> Iterator[Corruption]:
         """The gold table with a wrong value, row, column or order."""
+        from tablemend.tasks.injected_errors import INJECTED_ERRORS
+
         table = tablehallu.answer(sample.gold_table, self.format)
         assert gold.endswith(table)
         edits = []
@@ -198,73 +195,3 @@ class TableGeneration(Task[Example]):
             if edited is not None:
                 text = gold.removesuffix(table) + tablehallu.answer(edited, self.format)
                 yield Corruption(name, injection.type, text)
-
-
-class TableScorer:
-    """The detector on answers in one format."""
-
-    def __init__(self, format: Any, similarity: Similarity) -> None:
-        self.name = detector_name(similarity)
-        self._format, self._similarity = format, similarity
-
-    def score(self, answers: Iterable[Submission[Example]]) -> Iterator[Judgement]:
-        """One judgement an answer (:func:`~tablemend.detector.algorithm.detect_in_answers`),
-        with the types of distractors that it took in, and whether it invents rows where the query
-        asks for one or none.
-        """
-        read: deque[Submission[Example]] = deque()
-
-        def submissions() -> Iterator[Scored]:
-            for one in answers:
-                read.append(one)
-                yield Scored(
-                    one.text,
-                    one.sample.gold_table,
-                    one.sample.context(one.view),
-                    SortRule.of(one.sample.constraints),
-                    self._format,
-                    one.unscored,
-                    one.sample.constraints.decimals,
-                )
-
-        for judgement in detect_in_answers(submissions(), self._similarity):
-            one = read.popleft()
-            if judgement.unscored:
-                yield judgement
-                continue
-            omits = any(map(omits_cell, judgement.findings))
-            shares = dict(judgement.shares) | {OMITTED_CELL.name: Share(int(omits), 1)}
-            if len(one.sample.gold_table.rows) <= 1:
-                invents = any(own.type in INVENTS_ROWS.types for own in judgement.findings)
-                shares[INVENTS_ROWS.name] = Share(int(invents), 1)
-            if one.view != "clean":
-                shares |= taken_in(one.sample, judgement.findings)
-            yield replace(judgement, shares=shares)
-
-
-def taken_in(example: Example, findings: Iterable[Finding]) -> dict[str, Share]:
-    """For each type that the context holds whether an answer took some of it in.
-
-    A row out of scope counts by its name, a wrong value by itself; what distractors of several
-    types say, or gold says too, counts for none.
-    """
-    types = types_of(example)
-    taken = set()
-    for finding in findings:
-        if finding.got is None:
-            continue
-        suspects = {
-            types.get(fact.row) if fact.violates is not None else None
-            for fact in example.facts
-            if (finding.column is None and same_value(fact.entity, finding.got))
-            or (fact.column == finding.column and same_value(fact.value, finding.got))
-        }
-        if finding.column is None:
-            suspects.discard(None)  # a gold entity at another time
-        if len(suspects) == 1:
-            taken |= suspects
-    return {
-        f"distractor_{type}": Share(int(type in taken), 1)
-        for type in TYPES
-        if type in types.values()
-    }

@@ -20,7 +20,6 @@ from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
-from tablemend.tasks.listing import listing
 
 PROMPT_VERSION = "1"
 
@@ -184,6 +183,8 @@ def _thought(example: Example, context: ContextKind, thinking: str) -> str:
             "use thinking=off or empty"
         )
     if thinking == "list":
+        from tablemend.tasks.listing import listing  # only this thinking needs it
+
         return listing(example, context)
     quoted, gold = quotation(example, context), example.gold_table
     if thinking == "quote" or not gold.rows or example.constraints.sort_column not in gold.columns:

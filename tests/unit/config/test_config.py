@@ -16,7 +16,6 @@ import yaml
 from tablemend.config import SMALL_WORLD, ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
-from tablemend.datasets.exercises import Exercises
 from tablemend.datasets.faith.settings import FaithSet
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tablehallu.program_engine import examples
@@ -202,7 +201,7 @@ def test_references_are_refused(
 
 def test_more_examples_than_memory_holds_are_refused_in_one_line() -> None:
     many = 10**12
-    for cls in (Synthesis, LogicSet, FaithSet, Exercises):
+    for cls in (Synthesis, LogicSet, FaithSet):
         assert "memory or more, and this" in " ".join(problems(f"n={many}", cls=cls))
     for key in ("data.test.n", "data.train.n"):
         (found,) = problems("recipe=tiny", f"{key}={many}")

@@ -1,6 +1,7 @@
-"""Formulas of the blocks world in controlled English, and back: one grammar for both directions.
+"""Formulas of the blocks world in controlled English, and how many readings what is said has.
 
-The grammar is in logic.yaml; :func:`readings` knows its ambiguous lines too.
+The grammar is in logic.yaml. :func:`readings` reads its own sentences alone: it marks generated
+outputs that are ambiguous (of 392 with an ambiguous wording 26 have one reading all the same).
 """
 
 from __future__ import annotations
@@ -144,19 +145,6 @@ def _different(formulas: Iterable[Formula]) -> Iterator[Formula]:
         if (form := canonical(one)) not in seen:
             seen.add(form)
             yield one
-
-
-def read(text: str) -> Formula:
-    """The formula that a text of controlled English says.
-
-    Raises:
-        EnglishError: it is no such text, or it is ambiguous.
-    """
-    found = readings(text)
-    if len(found) != 1:
-        what = "has no reading" if not found else f"has {len(found)} readings"
-        raise EnglishError(f"{shown(text)[:60]!r} {what} in controlled English")
-    return found[0]
 
 
 def _say(kind: str, meant: Formula | Term, rng: Random, ambiguous: bool) -> list[str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +12,6 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.datasets.logic.pair import Span
-from tablemend.errors import TablemendError
 
 NAME, STARS, CITY, COUNTRY = "Name", "Star rating", "City", "Country"
 TYPE = "Accommodation type"
@@ -69,22 +67,6 @@ class Hotel(NamedTuple):
         return tuple(found)
 
 
-def read_hotel(text: str) -> Hotel:
-    """The inverse of :meth:`Hotel.shown`; commas divide values as semicolons do, as in the paper.
-
-    Raises:
-        TablemendError: a line without a colon or a value.
-    """
-    facts = []
-    for number, line in enumerate(text.splitlines(), 1):
-        name, colon, values = (part.strip() for part in line.partition(":"))
-        if not (name and colon and values):
-            raise TablemendError(f"line {number} of the input is no `Attribute: value`: {line!r}")
-        divide = r";" if ";" in values or name in SINGLE else r";|,"
-        facts += [Fact(name, value.strip()) for value in re.split(divide, values) if value.strip()]
-    return Hotel(tuple(facts))
-
-
 class Attribute(NamedTuple):
     """The words of an attribute with several values.
 
@@ -97,7 +79,7 @@ class Attribute(NamedTuple):
     values: Mapping[str, list[str]]
 
 
-@dataclass(frozen=True, eq=False)  # so that what is made of one can be cached
+@dataclass(frozen=True, eq=False)
 class Lexicon:
     """The words of the domain (hotel.yaml)."""
 

@@ -9,16 +9,20 @@ from typing import Any
 from tablemend.datasets import build
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
 from tablemend.datasets.source_tables.options import POOL
-from tablemend.datasets.tabfaith import program_summaries
 from tablemend.datasets.tabfaith.domains import DOMAINS
 from tablemend.datasets.tabfaith.examples import TabFaithExample
-from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
+from tablemend.datasets.tabfaith.program_summaries import ENGINE, Opened, make_records
+from tablemend.datasets.tabfaith.settings import SYNTHETIC, TabFaith
 from tablemend.datasets.tabfaith.sources import open_tables
 from tablemend.records import CLAIM_ERRORS
 
-FREE = {"kind", "workers", "out", "generator_options"}
+FREE = {"kind", "workers", "out"}
 """Settings that change nothing in the files."""
 _LABELS = ("faithful", "unfaithful", "unscored")
+_TRUTH = (
+    "Summaries are table programs in words, true by construction; each injected error is one slot "
+    "of a program, edited until the statement is false."
+)
 _MEANS = {"cells": "cells", "facts": "facts", "errors": "errors"}
 
 
@@ -26,35 +30,26 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
     """Make a set: :func:`~tablemend.datasets.build.make_by_number`.
 
     Args:
-        settings: what to make and where; with a generator a model writes the summaries.
+        settings: what to make and where.
         progress: called with the number of examples that are newly done.
 
     Raises:
-        TablemendError: there is no such model or verifier, or as above.
-        Stopped: a model's server is gone; the same command goes on.
+        TablemendError: as above.
     """
-    noted = settings.model_dump(mode="json", exclude=FREE)
-    engine, make = program_summaries.ENGINE, program_summaries.make_records
-    if settings.generator is not None:
-        from tablemend.datasets.tabfaith import model_summaries  # loads the verifiers
-
-        engine, make = model_summaries.engine(), model_summaries.make_records
-        # the same model may answer from another address
-        noted["generator"] = settings.generator.partition("@")[0]
     return build.make_by_number(
         Path(settings.out),
-        {"engine_version": engine, **noted},
+        {"engine_version": ENGINE, **settings.model_dump(mode="json", exclude=FREE)},
         settings.sizes.total,
         lambda: _open_sources(settings),
-        lambda opened, numbers: make(settings, opened, numbers),
-        lambda counts: _card(settings, engine, counts),
+        lambda opened, numbers: make_records(settings, opened, numbers),
+        lambda counts: _card(settings, counts),
         progress,
     )
 
 
 def _open_sources(settings: TabFaith) -> build.Opened:
     """The tables of each domain, why others were left out, and a hash of those of users."""
-    opened: program_summaries.Opened = {}
+    opened: Opened = {}
     skipped: list[build.Skipped] = []
     hashes: list[str] = []
     for domain in DOMAINS:
@@ -68,9 +63,9 @@ def _open_sources(settings: TabFaith) -> build.Opened:
     return found
 
 
-def _card(settings: TabFaith, engine: str, counts: dict[str, Any]) -> str:
+def _card(settings: TabFaith, counts: dict[str, Any]) -> str:
     return write_card(
-        _parts(settings, engine, counts),
+        _parts(settings, counts),
         categories=["summarization", "text-classification"],
         tags=["table-to-text", "hallucination", "faithfulness"],
         files={split: f"{split}.jsonl" for split in counts["splits"]},
@@ -78,11 +73,11 @@ def _card(settings: TabFaith, engine: str, counts: dict[str, Any]) -> str:
     )
 
 
-def _parts(settings: TabFaith, engine: str, counts: dict[str, Any]) -> Iterator[str]:
+def _parts(settings: TabFaith, counts: dict[str, Any]) -> Iterator[str]:
     found, examples = counts["counts"], counts["examples"]
     used = [domain for domain in DOMAINS if settings.sizes.of(domain)]
     yield "# Tables with faithful and unfaithful summaries"
-    yield f"{examples['made']} of {examples['asked']} examples, by `{engine}`. {_truth(settings)}"
+    yield f"{examples['made']} of {examples['asked']} examples, by `{ENGINE}`. {_TRUTH}"
     yield command_of("tabfaith.py", settings, {"seed": settings.seed}, FREE)
     yield table_of(
         f"domain | {' | '.join(_LABELS)}",
@@ -103,21 +98,7 @@ def _parts(settings: TabFaith, engine: str, counts: dict[str, Any]) -> Iterator[
     yield from counted_parts(counts, _MEANS)
 
 
-def _truth(settings: TabFaith) -> str:
-    if settings.generator is None:
-        return (
-            "Summaries are table programs in words, true by construction; each injected error "
-            "is one slot of a program, edited until the statement is false."
-        )
-    return (
-        f"Summaries are by `{settings.generator.partition('@')[0]}`; labels and errors are by the "
-        f"verifier `{settings.verifier}`, not by people."
-    )
-
-
 def _source(name: str) -> str:
-    if name.startswith(MIMIC):
-        return "MIMIC-IV laboratory events: credentialed data, not to be passed on"
     built_in = {
         SYNTHETIC: "synthetic; nothing in them is a fact",
         POOL: "fictional tables of the built-in topic pool",

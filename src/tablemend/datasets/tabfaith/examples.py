@@ -24,10 +24,10 @@ class TabFaithExample(FromJson):
         table: what is summarised.
         summary: the text.
         facts: its claims; those of an unfaithful summary at their places, the false ones
-            included; none for a model's summary.
-        label: ``unscored`` only for a model's summary that its verifier cannot score.
+            included.
+        label: ``unscored`` of summaries of others alone, where nobody could say.
         errors: what is wrong, in the order of the text; empty unless unfaithful.
-        labelled_by: ``construction``, or the verifier that labelled a model's summary.
+        labelled_by: ``construction``, or the verifier that labelled a summary of others.
         source: where the table stands; synthetic tables name their generator and number.
         source_hash: content hash of the table: splits are made by it.
         seed: of the data set.

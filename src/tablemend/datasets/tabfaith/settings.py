@@ -7,21 +7,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.backends.names import ModelString
 from tablemend.config import Count, Section
-from tablemend.config.backend import BackendOptions
 from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.records import CLAIM_ERRORS, ClaimError
 
 SYNTHETIC = "synthetic"
-MIMIC = "mimic:"
 MIX: dict[ClaimError, float] = {"NUM": 30.6, "REL": 23.8, "CMP": 23.1, "TMP": 13.4, "ATT": 9.1}
 """Shares of the types of errors in the paper's Table 1, in percent."""
-_OF_A_MODEL = tuple(
-    "generator_options generator_thinking temperature max_new_tokens verifier".split()
-)
 
 
 class Sources(HubOptions):
@@ -34,7 +28,7 @@ class Sources(HubOptions):
     """`synthetic`, or filings and reports: a CSV, JSONL, HTML or text file, a folder of them, or
     `hub:owner/name`."""
     clinical: str = SYNTHETIC
-    """`synthetic`, `mimic:FOLDER` for the MIMIC-IV files that you have, or files as above."""
+    """`synthetic`, or files as above."""
     operations: str = SYNTHETIC
     """`synthetic`, or files as above."""
 
@@ -42,9 +36,6 @@ class Sources(HubOptions):
         """Sources that a domain does not have."""
         if self.general == SYNTHETIC:
             yield "general", f"only the other domains are synthetic: write {POOL}"
-        for name in ("general", "financial", "operations"):
-            if getattr(self, name).startswith(MIMIC):
-                yield name, f"only clinical reads {MIMIC}FOLDER"
         for name in ("financial", "clinical", "operations"):
             if getattr(self, name) == POOL:
                 yield name, f"only general has the topic pool: write {SYNTHETIC}"
@@ -112,20 +103,6 @@ class TabFaith(Section):
     """Folder to write into; an interrupted run in it is continued."""
     workers: int = Field(default=1, ge=1, le=256)
     """Processes; the data are the same for any number."""
-    generator: ModelString | None = None
-    """A model that writes the summaries: `openai:MODEL@URL`, `vllm:MODEL`, `hf:MODEL` or
-    `scripted:FILE`; null: the program. Its summaries are labelled by `verifier`."""
-    generator_options: BackendOptions = BackendOptions()
-    """How the generator is asked."""
-    generator_thinking: Literal["on", "off"] | None = None
-    """Whether the generator thinks first; null asks for nothing."""
-    temperature: float = Field(default=0.7, ge=0, le=2)
-    """Temperature of the generator."""
-    max_new_tokens: int = Field(default=2048, ge=16)
-    """Longest answer in tokens, thinking included."""
-    verifier: str = "program"
-    """What labels a model's summaries: `program`, `nli:MODEL`, `llm:MODEL`, `program+nli:MODEL` or
-    `program+llm:MODEL`."""
 
     @property
     def weights(self) -> dict[ClaimError, float]:
@@ -133,7 +110,7 @@ class TabFaith(Section):
         return {type: self.mix.get(type.lower(), MIX[type]) for type in CLAIM_ERRORS}
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Ranges that are upside down, and settings that nobody would read."""
+        """Ranges that are upside down, and shares of no errors."""
         if self.min_errors > self.max_errors:
             yield "min_errors", f"more than max_errors={self.max_errors}"
         if self.min_sentences > self.max_sentences:
@@ -146,9 +123,3 @@ class TabFaith(Section):
                 yield f"mix.{name}", "less than 0"
         if not any(self.weights.values()):
             yield "mix", "all shares are 0: one type at least must be wanted"
-        if self.generator is None:
-            unread, why = _OF_A_MODEL, "only read where a generator is set"
-        else:
-            unread = ("faithful", "mix", "min_errors", "max_errors")
-            why = "a model's summaries are as they are: nothing is injected in them"
-        yield from ((name, why) for name in unread if name in self.model_fields_set)

@@ -17,8 +17,7 @@ from tablemend.datasets.source_tables.sources import Place, Source, open_source
 from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.datasets.tabfaith.domains import Domain
-from tablemend.datasets.tabfaith.mimic import read_panels
-from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
+from tablemend.datasets.tabfaith.settings import SYNTHETIC, TabFaith
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import speakers
 from tablemend.programs.table import TypedTable
@@ -106,11 +105,6 @@ def _places(
     settings: TabFaith, domain: Domain, name: str
 ) -> Iterator[tuple[str, Callable[[], Table]]]:
     """Every place of a source, and what reads its table."""
-    if name.startswith(MIMIC):
-        folder = Path(name.removeprefix(MIMIC)).expanduser()
-        for number, table in enumerate(read_panels(folder), 1):
-            yield f"mimic-iv:{number}", partial(_tidied, table)  # without any identifier
-        return
     if not name.startswith(HUB) and not Path(name).exists():
         built_in = POOL if domain == "general" else SYNTHETIC
         raise TablemendError(
@@ -127,11 +121,8 @@ def _places(
 
 
 def _read(source: Source, place: Place) -> Table:
-    return _tidied(source.read(place).table)
-
-
-def _tidied(table: Table) -> Table:
-    """Without the rows that repeat the header, and with single spaces."""
+    """A table without the rows that repeat the header, and with single spaces."""
+    table = source.read(place).table
     header, *body = (
         [" ".join((cell or "").split()) for cell in row] for row in (table.columns, *table.rows)
     )

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from tablemend.datasets.tablehallu.verification import meets
 from tablemend.records import Condition, Example
 
 TYPES = {
@@ -29,6 +28,8 @@ _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 
 def types_of(example: Example) -> dict[int, str]:
     """The type of each distractor row, by its number."""
+    from tablemend.datasets.tablehallu.verification import meets  # it loads all of tables
+
     rows: dict[int, dict[str, str]] = defaultdict(dict)
     violates = {}
     for fact in example.facts:

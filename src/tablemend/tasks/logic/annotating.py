@@ -1,12 +1,11 @@
 """Models as annotators: each is trained and checked once a domain, then led through every pair.
 
-The program can annotate the same pairs.
+A solver can annotate the same pairs, by formulas that a model writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -20,8 +19,8 @@ from tablemend.errors import Stopped
 from tablemend.prompting.replies import Unreadable, why_no_answer
 from tablemend.runs import Run, Store, sole_writer, write_jsonl
 from tablemend.tasks.logic import protocol
-from tablemend.tasks.logic.command import MAKES, PROGRAM, AnnotateCommand
-from tablemend.tasks.logic.program import annotate_by_program
+from tablemend.tasks.logic.by_solver import annotate_by_solver
+from tablemend.tasks.logic.command import MAKES, SOLVER, AnnotateCommand
 from tablemend.tasks.logic.protocol import Script, Turn
 from tablemend.tasks.logic.tree import DOMAINS
 from tablemend.tasks.sources import read_records
@@ -34,7 +33,7 @@ ANNOTATIONS, PAIRS = "annotations.jsonl", "pairs.jsonl"
 
 
 def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: None) -> Path:
-    """Let every model, and the program, annotate every pair; a model is not asked anything twice.
+    """Let every model, and the solver, annotate every pair; a model is not asked anything twice.
 
     ``done`` is told how many pairs are done. The run folder, which is returned, has
     ``annotations.jsonl``, ``pairs.jsonl`` and, by annotator, all conversations.
@@ -52,13 +51,13 @@ def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: No
         write_jsonl(run.path / PAIRS, [one.to_json() for one in pairs])
         found: list[Annotation] = []
         facts: dict[str, Any] = {}
-        if command.program:  # first: it takes seconds, and needs z3
-            model, theory = command.formaliser, Theory(symmetric=command.symmetric)
-            with open_backend(model, command.options) if model else nullcontext() as formaliser:
-                for one in annotate_by_program(pairs, formaliser, command.added, theory):
+        if command.formaliser:
+            theory = Theory(symmetric=command.symmetric)
+            with open_backend(command.formaliser, command.options) as formaliser:
+                for one in annotate_by_solver(pairs, formaliser, command.added, theory):
                     found.append(one)
                     done(1)
-                facts[PROGRAM] = {"formaliser": formaliser and formaliser.identity}
+                facts[SOLVER] = {"formaliser": formaliser.identity}
             write_jsonl(run.path / ANNOTATIONS, [one.to_json() for one in found])
         for name, model in command.models.items():
             with open_backend(model, command.options) as backend:

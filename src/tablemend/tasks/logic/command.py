@@ -15,8 +15,8 @@ from tablemend.runs import folder_of
 
 MAKES = "python data_gen/logic.py"
 ANNOTATES = "python eval/annotate.py"
-PROGRAM = "program"
-"""Name of the program as an annotator."""
+SOLVER = "solver"
+"""Name of the solver as an annotator."""
 AnnotatorName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
@@ -46,14 +46,12 @@ class PairsCommand(Section):
 
 
 class AnnotateCommand(PairsCommand):
-    """Which models annotate which pairs, and whether the program does."""
+    """Which models annotate which pairs, and whether the solver does."""
 
     models: dict[AnnotatorName, ModelString] = Field(default_factory=dict)
     """Annotators by name: model strings such as openai:MODEL@URL or hf:Qwen/Qwen3-8B."""
-    program: bool = False
-    """One more annotator, `program`: a solver decides formulas, evidence decides descriptions."""
     formaliser: ModelString | None = None
-    """Model that puts English which the program does not read into formulas, for the solver."""
+    """One more annotator, `solver`: this model writes outputs as formulas, z3 decides them."""
     symmetric: bool = False
     """What adjoins a block is adjoined by it, to the solver."""
     options: BackendOptions = BackendOptions()
@@ -66,14 +64,13 @@ class AnnotateCommand(PairsCommand):
     """0 is greedy. Above, one model under two names is two annotators."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Nobody who annotates, two of one name, and settings that nobody would read."""
-        if not self.models and not self.program:
-            yield "models", "name one, or set program=true"
-        if self.program and PROGRAM in self.models:
-            yield "models", f"{PROGRAM} is the program's own name"
-        for name in ("formaliser", "symmetric"):
-            if getattr(self, name) and not self.program:
-                yield name, "only read with program=true"
+        """Nobody who annotates, two of one name, and a setting that nobody would read."""
+        if not self.models and not self.formaliser:
+            yield "models", "name one, or a formaliser"
+        if self.formaliser and SOLVER in self.models:
+            yield "models", f"{SOLVER} is the solver's own name"
+        if self.symmetric and not self.formaliser:
+            yield "symmetric", "only read with a formaliser"
 
 
 class AnnotationReportCommand(Section):

@@ -20,7 +20,6 @@ from tablemend.datasets.logic.hotel import (
     is_near,
     lexicon,
     make_hotel,
-    read_hotel,
 )
 from tablemend.datasets.logic.pair import Pair
 from tablemend.records import RELATIONS, Relation
@@ -35,11 +34,10 @@ def test_every_relation_is_made() -> None:
     assert all(pair.labels == (relation,) for relation, own in MADE.items() for pair in own)
 
 
-def test_a_record_has_what_the_paper_says_and_reads_back() -> None:
+def test_a_record_has_what_the_paper_says() -> None:
     seen: set[str] = set()
     for number in range(200):
         hotel = make_hotel(Random(number))
-        assert read_hotel(hotel.shown()) == hotel
         lines = hotel.lines()
         seen |= set(lines)
         assert list(lines)[:1] == ["Name"] and "City" in lines

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tablemend.backends.backend import open_backend
 from tablemend.config import BackendOptions
-from tablemend.datasets.logic.english import GRAMMAR, EnglishError, read, readings, say
+from tablemend.datasets.logic.english import GRAMMAR, EnglishError, readings, say
 from tablemend.datasets.logic.formalise import Formalised, formalise
 from tablemend.datasets.logic.formula import BLOCKS, canonical
 from tablemend.datasets.logic.generate import random_formula
@@ -35,7 +35,8 @@ def test_every_predicate_has_words(predicate: str) -> None:
     terms = ", ".join("abc"[: BLOCKS[predicate]])
     for text in (f"{predicate}({terms})", f"¬{predicate}({terms})"):
         formula = parse_formula(text)
-        assert {canonical(read(say(formula, Random(n)))) for n in range(20)} == {formula}
+        found = [readings(say(formula, Random(n))) for n in range(20)]
+        assert all([canonical(one) for one in own] == [formula] for own in found)
 
 
 @pytest.mark.parametrize(
@@ -53,11 +54,8 @@ def test_every_predicate_has_words(predicate: str) -> None:
     ],
 )
 def test_texts_are_read(text: str, formula: str | None) -> None:
-    if formula is None:
-        with pytest.raises(EnglishError, match="has no reading"):
-            read(text)
-    else:
-        assert canonical(read(text)) == canonical(parse_formula(formula))
+    wanted = [] if formula is None else [canonical(parse_formula(formula))]
+    assert [canonical(one) for one in readings(text)] == wanted
 
 
 @pytest.mark.parametrize(
@@ -89,9 +87,6 @@ def test_ambiguous_texts_have_all_their_readings(text: str, meant: set[str]) -> 
     assert {canonical(one) for one in readings(text)} == {
         canonical(parse_formula(one)) for one in meant
     }
-    if len(meant) > 1:
-        with pytest.raises(EnglishError, match="has 2 readings in controlled English"):
-            read(text)
 
 
 def test_a_long_list_of_clauses_has_one_reading() -> None:
@@ -138,7 +133,8 @@ def test_a_models_formula_counts_where_it_says_the_same(tmp_path: Path) -> None:
     with open_backend(f"scripted:{path}", BackendOptions()) as backend:
         found = formalise([text for text, _ in lines], backend)
     assert found[0].formula is not None and show(found[0].formula) == "∀x (Cube(x) → Large(x))"
-    assert canonical(read(found[0].said)) == canonical(found[0].formula) and not found[0].reason
+    (said,) = readings(found[0].said)
+    assert canonical(said) == canonical(found[0].formula) and not found[0].reason
     assert all(one.formula is None and one.reason for one in found[1:])
     reasons = [one.reason for one in found[1:]]
     assert reasons[0] == "read back, it says something else: The first speaks of one."

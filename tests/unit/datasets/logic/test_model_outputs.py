@@ -11,7 +11,6 @@ from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.logic.dataset import PROMPTS, STAGES, Unwritten, write_outputs
 from tablemend.datasets.logic.describe import hotel_pairs
-from tablemend.datasets.logic.entailment import compare
 from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.runs import read_jsonl
 from tests.support.scripts import run_script
@@ -52,7 +51,6 @@ def test_outputs_are_pairs_without_labels_and_failures_say_why(tmp_path: Path) -
         ("second", "refusal"),
         ("second", "refusal"),
     ]
-    assert compare(found[0].input, good).relation == "well_matched_harmless"
 
 
 def test_the_data_command_asks_models_and_counts_what_they_did_not_write(

@@ -1,8 +1,7 @@
-"""Tables of others: ToTTo, SEC filings, MIMIC-IV files, folders."""
+"""Tables of others: ToTTo, SEC filings, folders."""
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tablemend.datasets.tabfaith.mimic import read_panels
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import open_tables
 from tablemend.errors import TablemendError
@@ -112,60 +110,6 @@ def test_real_filings_are_read(shared_data: Callable[[str], list[dict[str, Any]]
         lone += any(cell in ("$", ")", "%") for row in table.rows for cell in row)
     assert read >= 0.9 * len(records)
     assert lone <= 0.1 * read  # two rows of one table may be laid out in different columns
-
-
-ITEMS = """itemid,label,fluid,category
-1,Hemoglobin,Blood,Hematology
-2,Hematocrit,Blood,Hematology
-3,White Blood Cells,Blood,Hematology
-4,Platelet Count,Blood,Hematology
-5,Glucose,Urine,Chemistry
-"""
-PANEL = """labevent_id,charttime,itemid,value,valuenum,ref_range_lower,ref_range_upper,flag,valueuom
-9,2150-01-01 07:00:00,1,9.1,9.1,12.000,16.0,abnormal,g/dL
-9,2150-01-01 07:00:00,2,40.5,40.5,36,46,,g/dL
-9,2150-01-01 07:00:00,3,12.2,12.2,4.0,11.0,abnormal,g/dL
-9,2150-01-01 07:00:00,4,210,210,150,400,,g/dL
-9,2150-01-01 07:00:00,5,300,300,70,110,abnormal,g/dL
-9,2150-01-01 07:00:00,1,,,12,16,,g/dL
-"""
-
-
-def write_mimic(folder: Path, specimens: list[tuple[int, int]], packed: bool = True) -> None:
-    """A panel for each subject and specimen."""
-    head, *events = PANEL.splitlines()
-    lines = [f"{head},subject_id,specimen_id"]
-    lines += [f"{event},{subject},{one}" for subject, one in specimens for event in events]
-    hosp = folder / "hosp"
-    hosp.mkdir(parents=True)
-    for name, text in (("labevents", "\n".join(lines) + "\n"), ("d_labitems", ITEMS)):
-        data, ending = (gzip.compress(text.encode()), ".gz") if packed else (text.encode(), "")
-        (hosp / f"{name}.csv{ending}").write_bytes(data)
-
-
-@pytest.mark.parametrize("packed", [True, False])
-def test_mimic_files_become_panels_without_identifiers(tmp_path: Path, packed: bool) -> None:
-    write_mimic(tmp_path / "mimic", [(10001, 1), (10001, 2), (10001, 3), (10002, 4)], packed)
-    panels = list(read_panels(tmp_path / "mimic"))
-    assert len(panels) == 3  # two of the first patient at most
-    table = panels[0]
-    assert table.columns == ("Test", "Measurement", "Unit", "Reference Range", "Flag Status")
-    assert table.rows[0] == ("Hemoglobin", "9.1", "g/dL", "12-16", "L")
-    assert [row[4] for row in table.rows] == ["L", None, "H", None]
-    assert "Glucose" not in str(table.rows)  # of urine
-    assert "1000" not in json.dumps(table.to_json())
-
-
-def test_missing_and_damaged_mimic_files_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(TablemendError, match=r"neither d_labitems\.csv\.gz"):
-        list(read_panels(tmp_path))
-    write_mimic(tmp_path / "m", [(1, 1)])
-    (tmp_path / "m" / "hosp" / "labevents.csv.gz").write_bytes(b"not gzip")
-    with pytest.raises(TablemendError, match=r"labevents\.csv\.gz: cannot be read"):
-        list(read_panels(tmp_path / "m"))
-    (tmp_path / "m" / "hosp" / "labevents.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
-    with pytest.raises(TablemendError, match="no column subject_id"):
-        list(read_panels(tmp_path / "m"))
 
 
 def test_folders_of_files_are_sources(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.records import Condition, Constraints, Example, Fact, Finding, Mention, Share
 from tablemend.tables.table import Table
-from tablemend.tasks.table_generation import taken_in
+from tablemend.tasks.table_scorer import taken_in
 
 GOLD = {"Ship": "Ada", "Year": "1990", "Crew": "12", "Port": "Oslo"}
 PLACE = Mention(0, 1, 0, 1)

@@ -1,5 +1,8 @@
 """Exercises in sorting and filtering: chats that teach a small model to compare.
 
+    python benchmarks/exercises.py source=data/tablehallu n=8000 out=data/exercises.jsonl
+
+A recipe reads them as instruction data (content: messages; docs/training.md).
 In a target table nearly every token is a copy, so a small model that is fine-tuned on tables alone
 learns to copy and not to compare. Here some four tokens in ten need a comparison (LAB_LOG.md,
 2026-11-26).
@@ -16,12 +19,13 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from tablemend.config import Count, Section, Source
+from tablemend.config import Count, Section, Source, load
 from tablemend.datasets.vocabulary import read_vocabulary
 from tablemend.detector.order import sort_rows
 from tablemend.errors import TablemendError
 from tablemend.records import Example, SortOrder
 from tablemend.runs import write_jsonl
+from tablemend.script import run_script
 from tablemend.tasks.sources import read_records
 
 MAKES = "python data_gen/tablehallu.py"
@@ -200,3 +204,14 @@ def _numbers(rng: Random, count: int = 0) -> _List:
         form = f"{{:.{places}f}}"
     drawn = sorted(drawn, reverse=order == "descending")
     return _List(rng.choice(COUNTED), order, [form.format(number) for number in drawn])
+
+
+def main() -> None:
+    """Read the settings, make the file, say where it is."""
+    settings = load(Exercises)
+    make_exercises(settings)
+    print(f"{settings.n} exercises written to {settings.out}")
+
+
+if __name__ == "__main__":
+    run_script(main)

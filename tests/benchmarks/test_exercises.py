@@ -9,8 +9,8 @@ import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
+from exercises import Exercises, make_exercises
 from tablemend.config import parse
-from tablemend.datasets.exercises import Exercises, make_exercises
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.settings import Synthesis
@@ -147,10 +147,10 @@ def test_the_thought_ends_with_the_rows_in_order(made: list[Example]) -> None:
 def test_a_set_that_is_not_there_or_too_small_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_script("data_gen/exercises.py", [f"source={tmp_path}/none"], monkeypatch) == 2
+    assert run_script("benchmarks/exercises.py", [f"source={tmp_path}/none"], monkeypatch) == 2
     assert "(python data_gen/tablehallu.py" in capsys.readouterr().err
     (tmp_path / "train.jsonl").write_text('{"a": 1}\n')
-    assert run_script("data_gen/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
+    assert run_script("benchmarks/exercises.py", [f"source={tmp_path}"], monkeypatch) == 2
     assert "train.jsonl: record 1 is no tablemend example" in capsys.readouterr().err
     write_jsonl(tmp_path / "train.jsonl", [small_world.example(seed=1, index=0).to_json()])
     words = {f"Ġ{letter}word": place for place, letter in enumerate("ABCDEFGx")}
