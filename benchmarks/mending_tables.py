@@ -31,7 +31,9 @@ from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import AnswerFormat, detect_errors
+from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.order import SortRule
+from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.generations import Generations
@@ -43,7 +45,7 @@ from tablemend.records import Example, Judgement
 from tablemend.reports.stored_results import read_results
 from tablemend.runs import read_jsonl
 from tablemend.script import run_script
-from tablemend.statistics import design_effect, rate_interval
+from tablemend.statistics import mean_interval
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
@@ -58,6 +60,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.text import header_key
 
 VIEW = "adversarial"
+RECALLS = ("row_recall", "cell_recall")
 
 
 def mend(items: list[Draft], model: Backend | None) -> list[Mended]:
@@ -86,7 +89,8 @@ class Outcome:
 def kind_of(edit: Edit) -> str:
     """What an edit of a table changes."""
     if edit.row is not None and edit.column is not None:
-        return f"cell {'blanked' if not edit.new else 'filled' if is_blank(edit.old) else 'replaced'}"
+        filled = "filled" if is_blank(edit.old) else "replaced"
+        return f"cell {filled if edit.new else 'blanked'}"
     if edit.row is not None:
         return "row dropped"
     if edit.column is not None:
@@ -94,22 +98,21 @@ def kind_of(edit: Edit) -> str:
     return "columns reordered" if edit.method == repair_columns.VERSION else "rows reordered"
 
 
-def gain(before: Judgement, after: Judgement, *types: str) -> int:
+def gain(before: Judgement, after: Judgement, types: Sequence[str] = ERROR_TYPES) -> int:
     """1 where an answer has become better, -1 where it is worse in any way, 0 where it is neither.
 
     Args:
-        before, after: what the detector says of it.
-        types: of the errors that count; all where none is named.
+        before: what the detector says of it as it was.
+        after: and as it is.
+        types: of the errors that count.
     """
-    pairs = [(after.share(one) or 0, before.share(one) or 0) for one in ("row_recall", "cell_recall")]
-    pairs.append((-_count(after, types), -_count(before, types)))
-    if any(new < old for new, old in pairs):
+    was, now = (
+        [one.share(name) or 0 for name in RECALLS] + [-sum(one.counts[type] for type in types)]
+        for one in (before, after)
+    )
+    if any(new < old for old, new in zip(was, now, strict=True)):
         return -1
-    return int(any(new > old for new, old in pairs))
-
-
-def _count(judgement: Judgement, types: Sequence[str]) -> int:
-    return sum(count for one, count in judgement.counts.items() if not types or one in types)
+    return int(now != was)
 
 
 def judge_edits(
@@ -147,7 +150,8 @@ def judge_edits(
                     cells[shape.names.index(edit.column)] = edit.new
         return Table.of(shape.table.columns, [row for row in rows if row is not None])
 
-    every = [*gold.rows, *(row for known in (True, False) for row in distractor_rows(example, known))]
+    others = (distractor_rows(example, known) for known in (True, False))
+    every = [*gold.rows, *(row for rows in others for row in rows)]
     before = judge(shape.table)
     for edit in edits:
         kind = kind_of(edit)
@@ -156,14 +160,15 @@ def judge_edits(
                 detect_errors(one, gold, example.adversarial_context, rule)
                 for one in (table, shape.table)
             )
-            yield kind, gain(*whole, "format_error")
+            yield kind, gain(*whole, ("format_error",))
         elif kind == "rows reordered":
             yield kind, gain(judge(change(edits)), judge(final))
         else:
             alone = change([edit])
             found = gain(before, judge(alone))
             if not found and edit.column is not None:
-                found = gain(judge(shape.table, every), judge(alone, every), "attribute", "blank_filling")
+                of_context = (judge(one, every) for one in (shape.table, alone))
+                found = gain(*of_context, ("attribute", "blank_filling"))
             yield kind, found
 
 
@@ -174,8 +179,8 @@ def measure(
     found = Outcome()
     counts = found.counts
     items = [
-        (example, Draft(text, Source(text=example.adversarial_context, query=example.query), format))
-        for example, text in answers
+        (one, Draft(text, Source(text=one.adversarial_context, query=one.query), format))
+        for one, text in answers
     ]
     mended = mend([item for _, item in items], model)
     for (example, item), one in zip(items, mended, strict=True):
@@ -197,20 +202,20 @@ def measure(
         counts["edited"] += bool(one.edits)
         counts["hallucinated before"] += before.hallucinated
         counts["hallucinated after"] += after.hallucinated
-        recalls = [after.share(name) or 0 for name in ("row_recall", "cell_recall")]
-        whole = not gold.rows or recalls == [1, 1]
+        whole = not gold.rows or all(after.share(name) == 1 for name in RECALLS)
         counts["mended"] += bool(one.edits) and not after.hallucinated and whole
         counts["worse"] += gain(before, after) < 0
         counts["claims"] += len(verdicts)
         counts["wrong claims"] += sum(verdict.wrong for verdict in verdicts)
         counts["unscored"] += sum(verdict.verdict == "unscored" for verdict in verdicts)
-        for kind, good in judge_edits(example, tables[0], one.edits, tables[1]):
+        seen = extract_table(item.text, format, columns_from_query(example.query) or (), context)
+        for kind, good in judge_edits(example, seen.table or tables[0], one.edits, tables[1]):
             found.edits[kind].append((good, example.source_hash))
         if gold.rows:
             counts["with rows"] += 1
             for name, judgement in (("before", before), ("after", after)):
-                for recall in ("row recall", "cell recall"):
-                    counts[f"{recall} {name}"] += judgement.share(recall.replace(" ", "_")) or 0
+                for recall in RECALLS:
+                    counts[f"{recall} {name}"] += judgement.share(recall) or 0
     return found
 
 
@@ -230,52 +235,48 @@ def print_outcomes(
 ) -> None:
     """One line a set of answers, then one line a kind of edit, of all sets."""
     print(f"\n{title}\n")
-    print(
-        "| answers | n | flagged | edited | mended | worse | TotalHallu before | after | row recall "
-        "| cell recall | calls |"
-    )
-    print("|---|" + "--:|" * 10)
+    names = ("n", "flagged", "edited", "mended", "worse")
+    print(f"| answers | {' | '.join(names)} | TotalHallu | row recall | cell recall | calls |")
+    print("|---|" + "--:|" * (len(names) + 4))
     edits: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    gold = None
+    notes = []
     for name, answers in sets:
         outcome = measure(answers, format, model)
         found = outcome.counts
         if not (n := found["n"]):
             continue
-        gold = found if name == "none" else gold
         for kind, own in outcome.edits.items():
             edits[kind] += own
-        counted = " | ".join(str(found[key]) for key in ("n", "flagged", "edited", "mended", "worse"))
-        rates = " | ".join(
-            f"{100 * found[f'hallucinated {when}'] / n:.1f} %" for when in ("before", "after")
-        )
-        recalls = " | ".join(
+            edits["all"] += own
+        hallu = (f"{100 * found[f'hallucinated {when}'] / n:.1f}" for when in ("before", "after"))
+        recalls = (
             " -> ".join(
-                f"{found[f'{kind} recall {when}'] / max(1, found['with rows']):.3f}"
+                f"{found[f'{one} {when}'] / max(1, found['with rows']):.3f}"
                 for when in ("before", "after")
             )
-            for kind in ("row", "cell")
+            for one in RECALLS
         )
-        lost = f" ({found['no table']} without a table)" if found["no table"] else ""
-        print(f"| {name}{lost} | {counted} | {rates} | {recalls} | {found['calls']} |")
-    if gold is not None:
-        claims = f"{gold['wrong claims']} of {gold['claims']} claims, {gold['unscored']} unscored"
-        print(
-            f"\nGold answers flagged {gold['flagged']} of {gold['n']} ({claims}), damaged "
-            f"{gold['worse']}"
+        counted = " | ".join(str(found[one]) for one in names)
+        rates = f"{' -> '.join(hallu)} % | {' | '.join(recalls)}"
+        print(f"| {name} | {counted} | {rates} | {found['calls']} |")
+        notes.append(
+            f"{name}: {found['wrong claims']} of {found['claims']} claims flagged, "
+            f"{found['unscored']} unscored; {found['no table']} answers without a table"
         )
+    print(f"\n{notes[0] if notes else 'no answers'}")
     print("\n| edits | n | right | harmful | harm |\n|---|--:|--:|--:|--:|")
-    for kind, own in [*sorted(edits.items()), ("all", [one for own in edits.values() for one in own])]:
+    for kind, own in sorted(edits.items(), key=lambda one: (one[0] == "all", one[0])):
         harms = [float(good < 0) for good, _ in own]
-        effect = design_effect(harms, [table for _, table in own]) if own else 1.0
-        rate = rate_interval(int(sum(harms)), len(own), effect)
-        share = (
-            f"{100 * rate['rate']:.1f} % [{100 * rate['low']:.1f}, {100 * rate['high']:.1f}]"
-            if rate["rate"] is not None and rate["low"] is not None and rate["high"] is not None
-            else "-"
+        rate = mean_interval(harms, clusters=[table for _, table in own])
+        share = " to ".join(
+            "-" if rate[end] is None else f"{100 * rate[end]:.1f}" for end in ("low", "high")
         )
         right = sum(good > 0 for good, _ in own)
-        print(f"| {kind} | {len(own)} | {right} | {int(sum(harms))} | {share} |")
+        harmful = int(sum(harms))
+        print(
+            f"| {kind} | {len(own)} | {right} | {harmful} | "
+            f"{100 * harmful / len(own):.1f} % ({share}) |"
+        )
 
 
 def read_lines(path: Path, split: str) -> Iterator[dict[str, Any]]:
