@@ -1,50 +1,33 @@
 """Repair of an answer table without a model, from its context and query alone.
 
-Columns and rows are put into the query's order, rows out of its scope dropped, cells that nothing
-in the context supports blanked, contradicted cells replaced where one value can be meant. Nothing
-is edited on doubt, every edit says its reason, and one that does not verify is taken back.
+Columns and rows are put into the query's order, rows out of its scope dropped, contradicted cells
+replaced and blank ones filled where one value can be meant. Nothing is edited on doubt, no cell is
+blanked, and every edit says its reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tablemend.claims.answers import answer_claims
-from tablemend.claims.cues import find_cues
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
-from tablemend.mitigations.answer_tables import blank_for, put_back, rows_left, table_left
+from tablemend.mitigations.answer_tables import put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order
-from tablemend.records import Claim, SortOrder, Verdict, Verification
+from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value, same_value
-from tablemend.values.places import Places
 from tablemend.values.units import header_unit
 from tablemend.verifier.context import VERSION as VERIFIER
 from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
 from tablemend.verifier.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/9"
-_BRACKETS = re.compile(r"\s*[(\[].*")
-_COUNTED = re.compile(
-    r"(?! (?:columns?|or more|or fewer)\b)(?:(?!\b(?:sort|order|rank|arrang)\w*)[^.,;:!?\n])+"
-    r"\b(?:with|by|having|(?:that|who|which) (?:have|has|had))(?: the| their)? "
-)
-"""Between a count of rows and a superlative: "five" ships at sea with the "highest" speed."""
-_NOT_ROWS = re.compile(
-    r"\b(?:(?:more|less|fewer) than|at least|at most|over|under|above|below|from|in|at|by|with"
-    r"|(?<!table )(?<!list )(?<!view )(?<!summary )of)(?: the)?(?: top| bottom)? $",
-    re.I,
-)
-"""Before a number that bounds a value, or counts what the rows belong to."""
-_PLACE = re.compile(r"\W*(?:first\b|to\b|at the top|comes? first|last\b)")
+VERSION = "repair-table/10"
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
@@ -67,20 +50,17 @@ def repair_answer(
         note = found.reason or "a table without rows"
         nothing = Verification((), VERIFIER, notes=(f"not repaired: {note}",))
         return Mended(text, before=nothing, after=nothing)
-    table, mended = repair_table(found.table, context, query, blank_for(found))
+    table, mended = repair_table(found.table, context, query)
     return put_back(replace(mended, text=text), found, table)
 
 
-def repair_table(
-    table: Table, context: str, query: str = "", blank: Cell = None
-) -> tuple[Table, Mended]:
+def repair_table(table: Table, context: str, query: str = "") -> tuple[Table, Mended]:
     """Repair an answer table.
 
     Args:
         table: the answer.
         context: the text that it was made from.
         query: the question; may be empty.
-        blank: what a cell that is blanked holds, where the table has no blank of its own.
 
     Returns:
         The table as it is now; what was done, its text left empty.
@@ -91,20 +71,18 @@ def repair_table(
     if reason or not isinstance(verifier, AnswerVerifier):
         before = replace(before, notes=(*before.notes, f"not repaired: {reason}"))
         return table, Mended("", before=before, after=before)
-    blank = _blank_of(table, blank)
     shape = in_order(table, query)
     if shape.edits:
         verifier = AnswerVerifier(shape.table, context, query)
     if verifier.lacks_names(tuple(verifier.missing_columns())):
         return table, Mended("", before=before, after=before)
-    draft = _Draft.made(shape, verifier, blank)
-    draft.undo_failed(context, query)
+    draft = _Draft.made(shape, verifier)
     final, order = _sort(draft, query)
-    edits, undone = (*shape.edits, *draft.edits.values(), *order), tuple(draft.undone)
+    edits = (*shape.edits, *draft.edits.values(), *order)
     if not edits:
-        return table, Mended("", (), undone, before, before, passes=int(bool(undone)))
+        return table, Mended("", before=before, after=before)
     after = _verification(AnswerVerifier(final, context, query), query)
-    return final, Mended("", edits, undone, before, after, passes=1)
+    return final, Mended("", edits, (), before, after, passes=1)
 
 
 def _why_not(table: Table, context: str) -> str:
@@ -124,30 +102,22 @@ def _verification(verifier: AnswerVerifier | FieldsVerifier, query: str) -> Veri
     return Verification(verdicts, VERIFIER, notes=answer_notes(verifier.table, query))
 
 
-def _blank_of(table: Table, blank: Cell) -> Cell:
-    """The blank that an answer writes most, or the format's."""
-    written = Counter(cell for row in table.rows for cell in row if is_blank(cell))
-    return written.most_common(1)[0][0] if written else blank
-
-
 class _Draft:
     """An answer table in the making; rows are numbered as in the original.
 
     Args:
         shape: the answer, its columns in order.
-        blank: what a cell that is blanked holds.
     """
 
-    def __init__(self, shape: Shape, blank: Cell) -> None:
-        self.shape, self._blank = shape, blank
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
         self.cells: list[list[Cell] | None] = [list(row) for row in shape.table.rows]
         self.edits: dict[tuple[int, int], Edit] = {}
-        self.undone: list[Edit] = []
 
     @classmethod
-    def made(cls, shape: Shape, verifier: AnswerVerifier, blank: Cell) -> _Draft:
+    def made(cls, shape: Shape, verifier: AnswerVerifier) -> _Draft:
         """The answer with everything mended that is clear."""
-        draft = cls(shape, blank)
+        draft = cls(shape)
         verdicts = _verification(verifier, verifier.query).verdicts
         rows = [verdict for verdict in verdicts if verdict.claim.column is None]
         # Where no row belongs, and nothing else in the context does, the query was misread.
@@ -157,7 +127,6 @@ class _Draft:
             if verdict.wrong and not (doubtful and verdict.claim.column is None):
                 draft.mend(verifier, verdict)
         draft.fill(verifier)
-        draft.keep_extremes(verifier.query)
         return draft
 
     @property
@@ -189,12 +158,10 @@ class _Draft:
         row = self.cells[claim.row]
         if column == verifier.key or row is None:
             return
-        clear = verifier.is_explicit or verifier.is_never_said(claim.row, column)
-        if not clear or not verifier.is_quoted(column):
-            return
-        if verdict.verdict == "not_in_source":
-            self._set(claim.row, column, self._blank, verdict.reason, verdict)
-        elif len(verdict.expected) == 1:
+        record = verifier.record(claim.row)
+        said = record is None or verifier.sentences_with(claim.row, column, record)
+        clear = not said and (verifier.is_explicit or verifier.is_never_said(claim.row, column))
+        if clear and verifier.is_quoted(column) and len(verdict.expected) == 1:
             new = self._spell(column, verdict.expected[0])
             self._set(claim.row, column, new, verdict.reason, verdict)
 
@@ -212,55 +179,14 @@ class _Draft:
                 reason = f"the context gives {self.columns[column]!r} as {new!r}"
                 self._set(number, column, new, reason, None)
 
-    def keep_extremes(self, query: str) -> None:
-        """Drop the rows that are too many for "the five with the highest output"."""
-        for column, order, count in _extremes_asked(query, self.columns):
-            rows = self.rows
-            cells = [(self.cells[row] or ())[column] for row in rows]
-            ranked = sort_rows(cells, order)
-            if len(rows) <= count or ranked is None or any(map(is_blank, cells)):
-                continue
-            last, first = cells[ranked[count - 1]], cells[ranked[count]]
-            if same_value(last or "", first or "", header_unit(self.columns[column])):
-                continue
-            for place in ranked[count:]:
-                old = " | ".join(cell or "" for cell in self.cells[rows[place]] or ())
-                reason = f"{count} others come before it by {self.columns[column]!r}"
-                self._note(rows[place], _WHOLE, Edit(old, None, reason, VERSION), None)
-                self.cells[rows[place]] = None
-
-    def undo_failed(self, context: str, query: str) -> None:
-        """Take back new values that the context does not support."""
-        filled = [
-            place for place, edit in self.edits.items() if edit.new and not is_blank(edit.new)
-        ]
-        if not filled:
-            return
-        verifier = AnswerVerifier(self.table, context, query)
-        numbers = {number: place for place, number in enumerate(self.rows)}
-        names = self.columns
-        for row, column in filled:
-            if row not in numbers:
-                continue
-            claim = Claim("", None, None, "attribute", "", row=numbers[row], column=names[column])
-            verdict = verifier.verify(claim)
-            if verdict.verdict != "supported":
-                edit = self.edits.pop((row, column))
-                self.undone.append(replace(edit, reason=f"{edit.reason}; then {verdict.reason}"))
-                self.cells[row] = list(self.cells[row] or ())
-                self.cells[row][column] = self.shape.table.rows[row][column]  # type: ignore[index]
-
-    def _set(self, row: int, column: int, new: Cell, reason: str, verdict: Verdict | None) -> None:
+    def _set(self, row: int, column: int, new: str, reason: str, verdict: Verdict | None) -> None:
         cells = self.cells[row]
         assert cells is not None
-        old = cells[column] or ""
-        if new == cells[column]:
-            return
-        edit = Edit(
-            old, None if is_blank(new) else new, reason, VERSION, column=self.shape.names[column]
-        )
-        self._note(row, column, edit, verdict)
-        cells[column] = new
+        if new != cells[column]:
+            name = self.shape.names[column]
+            edit = Edit(cells[column] or "", new, reason, VERSION, column=name)
+            self._note(row, column, edit, verdict)
+            cells[column] = new
 
     def _note(self, row: int, column: int, edit: Edit, verdict: Verdict | None) -> None:
         error = verdict.error_type if verdict else None
@@ -278,23 +204,6 @@ class _Draft:
         match = _DIGITS.search(said)
         bare = match[0] if match else said
         return bare if same_value(bare, said, unit) else said
-
-
-def _extremes_asked(query: str, columns: Sequence[str]) -> Iterator[tuple[int, SortOrder, int]]:
-    """Columns by whose largest or smallest values rows are asked for, and how many rows."""
-    numbers = Places(query).numbers
-    for cue in find_cues(query):
-        before = [one for one in numbers if one.end < cue.start]
-        if cue.kind != "superlative" or not cue.direction or not before:
-            continue
-        count, said = before[-1].number.value, query[cue.end :].lstrip().lower()
-        head, between = query[: before[-1].start], query[before[-1].end : cue.start]
-        names = [_BRACKETS.sub("", name).lower() for name in columns]
-        named = [i for i, name in enumerate(names) if said.startswith(name)]
-        if not named or count != int(count) or count < 2 or _NOT_ROWS.search(head):
-            continue
-        if _COUNTED.fullmatch(between) and not _PLACE.match(said[len(names[named[0]]) :]):
-            yield named[0], "descending" if cue.direction > 0 else "ascending", int(count)
 
 
 def _sort(draft: _Draft, query: str) -> tuple[Table, tuple[Edit, ...]]:

@@ -32,10 +32,11 @@ from tablemend.verifier.context_notes import (
 )
 from tablemend.verifier.context_records import Record, Said, same_value
 from tablemend.verifier.context_text import ContextReader
+from tablemend.verifier.learned_wordings import overlap
 from tablemend.verifier.lexicon import comes_from
 from tablemend.verifier.scope_conditions import ScopeCondition, moments_of
 
-VERSION = "context/9"
+VERSION = "context/10"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
@@ -130,7 +131,7 @@ class AnswerVerifier(AnswerReader):
         if self.scope.entities and name not in map(clean, self.scope.entities):
             return scored(claim, "contradicted", "the query lists other names", "ATT")
         _, _, breach = self.records.in_scope(name)
-        if breach is not None:
+        if breach is not None and self._column_of(breach.condition) is None:
             what = f" for {breach.condition.label!r}" if breach.condition.label else ""
             reason = f"the context says {breach.said!r}{what}; {_asked(breach.condition)}"
             evidence = self._evidence(breach.sentence)
@@ -138,24 +139,7 @@ class AnswerVerifier(AnswerReader):
         if (original := self.repeated.get(row)) is not None:
             reason = f"the context has no second {name!r} in scope beside row {original + 1}"
             return scored(claim, "contradicted", reason, "REL", named.evidence)
-        if self._is_of_another_kind(row):
-            reason = "the context gives it nothing that it gives to the other rows"
-            return scored(claim, "contradicted", reason, "ATT", named.evidence)
         return self._verify_scope(claim, row, named.evidence)
-
-    def _is_of_another_kind(self, row: int) -> bool:
-        """Whether a row is blank, and its name has few of the attributes that other rows have."""
-        name, columns = self.name(row), [i for i in range(len(self.kinds)) if i != self.key]
-        if self.filled(row) or len(columns) < 2 or self.record(row) is None:
-            return False
-        stated = [self.is_stated(column) for column in columns]
-        given = [
-            any(
-                self.records.said(name, one, self.table.columns[i]) for one in self.records.of(name)
-            )
-            for i in columns
-        ]
-        return 2 * sum(stated) >= len(columns) and 3 * sum(given) <= len(columns)
 
     def _verify_scope(self, claim: Claim, row: int, evidence: Iterable[Evidence]) -> Verdict:
         """Whether what is said of a row's entity, or its own right cells, meet the conditions.
@@ -460,7 +444,11 @@ class AnswerVerifier(AnswerReader):
         said = self.records.said(self.name(row), record, header) if self.is_explicit else []
         said = [one for one in said if one.about.bond != "unclear"]
         same = all(same_value(said[0].value, one.value, unit) for one in said)
-        fits = all(self.is_of_kind(column, o.value) and o.plain for o in said)
+        cells = self.cells_stated(row)
+        fits = all(
+            self.is_of_kind(column, one.value) and one.plain and not overlap(one.stated.span, cells)
+            for one in said
+        )
         found = said[0].stated.span if said and same and fits else None
         found = found or (None if said else self.only_left(row, column))
         return self.context[slice(*found)] if found else None

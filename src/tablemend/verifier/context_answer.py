@@ -423,12 +423,7 @@ class AnswerReader:
 
     def _left_over(self, row: int, column: int) -> list[Span]:
         """What of a row's sentences could stand in a column, and is said of none."""
-        record, found = self.record(row), []
-        cells = [
-            span
-            for other in self.filled(row)
-            for _, span in (self.sentences_with(row, other, record) if record else ())
-        ]
+        record, found, cells = self.record(row), [], self.cells_stated(row)
         for about in record.sentences[:_LOOKED_AT] if record else ():
             said = (one.span for one in self.records.readings(about.sentence))
             found += [
@@ -457,6 +452,15 @@ class AnswerReader:
                 if len(found) >= _LOOKED_AT:
                     break
         return found
+
+    def cells_stated(self, row: int) -> list[Span]:
+        """Where the sentences about a row state its cells."""
+        record = self.record(row)
+        return [
+            span
+            for column in self.filled(row)
+            for _, span in (self.sentences_with(row, column, record) if record else ())
+        ]
 
     def _within(self, places: Sequence[Span], record: Record) -> Iterator[tuple[int, Span]]:
         """Those of some places that stand in a record's sentences, by way of the shorter list."""

@@ -98,8 +98,10 @@ _AT = re.compile(
     r"(?<!half )(?<!quarter )(?<!start )(?<!end )\b"
     rf"{any_of('in_year')}\s+(?:the (?:year|season) |year )?$"
 )
-# "in 2014" is a time; "the 2014 Games" are an event
-_NO_NOUN_BEHIND = re.compile(rf"\s*(?:$|[.,;:\0)]|{any_of('after_year')}\b)")
+# "in 2014" is a time; "the 2014 Games" are an event, and "in 2014 and 2015" names two times
+_NO_NOUN_BEHIND = re.compile(
+    rf"(?!(?:,|,? (?:and|or)) \d)\s*(?:$|[.,;:\0)]|{any_of('after_year')}\b)"
+)
 _NEGATED = re.compile(rf"(?:\b{any_of('negated')}|n't)\s+(?:\w+\s+)?$")
 _OF_AMOUNT = re.compile(rf"{any_of('bounding')}\b|[<>\u2264\u2265]", re.I)
 _HOLDS = re.compile(r"\s*(?:of |in |as |for )?(?:the |its )?")
