@@ -70,7 +70,6 @@ def make_dataset(
     settings: Synthesis,
     progress: Callable[[int], object],
     reword: Callable[[list[Usable]], Maker] | None = None,
-    engine: str = "",
     identity: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Make a data set: :func:`~tablemend.datasets.build.make_by_number`.
@@ -78,15 +77,14 @@ def make_dataset(
     Args:
         settings: what to make.
         progress: called with the number of examples that are newly done.
-        reword: opens what words the contexts of ``wording``; it works in this process alone.
-        engine: its name.
-        identity: all that its words depend on.
+        reword: opens what makes contexts by ``wording``, in this process alone.
+        identity: all that its words depend on, its engine's version among it.
     """
     if (reword is None) != (settings.wording is None):
-        raise TablemendError("wording: make the data with data_gen/tablehallu.py, then name them")
-    engine = engine or (small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE)
+        raise TablemendError("wording: only data_gen/tablehallu.py rewords: make the data with it")
+    engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
     noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out", "wording"})
-    noted.update(identity or {})
+    noted = {"engine_version": engine, **noted, **(identity or {})}
     if settings.rename is not None:
         read_words(settings.rename)  # before anything is written
 
@@ -110,11 +108,11 @@ def make_dataset(
 
     counts = make_by_number(
         Path(settings.out),
-        {"engine_version": engine, **noted},
+        noted,
         settings.n,
         open_tables,
         make,
-        lambda counts: _card(settings, engine, counts),
+        lambda counts: _card(settings, noted["engine_version"], counts),
         progress,
     )
     draw_statistics(Path(settings.out), counts["counts"])
@@ -249,12 +247,11 @@ def say_wording(settings: Synthesis, counts: Mapping[str, int]) -> Iterator[str]
         return
     kept, passages = (counts.get(name, 0) for name in ("passages reworded", "passages"))
     yield (
-        f"**Reworded by a model.** {kept} of {passages} passages ({kept / passages:.0%}) are in the "
-        f"words of `{_URL.sub('', settings.wording.model)}`, the others in the program's. It saw "
-        "one passage at a time, and neither groups nor queries. A program has checked that every "
-        "value stands there as its cell is written, that no number, name or other word of weight "
-        "was lost or added, and that none changed places; no person has. What the model's terms "
-        "say of generated text applies."
+        f"**Reworded by a model.** {kept} of {passages} passages ({kept / max(1, passages):.0%}) are "
+        f"by `{_URL.sub('', settings.wording.model)}`, the others by the program. It saw one passage "
+        "at a time, no group and no query. A program has checked that every value is there as its "
+        "cell is written and that no number, name or other word of weight was lost, added or put "
+        "beside another value; no person has. What its terms say of generated text applies."
     )
     refused = {name[len(REFUSED) :]: n for name, n in counts.items() if name.startswith(REFUSED)}
     yield table_of("rewording refused because | times", refused)

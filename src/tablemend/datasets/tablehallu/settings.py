@@ -129,7 +129,7 @@ class Synthesis(Grouped):
     """Folder of a model: every example has its table under other names, with words of the model's
     vocabulary, and with cells in other places (for training: few tables are learnt by heart)."""
     wording: Wording | None = None
-    """A model that rewords the contexts, for training sets; null: they are in the program's words."""
+    """A model that rewords the contexts, for training; null: they are in the program's words."""
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     query asked five times in turn: as it is, and with +, -, * and / on the same two columns."""
