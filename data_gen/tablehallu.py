@@ -5,10 +5,9 @@ python data_gen/tablehallu.py source=PATH n=1000 wording.model=openai:MODEL@URL 
 python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL verifier=openai:MODEL@URL n=3000
 python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL order=query-last n=3000
 
-engine=program cuts them from tables, with ground truth by construction, in its own words or in those
-of the model of wording= where these say the same (docs/data.md); engine=llm has a language
-model write them and another verify them, or with order=query-last word what the program has drawn
-(docs/llm-data.md).
+engine=program cuts them from tables, with ground truth by construction; with wording.model= a model
+rewords them (docs/data.md). engine=llm has a language model write them and another verify them, or
+with order=query-last word what the program has drawn (docs/llm-data.md).
 """
 
 from __future__ import annotations

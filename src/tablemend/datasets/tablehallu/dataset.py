@@ -247,11 +247,11 @@ def say_wording(settings: Synthesis, counts: Mapping[str, int]) -> Iterator[str]
         return
     kept, passages = (counts.get(name, 0) for name in ("passages reworded", "passages"))
     yield (
-        f"**Reworded by a model.** {kept} of {passages} passages ({kept / max(1, passages):.0%}) are "
-        f"by `{_URL.sub('', settings.wording.model)}`, the others by the program. It saw one passage "
-        "at a time, no group and no query. A program has checked that every value is there as its "
-        "cell is written and that no number, name or other word of weight was lost, added or put "
-        "beside another value; no person has. What its terms say of generated text applies."
+        f"**Reworded by a model.** {kept} of {passages} passages ({kept / max(1, passages):.0%}) "
+        f"are by `{_URL.sub('', settings.wording.model)}`, the others by the program. It saw one "
+        "passage at a time, no group and no query. A program has checked that every value is there "
+        "as its cell is written, and no number, name or other word of weight lost, added or moved "
+        "to another value; no person has. What its terms say of generated text applies."
     )
     refused = {name[len(REFUSED) :]: n for name, n in counts.items() if name.startswith(REFUSED)}
     yield table_of("rewording refused because | times", refused)

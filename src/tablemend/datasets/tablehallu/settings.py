@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field
 
 from tablemend.config import SMALL_WORLD, Count, Section
 from tablemend.config.backend import BackendOptions
-from tablemend.config.section import OnOff
 from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares, split_of
 from tablemend.shipped import here_or_shipped
@@ -72,19 +71,14 @@ class Wording(Section):
     samples: int = Field(default=4, ge=1, le=100)
     """Most rewordings of a passage that are asked for: the first that keeps its facts, and adds
     none, is taken, else the program's passage stays."""
-    temperature: float = Field(default=0.7, ge=0, le=2)
+    temperature: float = Field(default=0.7, gt=0, le=2)
     """Temperature of the model."""
     max_new_tokens: int = Field(default=256, ge=16)
     """Longest answer in tokens, thinking included."""
-    thinking: Annotated[Literal["on", "off"] | None, OnOff] = None
+    thinking: bool | None = None
     """Whether the model thinks first; null asks for nothing."""
     options: BackendOptions = BackendOptions()
     """How the model is asked."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Samples that are all the same."""
-        if not self.temperature and self.samples > 1:
-            yield "samples", "temperature=0 gives the same answer every time: set samples=1"
 
 
 class Grouped(HubOptions):

@@ -30,13 +30,12 @@ from tablemend.datasets.tablehallu.dataset import REFUSED, make_dataset
 from tablemend.datasets.tablehallu.donors import Usable
 from tablemend.datasets.tablehallu.labels import EVENTS, SAYS
 from tablemend.datasets.tablehallu.program_engine import ENGINE, TOO_LONG, Engine
-from tablemend.datasets.tablehallu.settings import Synthesis, Wording
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm import checks, wording
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Example
-from tablemend.runs import hash_text
 from tablemend.values.places import Places, singular
 from tablemend.values.qwen_tokens import count_tokens
 from tablemend.values.text import tokens_of
@@ -44,8 +43,7 @@ from tablemend.values.words import akin, content_words
 
 REWORDED = f"reworded/1+{ENGINE}"
 PROMPTS = PromptFolder(Path(__file__).with_name("rewording_prompts"))
-LEXICON = Path(__file__).with_suffix(".yaml")
-_WORDS = yaml.safe_load(LEXICON.read_bytes())
+_WORDS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_bytes())
 _PATTERNS = {name: re.compile(pattern) for name, pattern in _WORDS["patterns"].items()}
 _FREE, _LIGHT, _STRICT = (
     frozenset(map(singular, _WORDS[kind].split())) for kind in ("free", "light", "strict")
@@ -104,17 +102,22 @@ def _alike(word: str, others: Iterable[str], lines: Sequence[Iterable[str]]) -> 
     return found or {other for other in others if any(akin(other, one) for one in line)}
 
 
-def read_rewording(passage: wording.Passage, said: str, text: str) -> tuple[Sentence, str]:
-    """Where a rewording states the cells of its passage, and why it is refused; empty: it is not.
+def read_rewording(passage: wording.Passage, said: str, text: str) -> Sentence:
+    """Where a rewording states the cells of its passage.
 
     Args:
         passage: what is said.
         said: the program's words for it.
         text: a model's.
+
+    Raises:
+        Unreadable: it does not say the same.
     """
     old, new, name = Reading(passage, said), Reading(passage, text), next(iter(passage.cells))
-    stated = tuple(one for one in new.stated if passage.first or one.column != name)
-    return Sentence(text, stated, passage.theme), next(_reasons(passage, old, new), "")
+    if why := next(_reasons(passage, old, new), ""):
+        raise Unreadable(why, text)
+    stated = (one for one in new.stated if passage.first or one.column != name)
+    return Sentence(text, tuple(stated), passage.theme)
 
 
 def _reasons(passage: wording.Passage, old: Reading, new: Reading) -> Iterator[str]:
@@ -158,59 +161,53 @@ def _reasons(passage: wording.Passage, old: Reading, new: Reading) -> Iterator[s
 class RewordingEngine(Engine):
     """The program engine, its passages in a model's words where these are good."""
 
-    def __init__(
-        self, settings: Synthesis, asked: Wording, backend: Backend, usable: list[Usable]
-    ) -> None:
+    def __init__(self, settings: Synthesis, backend: Backend, usable: list[Usable]) -> None:
         super().__init__(settings, open_source(settings.source, settings, settings.seed), usable)
-        self._asked, self._backend = asked, backend
+        self._backend = backend
 
     def make(self, number: int) -> list[Example]:
         """See :class:`~tablemend.datasets.tablehallu.program_engine.Maker`."""
-        if (drawn := self.draw(number)) is None:
+        settings, asked, drawn = self._settings, self._settings.wording, self.draw(number)
+        if drawn is None or asked is None:
             return []
         said = [sentence for row in drawn.context.rows for sentence in row.sentences]
         passages, done = wording.passages_of(drawn), dict[int, Sentence]()
-        for sample in range(self._asked.samples):
+        sampling = Sampling(asked.max_new_tokens, asked.temperature)
+        for sample in range(asked.samples):
             left = {f"{number}.{n}.{sample}": n for n in range(len(said)) if n not in done}
-            requests = [self._request(id, said[n].text) for id, n in left.items()]
+            requests = [
+                Request(
+                    id=id,
+                    messages=PROMPTS.render("reword", passage=said[n].text),
+                    sampling=sampling,
+                    thinking=asked.thinking,
+                    seed=stream_seed(settings.seed, id),
+                )
+                for id, n in left.items()
+            ]
             for id, completion in ask(self._backend, requests).items():
                 n = left[id]
                 try:
                     if problem := why_no_answer(completion):
                         raise Unreadable(*problem)
                     text = " ".join(prose(completion.answer).split())
-                    sentence, why = read_rewording(passages[n], said[n].text, text)
+                    done[n] = read_rewording(passages[n], said[n].text, text)
                 except Unreadable as error:
-                    why = error.problem.kind
-                if why:
-                    self.rows[REFUSED + why] += 1
-                else:
-                    done[n] = sentence
+                    self.rows[REFUSED + error.problem.kind] += 1
         words = iter([done.get(n, sentence) for n, sentence in enumerate(said)])
         rows = [
             StatedRow(row.entity, tuple(islice(words, len(row.sentences))))
             for row in drawn.context.rows
         ]
         # Laid out by lot, so the same whatever is asked.
-        rng = Random(f"{REWORDED}:{self._settings.seed}:{number}")
-        context, most = drawn.context.reword(rows, rng), self._settings.max_tokens
+        context = drawn.context.reword(rows, Random(f"{REWORDED}:{settings.seed}:{number}"))
         examples = wording.ask_of(drawn, context, REWORDED)
-        if (most and count_tokens(context.text) > most) or any(map(verify, examples)):
+        too_long = settings.max_tokens and count_tokens(context.text) > settings.max_tokens
+        if too_long or any(map(verify, examples)):
             done, examples = {}, wording.ask_of(drawn, drawn.context, REWORDED)
             self.rows[f"{REFUSED}context {TOO_LONG}"] += 1
         self.rows.update({"passages": len(said), "passages reworded": len(done)})
         return examples
-
-    def _request(self, id: str, said: str) -> Request:
-        """The request for a rewording; its stream of chance is that of its id."""
-        asked = self._asked
-        return Request(
-            id=id,
-            messages=PROMPTS.render("reword", passage=said),
-            sampling=Sampling(asked.max_new_tokens, asked.temperature),
-            thinking=None if asked.thinking is None else asked.thinking == "on",
-            seed=stream_seed(self._settings.seed, id),
-        )
 
 
 def make_reworded(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
@@ -227,8 +224,7 @@ def make_reworded(settings: Synthesis, progress: Callable[[int], object]) -> dic
         name.refuse_unreachable()
     with open_backend(name, asked.options) as backend:
         identity = {key: one for key, one in backend.identity.items() if key != "server"}
-        noted = asked.model_dump(mode="json", exclude={"options"}) | {"model": identity}
-        noted |= {"prompt": PROMPTS.hash, "words": hash_text(LEXICON.read_text("utf-8"))}
-        maker = partial(RewordingEngine, settings, asked, backend)
+        noted = asked.model_dump(mode="json", exclude={"options"})
+        noted |= {"model": identity, "prompt": PROMPTS.hash}
         noted = {"engine_version": REWORDED, "wording": noted}
-        return make_dataset(settings, progress, maker, noted)
+        return make_dataset(settings, progress, partial(RewordingEngine, settings, backend), noted)

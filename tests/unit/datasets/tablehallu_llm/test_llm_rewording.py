@@ -19,6 +19,7 @@ from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.rewording import REWORDED, make_reworded, read_rewording
 from tablemend.datasets.tablehallu_llm.wording import Passage
 from tablemend.errors import TablemendError
+from tablemend.prompting.replies import Unreadable
 from tablemend.records import Example
 from tablemend.runs import read_jsonl
 
@@ -29,10 +30,9 @@ GOOD = "The Alba, operated by Lunel Lines, is 62.5 m long. It was launched in 19
 
 
 def test_a_rewording_with_all_facts_and_no_other_is_taken() -> None:
-    sentence, why = read_rewording(FERRY, SAID, GOOD)
-    assert why == ""
+    sentence = read_rewording(FERRY, SAID, GOOD)
     assert {one.column: GOOD[one.start : one.end] for one in sentence.stated} == CELLS
-    sentence, _ = read_rewording(FERRY._replace(first=False, theme=1), SAID, GOOD)
+    sentence = read_rewording(FERRY._replace(first=False, theme=1), SAID, GOOD)
     assert {one.column for one in sentence.stated} == {*CELLS} - {"Ferry"}
     assert sentence.theme == 1
 
@@ -79,7 +79,8 @@ def test_a_rewording_with_all_facts_and_no_other_is_taken() -> None:
 )
 def test_what_a_passage_does_not_say_is_refused(old: str, new: str, why: str) -> None:
     assert old in GOOD
-    assert why in read_rewording(FERRY, SAID, GOOD.replace(old, new))[1]
+    with pytest.raises(Unreadable, match=why):
+        read_rewording(FERRY, SAID, GOOD.replace(old, new))
 
 
 SMALL = ["source=pool", "n=2", "shape.min_rows=2", "shape.max_rows=3", "few=0", "seed=4"]
@@ -184,7 +185,7 @@ def test_bad_models_are_one_line_before_anything_is_made(tokens: list[str], tmp_
         assert "\n" not in str(error.value) and not (tmp_path / "none").exists()
     with pytest.raises(TablemendError, match="only data_gen"):
         make_dataset(given, lambda _: None)
-    with pytest.raises(ConfigError, match="same answer every time"):
+    with pytest.raises(ConfigError, match="greater than 0"):
         parse(Synthesis, [*tokens, "wording.temperature=0"])
     with pytest.raises(ConfigError, match="small world has no such setting"):
         parse(Synthesis, ["source=small-world", tokens[-3]])
