@@ -1,12 +1,13 @@
 """Make adversarial table-generation examples.
 
 python data_gen/tablehallu.py source=PATH|hub:owner/name|pool|small-world n=1000 out=data/tablehallu
+python data_gen/tablehallu.py source=PATH n=1000 wording.model=openai:MODEL@URL out=data/reworded
 python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL verifier=openai:MODEL@URL n=3000
 python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL order=query-last n=3000
 
-engine=program cuts them from tables, with ground truth by construction; engine=llm has a language
-model write them and another verify them, or with order=query-last word what the program has drawn
-(docs/llm-data.md).
+engine=program cuts them from tables, with ground truth by construction; with wording.model= a model
+rewords them (docs/data.md). engine=llm has a language model write them and another verify them, or
+with order=query-last word what the program has drawn (docs/llm-data.md).
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ def main() -> None:
 
 def make_with_program(settings: Synthesis) -> None:
     """Make the data set, print what came of it."""
+    make = make_dataset
+    if settings.wording is not None:
+        from tablemend.datasets.tablehallu_llm.rewording import make_reworded as make
     with tqdm(total=settings.n, unit="example", disable=None) as bar:
-        counts = make_dataset(settings, bar.update)
+        counts = make(settings, bar.update)
     for line in describe(counts, settings.out, settings.shares):
         print(line)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.datasets.tablehallu.donors import Usable
 from tablemend.datasets.tablehallu.program_engine import (
     ENGINE,
+    Maker,
     find_tables,
     open_maker,
 )
@@ -58,15 +60,33 @@ RENAMED = (
     "The tables' names are exchanged for others and their cells have changed places, anew in every "
     "example: no row is a fact. Headers stay, and of titles what no cell says."
 )
+REFUSED = "rewording refused: "
+"""Before the reason, in the counts of a data set."""
+_URL = re.compile(r"@https?://.*")
 _IN_VAIN = "no draw gave a valid example"
 
 
-def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
-    """Make a data set: :func:`~tablemend.datasets.build.make_by_number`."""
+def make_dataset(
+    settings: Synthesis,
+    progress: Callable[[int], object],
+    reword: Callable[[list[Usable]], Maker] | None = None,
+    identity: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Make a data set: :func:`~tablemend.datasets.build.make_by_number`.
+
+    Args:
+        settings: what to make.
+        progress: called with the number of examples that are newly done.
+        reword: opens what makes contexts by ``wording``, in this process alone.
+        identity: all that its words depend on, its engine's version among it.
+    """
+    if (reword is None) != (settings.wording is None):
+        raise TablemendError("wording: only data_gen/tablehallu.py rewords: make the data with it")
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
+    noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out", "wording"})
+    noted = {"engine_version": engine, **noted, **(identity or {})}
     if settings.rename is not None:
         read_words(settings.rename)  # before anything is written
-    noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out"})
 
     def open_tables() -> Opened:
         if settings.source == SMALL_WORLD:
@@ -82,15 +102,17 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
         return opened
 
     def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
+        if reword is not None:
+            return map(RecordMaker(settings, usable, reword(usable)), numbers)
         return map_in_workers(RecordMaker, (settings, usable), numbers, settings.workers)
 
     counts = make_by_number(
         Path(settings.out),
-        {"engine_version": engine, **noted},
+        noted,
         settings.n,
         open_tables,
         make,
-        lambda counts: _card(settings, engine, counts),
+        lambda counts: _card(settings, noted["engine_version"], counts),
         progress,
     )
     draw_statistics(Path(settings.out), counts["counts"])
@@ -100,8 +122,10 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
 class RecordMaker:
     """Makes the record of a number: the examples of its context, and what came of the draws."""
 
-    def __init__(self, settings: Synthesis, usable: list[Usable]) -> None:
-        self._maker = open_maker(settings, usable)
+    def __init__(
+        self, settings: Synthesis, usable: list[Usable], maker: Maker | None = None
+    ) -> None:
+        self._maker = maker or open_maker(settings, usable)
         self._settings = settings
         self._has_made = False
 
@@ -183,6 +207,9 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
     is_pool = settings.source == POOL
     tables = "fictional tables of the built-in topics" if is_pool else f"`{settings.source}`"
     named = {"source": settings.source, "n": settings.n, "seed": settings.seed}
+    if wording := settings.wording:  # where the model is served is left out
+        given = wording.model_dump(mode="json", exclude_defaults=True, exclude={"options"})
+        named |= {f"wording.{name}": _URL.sub("@URL", str(value)) for name, value in given.items()}
     parts = [
         "# Query-driven table generation among distractors",
         f"{counts['examples']['made']} examples of {counts['counts'].get('contexts', 0)} contexts, "
@@ -191,12 +218,13 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "rows that any query could ask for, and the query was drawn last: nothing in it says which "
         "rows are gold. The gold table is right by construction, and a program has checked every "
         "example.",
-        command_of("tablehallu.py", settings, named, ("kind", "workers", "out")),
+        command_of("tablehallu.py", settings, named, ("kind", "workers", "out", "wording")),
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         ARITHMETIC * settings.arithmetic,
         RENAMED * (settings.rename is not None),
         say_made_up(settings, counts["counts"]),
+        *say_wording(settings, counts["counts"]),
         *say_distractors(Path(settings.out), counts["counts"]),
         CARD_PART,
         *counted_parts(counts, MEANS),
@@ -211,6 +239,22 @@ def say_distractors(out: Path, counts: Mapping[str, int]) -> Iterator[str]:
     shares = {type: f"{100 * count / whole:.0f} %" for type, count in types.items()}
     yield table_of("type of distractor (TableHallu, A.2.2) | rows", shares)
     yield say_shortcuts(out)
+
+
+def say_wording(settings: Synthesis, counts: Mapping[str, int]) -> Iterator[str]:
+    """Which model has reworded how much, and why the rest is the program's."""
+    if settings.wording is None:
+        return
+    kept, passages = (counts.get(name, 0) for name in ("passages reworded", "passages"))
+    yield (
+        f"**Reworded by a model.** {kept} of {passages} passages ({kept / max(1, passages):.0%}) "
+        f"are by `{_URL.sub('', settings.wording.model)}`, the others by the program. It saw one "
+        "passage at a time, no group and no query. A program has checked that every value is there "
+        "as its cell is written, and no number, name or other word of weight lost, added or moved "
+        "to another value; no person has. What its terms say of generated text applies."
+    )
+    refused = {name[len(REFUSED) :]: n for name, n in counts.items() if name.startswith(REFUSED)}
+    yield table_of("rewording refused because | times", refused)
 
 
 def say_made_up(settings: Synthesis, counts: Mapping[str, int]) -> str:

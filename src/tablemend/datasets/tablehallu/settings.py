@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from tablemend.config import SMALL_WORLD, Count, Section
+from tablemend.config.backend import BackendOptions
 from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares, split_of
 from tablemend.shipped import here_or_shipped
@@ -62,6 +63,24 @@ class Types(Section):
             yield "temporal", "one type beside entity must be above 0"
 
 
+class Wording(Section):
+    """A model that rewords the program's passages one by one; it sees neither group nor query."""
+
+    model: str
+    """`openai:MODEL@URL`, `vllm:MODEL`, `hf:FOLDER` or `scripted:FILE`."""
+    samples: int = Field(default=4, ge=1, le=100)
+    """Most rewordings of a passage that are asked for: the first that keeps its facts, and adds
+    none, is taken, else the program's passage stays."""
+    temperature: float = Field(default=0.7, gt=0, le=2)
+    """Temperature of the model."""
+    max_new_tokens: int = Field(default=256, ge=16)
+    """Longest answer in tokens, thinking included."""
+    thinking: bool | None = None
+    """Whether the model thinks first; null asks for nothing."""
+    options: BackendOptions = BackendOptions()
+    """How the model is asked."""
+
+
 class Grouped(HubOptions):
     """Whose rows a context has, in groups that any query could ask for."""
 
@@ -101,6 +120,8 @@ class Synthesis(Grouped):
     rename: str | None = None
     """Folder of a model: every example has its table under other names, with words of the model's
     vocabulary, and with cells in other places (for training: few tables are learnt by heart)."""
+    wording: Wording | None = None
+    """A model that rewords the contexts, for training; null: they are in the program's words."""
     arithmetic: bool = False
     """Queries for a column worked out of two others (TableHallu, D.3): tables without blanks, each
     query asked five times in turn: as it is, and with +, -, * and / on the same two columns."""
@@ -124,6 +145,7 @@ class Synthesis(Grouped):
                 "distractor_types",
                 "distractors",
                 "rename",
+                "wording",
                 "arithmetic",
                 "few",
                 "shape",

@@ -31,7 +31,7 @@ from tablemend.datasets.tablehallu_llm.stages import RowMaker
 from tablemend.datasets.tablehallu_llm.statements import Statements, overlap, whole
 from tablemend.datasets.tablehallu_llm.topics import Topics
 from tablemend.prompting.replies import Problem
-from tablemend.records import Example
+from tablemend.records import Call, Example
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
@@ -98,19 +98,7 @@ class ContextMaker(RowMaker):
         examples = list[Example]()
         with suppress(GivenUp):
             context = await self._word(drawn, talk)
-            for example, asked in zip(drawn.examples, drawn.asked, strict=True):
-                told = context.ask(*asked)
-                worded = replace(
-                    example,
-                    id="",
-                    gold_context=told.clean,
-                    adversarial_context=told.adversarial,
-                    facts=told.facts,
-                    groups=told.groups,
-                    engine=ENGINE,
-                    calls=tuple(talk.calls),
-                )
-                examples.append(worded)
+            examples = ask_of(drawn, context, ENGINE, talk.calls)
         if invalid := next(filter(None, map(verify, examples)), None):
             talk.rejections.append(Rejection("word", invalid, "found in the whole context", 0))
             examples = []
@@ -144,6 +132,27 @@ class ContextMaker(RowMaker):
             for row, own in zip(drawn.context.rows, said, strict=True)
         ]
         return drawn.context.reword(rows, rng)
+
+
+def ask_of(
+    drawn: Drawn, context: Context, engine: str, calls: Iterable[Call] = ()
+) -> list[Example]:
+    """The examples of a draw, asked of its context in other words."""
+    of_a_query, found = len(drawn.examples) // len(drawn.asked), list[Example]()
+    for number, example in enumerate(drawn.examples):
+        told = context.ask(*drawn.asked[number // of_a_query])
+        worded = replace(
+            example,
+            id="",
+            gold_context=told.clean,
+            adversarial_context=told.adversarial,
+            facts=told.facts,
+            groups=told.groups,
+            engine=engine,
+            calls=tuple(calls),
+        )
+        found.append(worded)
+    return found
 
 
 def passages_of(drawn: Drawn) -> list[Passage]:
