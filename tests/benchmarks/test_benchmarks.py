@@ -25,6 +25,7 @@ from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.records.claims import CLAIM_ERRORS
 from tests.support.chromium import Browser
+from tests.support.finished_runs import LORA
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"random_training"}
@@ -72,14 +73,20 @@ def test_shortcuts_prints_what_is_told_without_the_query_and_writes_it_into_the_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("method", [(), LORA])
 def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
-    tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    method: tuple[str, ...],
+    tiny_model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # for its processes
     throughput = import_module("sft_throughput")
     small = ["rows=16", "rounds=1", "train.global_batch=8", "train.micro_batch=4"]
-    monkeypatch.setattr(sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small])
+    monkeypatch.setattr(
+        sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small, *method]
+    )
     throughput.main()
     shown = capsys.readouterr().out
     rates = re.findall(r"^(TRL.*|tablemend): (\d+) tokens/s", shown, re.MULTILINE)

@@ -19,6 +19,7 @@ from tablemend.cli.app import main  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.pretrained import fetch  # noqa: E402
 from tablemend.pretrained.gguf_tokenizer import read_tokenizer  # noqa: E402
+from tablemend.runs import sole_writer  # noqa: E402
 from tablemend.shipped import shipped  # noqa: E402
 
 TINY = shipped("checkpoints/tiny-base")
@@ -240,6 +241,29 @@ def test_too_little_memory_is_refused_before_any_download(own_index: Path) -> No
     with pytest.raises(TablemendError, match=r"tiny takes 1048576 GiB of memory .* are free: end"):
         run()
     assert not (own_index / ".tiny.wheels").exists()
+
+
+def test_memory_that_ends_on_the_way_is_one_line(
+    own_index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9")
+
+    monkeypatch.setattr(fetch, "describe", fail)
+    assert main(["fetch", "tiny"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("error: tiny takes 0 GiB of memory") and "not as much: end" in said
+
+
+def test_one_process_fetches_and_what_a_killed_one_left_is_removed(own_index: Path) -> None:
+    left = own_index / ".tiny.wheels" / "scratch-killed"
+    left.mkdir(parents=True)
+    with sole_writer(left.parent), pytest.raises(TablemendError, match=r"another process .* wait"):
+        run()
+    change(own_index, index={"sha256": "0" * 64})
+    with pytest.raises(TablemendError, match="is not the one of the manifest"):
+        run()
+    assert not list(left.parent.glob("scratch-*"))
 
 
 def test_a_package_that_came_is_not_downloaded_again(own_index: Path, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_the_merged_checkpoint_answers_as_base_and_adapter(
     folder = run.path / "merged"
     assert checkpoints.is_complete(folder) and not list(folder.glob("adapter_*"))
     noted = read_object(run.manifest, "")["merge"]
-    assert 0 <= noted["max_logit_difference"] <= noted["tolerance"] == 1e-3
+    assert 0 <= noted["max_logit_difference"] <= noted["tolerance"] < 1e-3
     assert noted["base_revision"] == checkpoints.revision_of(str(base))
     ids = torch.tensor([AutoTokenizer.from_pretrained(folder).encode("In 2020 the red gate")])
     merged = AutoModelForCausalLM.from_pretrained(folder)(ids).logits
@@ -56,7 +56,7 @@ def test_the_merged_checkpoint_answers_as_base_and_adapter(
 
 def test_logits_that_differ_leave_no_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     spoil_merges(monkeypatch)
-    with pytest.raises(TablemendError, match="merging changes a logit by"):
+    with pytest.raises(TablemendError, match=r"logits differ by .* would answer otherwise"):
         merge(run)
     assert not (run.path / "merged").exists()
     assert "merge" not in read_object(run.manifest, "")

@@ -145,7 +145,7 @@ def test_an_adapter_equals_its_merge(command: Callable[..., SftCommand]) -> None
     adapter, facts = train(command("adapter", *LORA, "train.lora.save=adapter"))
     assert not list(merged.model.glob("adapter*"))
     compared = merged.recorded("sft")["merging"]
-    assert 0 <= compared["max_logit_difference"] <= compared["tolerance"] == 1e-3
+    assert 0 <= compared["max_logit_difference"] <= compared["tolerance"] < 1e-3
     assert (compared["prompts"], compared["same_next_token"]) == (2, 1)
     assert "merging" not in adapter.recorded("sft")
     assert not (adapter.model / "model.safetensors").exists()
@@ -252,7 +252,7 @@ def test_a_merge_that_would_answer_otherwise_leaves_the_adapter(
         run, _ = train(command("adapter", *LORA, "train.epochs=1"))
     assert "warning: merged weights would answer otherwise" in capsys.readouterr().out
     noted = run.recorded("sft")["merging"]
-    assert noted["max_logit_difference"] > noted["tolerance"] == 1e-3
+    assert noted["max_logit_difference"] > noted["tolerance"]
     assert checkpoints.is_complete(run.model) and (run.model / "adapter_config.json").is_file()
     assert not list(run.path.glob(".*partial")) and not (run.model / "model.safetensors").exists()
     done = merging.merge_run(MergeCommand(run=str(run.path), prompts=1))  # as the line says

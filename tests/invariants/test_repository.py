@@ -100,7 +100,9 @@ def test_ci_runs_the_checks_and_the_readmes_test_command() -> None:
     assert lines[-2:] == ["make test", 'exit "$vllm"']  # the last words are pytest's own
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "check", "docs", "vllm-env", "test-vllm"])
+@pytest.mark.parametrize(
+    "target", ["demo", "demo-real", "test", "check", "docs", "vllm-env", "test-vllm"]
+)
 def test_make_knows_its_targets(target: str) -> None:
     done = subprocess.run(
         ["make", "--no-print-directory", "-n", target], cwd=ROOT, capture_output=True, text=True
@@ -108,10 +110,10 @@ def test_make_knows_its_targets(target: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def _demo(*variables: str) -> list[list[str]]:
+def _demo(*variables: str, target: str = "demo") -> list[list[str]]:
     """The shell commands of ``make demo``, as words."""
     done = subprocess.run(
-        ["make", "--no-print-directory", "-n", "demo", *variables],
+        ["make", "--no-print-directory", "-n", target, *variables],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -138,15 +140,12 @@ def test_the_demo_is_three_valid_commands_on_the_same_data(
     from tablemend.recipe.experiment import SftCommand
 
     monkeypatch.chdir(ROOT)
-    scripts = [
-        (word, command[place + 1 :])
-        for command in _demo()
-        for place, word in enumerate(command)
-        if word.endswith(".py")
+    scripts = _scripts("demo")
+    assert [name for name, _ in scripts] == [
+        "data_gen/tablehallu.py",
+        "train/sft.py",
+        "eval/compare.py",
     ]
-    names = [name for name, _ in scripts]
-    assert names == ["data_gen/tablehallu.py", "train/sft.py", "eval/compare.py"]
-    assert all((ROOT / name).is_file() for name in names)
     data = parse(Synthesis, scripts[0][1])
     training = parse(SftCommand, scripts[1][1])
     comparison = parse(CompareCommand, scripts[2][1])
@@ -158,6 +157,39 @@ def test_the_demo_is_three_valid_commands_on_the_same_data(
     # splits are drawn by hash: what is asked of a part must be there with room to spare
     for share, part in ((data.shares.validation, parts[1]), (data.shares.test, parts[2])):
         assert part is not None and part.n is not None and part.n * 1.3 < share * data.n
+
+
+def _scripts(target: str) -> list[tuple[str, list[str]]]:
+    """The scripts that a target of make runs, each with its arguments."""
+    found = [
+        (word, command[place + 1 :])
+        for command in _demo(target=target)
+        for place, word in enumerate(command)
+        if word.endswith(".py")
+    ]
+    assert all((ROOT / name).is_file() for name, _ in found)
+    return found
+
+
+def test_the_demo_of_a_real_model_trains_what_it_fetched_once_and_compares_five_systems(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tablemend.config import parse
+    from tablemend.datasets.tablehallu.settings import Synthesis
+    from tablemend.evaluation.command import CompareCommand
+    from tablemend.pretrained.fetch import NAMES
+    from tablemend.recipe.experiment import SftCommand
+
+    monkeypatch.chdir(ROOT)
+    (_, (model,)), (_, data), (_, training), (_, comparison) = _scripts("demo-real")
+    sft, compared = parse(SftCommand, training), parse(CompareCommand, comparison)
+    assert model in NAMES and sft.model.path == compared.model.path == f"checkpoints/{model}"
+    assert sft.data.model_dump() == compared.data.model_dump()
+    assert sft.data.train.source == parse(Synthesis, data).out
+    rows = sft.data.train.n * len(compared.contexts)
+    assert sft.train.max_steps * sft.train.global_batch == rows
+    systems = list(compared.evaluation.systems)
+    assert systems == ["base", "few-shot", "repair", "sft", "sft+repair"]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +211,7 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "shipped errors workers statistics robustness foreign from_json thinking values tables "
+    "shipped errors plugins workers statistics robustness foreign from_json thinking values tables "
     "records config runs renderer exact_match detector evidence programs claims verifier datasets "
     "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
     "generations backends reports results prompting faithfulness datasets.tabfaith datasets.logic "

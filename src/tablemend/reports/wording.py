@@ -108,6 +108,34 @@ def say_formats(results: Mapping[str, Any]) -> str:
     return ", ".join(f"{format} ({listed(names)})" for format, names in systems.items())
 
 
+UNREAD = {
+    "format_error": "hold no table with the columns asked for: no other error is counted of these",
+    "abstention": "say nothing",
+    "unscored": "hold no claim or answer that could be scored: these count in no other column",
+}
+"""What is said of answers that hold nothing to be scored, by name of the metric."""
+MOST = 0.5
+"""Share of such answers from which on the other rates are about few, and the head says so."""
+
+
+def say_unread(results: Mapping[str, Any]) -> list[str]:
+    """``Of base's answers, 97 % on clean contexts hold no table ...``: systems whose rates are of
+    few answers. One that edits is left out: the system whose answers it edits is named.
+    """
+    sentences = []
+    for metric in metrics_of(results):
+        for system, kinds in results["systems"].items() if metric.name in UNREAD else ():
+            shares = [
+                f"{100 * rate:.0f} % on {results['contexts'][context]}"
+                for context, own in kinds.items()
+                if (rate := own[metric.name]["rate"]) is not None and rate >= MOST
+            ]
+            if shares and not results["settings"][system].get("after"):
+                said = UNREAD[metric.name]
+                sentences.append(f"Of {system}'s answers, {listed(shares)} {said}.")
+    return sentences
+
+
 def say_cut(results: Mapping[str, Any]) -> str:
     """The rule for answers that were cut."""
     if results.get("cut") == "unscored" or results["format"] is None:

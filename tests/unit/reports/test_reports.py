@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -24,6 +25,7 @@ from tablemend.reports.rendering import inline_hash, resource
 from tablemend.reports.report import (
     SCRIPTS,
     fill_results_page,
+    terminal_table,
     write_html,
     write_markdown,
     write_reports,
@@ -197,6 +199,35 @@ def test_wrong_values_are_shown_by_calculation() -> None:
     assert re.search(r"\| % +\| +none \(n = \d+\) \| +addition", write_markdown(results))
     found = [name for name, _ in Page(write_html(results, views, shown)).elements]
     assert found.count("svg") == 5
+
+
+def _answered(finding: Finding | None, unscored: str, share: float):
+    """Results in which a share of base's answers, and none of others, are as given."""
+    *_, shown = make_results()
+    bad = Judgement((finding,) if finding else (), unscored=unscored, scorer="tablemend 0, lexical")
+    for own in shown["base"].values():
+        for place, (name, one) in enumerate(own.items()):
+            said = bad if place < share * len(own) else make_judgement()
+            own[name] = Shown(one.answer, said)
+    examples = [make_example(number, ("Finance", "Sport")[number % 2]) for number in range(12)]
+    return *results_of(examples, shown), shown
+
+
+@pytest.mark.parametrize(
+    ("finding", "unscored", "said"),
+    [
+        (Finding("format_error", None, None, None, None, "no table"), "", "hold no table with"),
+        (None, "none of its claims could be scored", "hold no claim or answer"),
+    ],
+)
+def test_the_head_says_that_most_answers_cannot_be_read(finding, unscored, said) -> None:
+    results, views, shown = _answered(finding, unscored, 0.75)
+    line = f"Of base's answers, 75 % on {results['contexts']['clean']} and 75 % on "
+    pages = write_html(results, views, shown), write_markdown(results), terminal_table(results)
+    for page, begin in zip(pages, ("<table", "\n## ", "| % "), strict=True):
+        head = html.unescape(page[: page.index(begin)])
+        assert line in head and said in head and "sft's" not in head
+    assert "Of base's" not in terminal_table(_answered(finding, unscored, 0.4)[0])
 
 
 def test_a_rate_leads_to_its_answers(page):
