@@ -22,7 +22,7 @@ class TaskClass(NamedTuple):
         return task
 
 
-TASKS: dict[str, Callable[..., Task[Any]]] = {
+TASKS: dict[str, TaskClass | Callable[..., Task[Any]]] = {
     "table_generation": TaskClass("tablemend.tasks.table_generation:TableGeneration"),
     "table_summary": TaskClass("tablemend.tasks.table_summary:TableSummary"),
     "claim_verification": TaskClass("tablemend.tasks.claim_verification:ClaimVerification"),
