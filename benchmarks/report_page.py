@@ -26,7 +26,7 @@ from pydantic import Field
 from tablemend.config import Section, load
 from tablemend.datasets.tablehallu.program_engine import open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.detector.error_types import ERROR_TYPES
+from tablemend.detector.errors import ERROR_TYPES
 from tablemend.errors import TablemendError
 from tablemend.records import Answer, Example
 from tablemend.reports.report import write_html

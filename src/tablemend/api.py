@@ -21,7 +21,7 @@ from tablemend.detector.algorithm import (
     detect_in_answer,
     why_no_table,
 )
-from tablemend.detector.error_types import ERROR_TYPES, METRICS, NEEDS_CONTEXT
+from tablemend.detector.errors import ERROR_TYPES, METRICS, NEEDS_CONTEXT
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.query import columns_from_query, decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import Similarity, load_similarity

@@ -10,7 +10,7 @@ import pytest
 import torch
 import yaml
 
-from tablemend.detector.error_types import METRICS
+from tablemend.detector.errors import METRICS
 from tablemend.reports.content import setting_table
 from tablemend.reports.wording import DASH
 from tablemend.reproduction import steps

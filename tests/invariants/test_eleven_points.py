@@ -29,7 +29,7 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.algorithm import Submission, detect_in_answers
-from tablemend.detector.error_types import METRICS
+from tablemend.detector.errors import METRICS
 from tablemend.errors import TablemendError
 from tablemend.evaluation.scoring import why_unscored
 from tablemend.generations import Stored

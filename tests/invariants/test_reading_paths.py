@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tablemend.detector.error_types import ERROR_TYPES
+from tablemend.detector.errors import ERROR_TYPES
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"

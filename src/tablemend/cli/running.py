@@ -25,7 +25,7 @@ from tablemend.cli.inputs import (
 )
 from tablemend.cli.options import Asking, Output
 from tablemend.detector.algorithm import AnswerFormat, detect_in_answers, detector_name
-from tablemend.detector.error_types import METRICS
+from tablemend.detector.errors import METRICS
 from tablemend.detector.similarity import load_similarity
 from tablemend.errors import DEFECT, TablemendError
 from tablemend.faithfulness.staf import verify_documents

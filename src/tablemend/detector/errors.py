@@ -1,25 +1,128 @@
 """The errors of an answer table: what each is called, and how it is found (TableHallu, C.1).
 
-A further error type is one entry of ``detector/error_types.py`` and the code here that finds it;
-``tasks/injected_errors.py`` puts it into gold answers, for training and tests.
+A further error type is one entry of :data:`ERRORS` and the code here that
+finds it; ``tasks/injected_errors.py`` puts it into gold answers, for training and tests.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from tablemend.detector.keys import Gold
-from tablemend.detector.matching import Cells
-from tablemend.detector.mentions import index_context
-from tablemend.detector.order import SortRule, find_disorder
-from tablemend.records import Finding, Judgement, Relation, relation
-from tablemend.tables.table import Cell, Table
+from tablemend.records import (
+    ABSTENTION,
+    UNSCORED,
+    Finding,
+    Judgement,
+    Metric,
+    Relation,
+    relation,
+    total,
+)
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import equal_values, read_value
 from tablemend.values.text import header_key
 
+if TYPE_CHECKING:  # who only trains reads the metrics here, and loads no detector
+    from tablemend.detector.keys import Gold
+    from tablemend.detector.matching import Cells
+    from tablemend.detector.order import SortRule
+    from tablemend.tables.table import Cell, Table
+
 REPEATED = "a column stands more than once: "
+NEEDS_CONTEXT = "out_of_range"
+"""What only the context tells from an entity fabrication."""
+
+ERRORS = (
+    Metric(
+        "format_error",
+        "Format error",
+        "format",
+        "no readable table, or not the columns that the query asked for, in its order",
+    ),
+    Metric(
+        "out_of_range",
+        "Out of range",
+        "range",
+        "a row that the context does mention but the query's scope leaves out",
+    ),
+    Metric(
+        "order_mismatch", "Order mismatch", "order", "the rows are not sorted as the query says"
+    ),
+    Metric(
+        "attribute",
+        "Attribute distortion",
+        "attribute",
+        "a value that contradicts the context, or is missing though the context has it",
+    ),
+    Metric(
+        "blank_filling",
+        "Blank-filling",
+        "blank",
+        "a value where the context says nothing and the cell should be empty",
+    ),
+    Metric(
+        "entity_fabrication",
+        "Entity fabrication",
+        "fabrication",
+        "a row about something that the context never mentions",
+    ),
+)
+ERROR_TYPES = tuple(one.name for one in ERRORS)
+INVENTS_ROWS = Metric(
+    "invents_rows",
+    "Invents rows for a query of one or none",
+    "invents rows",
+    "a row that is out of range or made up, of the answers to queries that one row of the context "
+    "meets, or none",
+    "event",
+    ("out_of_range", "entity_fabrication"),
+)
+OMITTED_CELL = Metric(
+    "omitted_cell",
+    "Omitted cell",
+    "omitted",
+    "an attribute distortion that is an empty cell where the context has a value",
+    "event",
+    ("attribute",),
+)
+METRICS = (
+    *ERRORS,
+    Metric(
+        "constraint_violation",
+        "Constraint violation",
+        "constraint",
+        "a format error, an out-of-range row or an order mismatch: the query was not followed",
+        "group",
+        ("format_error", "out_of_range", "order_mismatch"),
+    ),
+    Metric(
+        "context_violation",
+        "Context violation",
+        "context",
+        "a distorted value, a filled blank or an invented row: the context was not followed",
+        "group",
+        ("attribute", "blank_filling", "entity_fabrication"),
+    ),
+    total(ERRORS, "at least one error of any kind"),
+    Metric(
+        "row_recall",
+        "Row recall",
+        "row recall",
+        "share of the rows asked for that the answer contains; higher is better",
+        "share",
+    ),
+    Metric(
+        "cell_recall",
+        "Cell recall",
+        "cell recall",
+        "share of the values asked for that the answer states correctly; higher is better",
+        "share",
+    ),
+    ABSTENTION,
+    UNSCORED,
+)
 
 
 def omits_cell(finding: Finding) -> bool:
@@ -138,6 +241,8 @@ def _place_unmatched(
                 f" the gold table has no further row for {_name(key)}"
             )
             return Finding("out_of_range", body[row], None, None, key, evidence)
+    from tablemend.detector.mentions import index_context
+
     mentions = index_context(context).mentions
     said = cells.answer[row][1 - cells.key] if cells.is_info_box else None
     if said and (mentions(said) or all(map(mentions, said.split(", ")))):
@@ -165,6 +270,8 @@ def _find_order_error(
         if keys[read_value(gold.rows[gold_row][gold.key]).text] == 1
         or cells.same(gold_row, row, column)
     ]
+    from tablemend.detector.order import find_disorder
+
     disorder = find_disorder(values, [matched[row] for row in rows], order.order)
     if disorder:
         before, after = (rows[place] for place in disorder)

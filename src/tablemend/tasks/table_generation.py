@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
-from tablemend.detector.error_types import INVENTS_ROWS, METRICS, OMITTED_CELL
+from tablemend.detector.errors import INVENTS_ROWS, METRICS, OMITTED_CELL, relation_to_gold
 from tablemend.exact_match import SCORER, compare_exactly
 from tablemend.records import Example, Finding, Judgement, Mark, Metric, Relation, SampleView, Share
 from tablemend.tables.perturbations import CONFIGURATIONS
@@ -162,8 +162,6 @@ class TableGeneration(Task[Example]):
 
     def relation(self, judgement: Judgement) -> Relation | None:
         """Of the answer's cells to the gold table's."""
-        from tablemend.detector.errors import relation_to_gold
-
         return relation_to_gold(judgement)
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:

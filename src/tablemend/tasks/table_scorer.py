@@ -10,8 +10,7 @@ from typing import Any
 from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
-from tablemend.detector.error_types import INVENTS_ROWS, OMITTED_CELL
-from tablemend.detector.errors import omits_cell
+from tablemend.detector.errors import INVENTS_ROWS, OMITTED_CELL, omits_cell
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity
 from tablemend.records import Example, Finding, Judgement, Share

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tablemend.detector.error_types import METRICS
+from tablemend.detector.errors import METRICS
 from tablemend.records import ANSWERED_BOTH, UNMOVED, Finding, Judgement, SampleView, Share
 from tablemend.reports.tabulation import context_metrics, rate_contexts, summarise, tabulate
 from tablemend.statistics import rate_interval

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.detector.error_types import METRICS
+from tablemend.detector.errors import METRICS
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.reports.wording import DASH

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tablemend.datasets.tablehallu.verification import verify
-from tablemend.detector.error_types import ERROR_TYPES
+from tablemend.detector.errors import ERROR_TYPES
 from tablemend.evidence.source import Source
 from tablemend.mitigations.constrained import keeps_query
 from tablemend.mitigations.edits import Draft

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 from tablemend.config import Source, parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.algorithm import detect_in_answer
-from tablemend.detector.error_types import ERROR_TYPES
+from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
