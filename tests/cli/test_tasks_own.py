@@ -6,7 +6,10 @@ So a new benchmark, and a new mitigation, need no change in the library.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -178,3 +181,104 @@ def test_a_task_says_what_a_model_card_needs() -> None:
         assert task.versions() != before
     finally:
         Sums.messages = asked  # type: ignore[method-assign]
+
+
+PLUGIN = """
+from tablemend.mitigations.edits import Mended
+from tablemend.mitigations.mitigation import PostEdit
+from tablemend.records import Finding, Judgement, Metric
+from tablemend.tasks.task import Task
+
+class Sums(Task):
+    "A model adds two numbers."
+    name = "sums"
+    errors = (Metric("wrong_sum", "Wrong sum", "sum", "a number that is not the sum"),)
+    def messages(self, sample, view, prompt):
+        return [{"role": "user", "content": f"{sample.one} + {sample.other}"}]
+    def target(self, sample, view, thinking):
+        return str(sample.one + sample.other)
+    def score(self, sample, answer):
+        right = str(sample.one + sample.other)
+        wrong = Finding("wrong_sum", None, None, right, answer, "not the sum")
+        return Judgement(() if answer == right else (wrong,))
+
+SHOUT = PostEdit(lambda drafts, tools: [Mended(one.text.upper()) for one in drafts], "s/1", "s/1")
+"""
+ENTRIES = """[tablemend.tasks]
+sums = strangers_sums:Sums
+{tasks}
+[tablemend.mitigations]
+shout = strangers_sums:SHOUT
+{mitigations}
+"""
+
+
+@pytest.fixture
+def compare_with_plugins(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A comparison of a task and a mitigation that another package has."""
+    (tmp_path / "strangers_sums.py").write_text(PLUGIN)
+    package = tmp_path / "strangers_sums-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers-sums\nVersion: 1.0\n")
+    (tmp_path / "test.jsonl").write_text('{"one": 3, "other": 4}\n{"one": 1, "other": 1}\n')
+    (tmp_path / "seven.jsonl").write_text('{"text": "7"}\n')
+
+    def compare(
+        *settings: str, tasks: str = "", mitigations: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        entries = ENTRIES.format(tasks=tasks, mitigations=mitigations)
+        (package / "entry_points.txt").write_text(entries)
+        content = {
+            "kind": "evaluation",
+            "name": "sums",
+            "task": "sums",
+            "model": {"path": f"scripted:{tmp_path / 'seven.jsonl'}"},
+            "data": {"test": {"source": str(tmp_path / "test.jsonl")}},
+            "evaluation": {
+                "max_new_tokens": 8,
+                "systems": {"base": {}, "loud": {"after": "base", "mitigation": "shout"}},
+            },
+        }
+        (tmp_path / "sums.yaml").write_text(yaml.safe_dump(content))
+        command = [sys.executable, "-m", "tablemend", "compare", f"recipe={tmp_path / 'sums.yaml'}"]
+        paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": paths}
+        return subprocess.run(
+            [*command, f"run={tmp_path / 'run'}", *settings],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+
+    return compare
+
+
+def test_another_package_adds_a_task_and_a_mitigation(
+    compare_with_plugins: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    done = compare_with_plugins()
+    assert done.returncode == 0, done.stderr
+    systems = json.loads((tmp_path / "run" / "results.json").read_text())["systems"]
+    assert systems["base"]["prompt"]["wrong_sum"]["rate"] == 0.5
+    assert systems["loud"]["prompt"]["wrong_sum"]["rate"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("broken", "status"),
+    [
+        ({"tasks": "worse = no_such_module:Task"}, 0),
+        ({"mitigations": "worse = no_such_module:EDIT"}, 0),
+        ({"tasks": "sums = strangers_sums:NoSuch"}, 2),
+    ],
+)
+def test_a_plugin_that_does_not_load_is_named_and_the_rest_works(
+    broken: dict[str, str],
+    status: int,
+    compare_with_plugins: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = compare_with_plugins("--check", **broken)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    if status or "mitigations" in broken:
+        assert "of the package strangers-sums" in done.stderr and "does not load" in done.stderr
