@@ -98,8 +98,8 @@ def test_every_recipe_that_evaluates_takes_a_server(
     assert len(server.bodies) == ("constrained" in no)
     if paper in PAPERS:
         tokens = [f"paper={paper}", f"table={PAPERS[paper]}", *given]
-        status, rows, said = check(tokens, "reproduce")
-        assert (status, said) == (0, "") and rows.keys() & {"base", "cot"}
+        status, _, said = check(tokens, "reproduce")
+        assert (status, said) == (0, "")
 
 
 def test_the_plan_counts_what_is_left_to_ask(

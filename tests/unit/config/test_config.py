@@ -104,8 +104,8 @@ def count_most(text: str) -> int:
     return len(re.findall(r" (?=\d)|\d|[^\W\d_]{1,3}|[^\w\s]|_|\n", text))
 
 
-CPU = ("tiny", "verifier-tiny", "verifier-smollm2", "smollm2", "gemma-3-270m", "qwen2.5-coder-0.5b")
-"""How recipes for two CPU cores are called."""
+CPU = ("tiny", "verifier-tiny", "verifier-smollm2", "smollm2", "gemma-3-270m", "qwen2.5-coder")
+"""Recipes for two CPU cores, and of models that the package index has."""
 OTHER = ("tabfaith", "verifier")
 TABLES = [name for name in EXPERIMENTS if not name.startswith((*CPU, *OTHER))]
 """Experiments on TableHallu's data."""
