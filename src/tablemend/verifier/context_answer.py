@@ -399,22 +399,17 @@ class AnswerReader:
         return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
 
     def only_left(self, row: int, column: int) -> Span | None:
-        """The one value of a row's sentences that has no column, where one cell seeks one.
+        """The one number or time of a row's sentences that has no column, where one cell seeks one.
 
         Of other rows, four in five at least, none that could stand in the column is left.
         """
         record = self.record(row)
-        if record is None or not self.is_sure(row):
-            return None
-        is_text = self.kinds[column] == "text"
-        if is_text and not self.is_explicit:
+        if record is None or not self.is_sure(row) or self.kinds[column] == "text":
             return None
         seeking = [
             other
             for other, kind in enumerate(self.kinds)
-            if other != self.key
-            and (not kind or (kind == "text") == is_text)
-            and not self.sentences_with(row, other, record)
+            if other != self.key and kind != "text" and not self.sentences_with(row, other, record)
         ]
         found, others = self._left(row, column), [one for one in self.rows if one != row]
         unplaced = sum(bool(self._left(one, column)) for one in others)

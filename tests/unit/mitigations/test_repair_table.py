@@ -11,7 +11,7 @@ from tablemend.datasets.tablehallu.program_engine import examples as make_exampl
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.order import SortRule
-from tablemend.mitigations.repair_table import _extremes_asked, repair_answer, repair_table
+from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
@@ -63,7 +63,6 @@ def test_every_edit_says_what_where_and_why() -> None:
         (Table.of(COLUMNS, [*GOLD.rows, ("3", "Fen Dek", "7", "larch")]), "another time"),
         (Table.of(COLUMNS, [*GOLD.rows, GOLD.rows[0]]), "repeated"),
         (Table.of(COLUMNS, [*GOLD.rows, ("3", "Ublidane Frox", "7", "larch")]), "invented"),
-        (with_cell(GOLD, 0, 3, "oak"), "blank filled"),
         (with_cell(GOLD, 2, 2, "9"), "number"),
         (with_cell(GOLD, 2, 3, None), "left out"),
         (Table.of(COLUMNS, GOLD.rows[::-1]), "order"),
@@ -86,7 +85,7 @@ def test_a_sentence_that_gives_no_attribute_makes_no_room_for_a_second_row() -> 
 
 @pytest.mark.parametrize("output", ["markdown", "json", "latex"])
 def test_the_answers_format_and_surroundings_stay(output: OutputFormat) -> None:
-    wrong = with_cell(with_cell(GOLD, 1, 3, "larch"), 0, 3, "oak")
+    wrong = with_cell(with_cell(GOLD, 1, 3, "larch"), 0, 2, "3")
     text = f"I checked it.\n\n{answer(wrong, output)}\n\nThat is all."
     found = repair_answer(text, CONTEXT, QUERY, output)
     assert found.text.startswith("I checked it.\n\n####\n") and found.text.endswith("That is all.")
@@ -154,41 +153,34 @@ def test_words_without_a_majority_of_cells_teach_nothing() -> None:
     assert not [edit for edit in done.edits if edit.new]
 
 
-def test_rows_beyond_those_that_the_query_counts_are_dropped() -> None:
-    query = "List the two dams with the fewest staff."
-    rows = repair_table(Table.of(PLANT_COLUMNS, PLANT_ROWS), PLANTS, query)[0].rows
-    assert [row[0] for row in rows] == ["Sella Dam", "Orla Dam"]
-    three = query.replace("two", "three")
-    assert len(repair_table(Table.of(PLANT_COLUMNS, PLANT_ROWS), PLANTS, three)[0].rows) == 3
+def test_a_value_that_nothing_states_stays_and_is_flagged() -> None:
+    wrong = with_cell(GOLD, 0, 3, "oak")
+    table, done = repair_table(wrong, CONTEXT, QUERY)
+    assert table is wrong and not done.edits
+    assert [one.claim.column for one in done.before.verdicts if one.wrong] == ["Mast"]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "List the dams with more than 2 towers, highest Staff first. Columns: Dam, Staff, Place.",
-        "List the dams that burst at least 2 times, ordered from the highest Staff.",
-        "List the dams over 2 floors with the highest Staff, and the most Staff come first.",
-        "List all dams in the 2 columns Dam and Staff with the highest Staff at the top.",
-        "List the dams in the top 2 divisions sorted by largest Staff.",
-        "List the dams of the 2 rivers with the highest Staff.",
-        "List dams of 2 or more gates with the highest Staff.",
-        "List the 2 dams by the highest Staff to the lowest.",
-    ],
-)
-def test_a_number_that_counts_something_else_drops_no_row(query: str) -> None:
-    assert len(repair_table(Table.of(PLANT_COLUMNS, PLANT_ROWS), PLANTS, query)[0].rows) == 3
+def test_a_row_stays_whose_own_cell_meets_the_query() -> None:
+    context = CONTEXT.replace("In 2029, Sul Dan", "In 2020, Sul Dan")
+    table = Table.of(["Ship", "Year", "Guns"], [["Pon Wok", "2029", "7"], ["Sul Dan", "2029", "2"]])
+    query = "List the ships in 2029 with Ship, Year and Guns."
+    assert len(repair_table(table, context, query)[0].rows) == 2
+    gone = Table.of(["Ship", "Year", "Guns"], [["Pon Wok", "2029", "7"], ["Sul Dan", "2020", "2"]])
+    assert repair_table(gone, context, query)[0].rows == gone.rows[:1]
 
 
-@pytest.mark.parametrize(
-    "rows", ["the top 2 dams by highest", "a table of the two old dams at sea that have the most"]
-)
-def test_the_count_of_the_rows_that_are_asked_for_is_read(rows: str) -> None:
-    assert list(_extremes_asked(f"Give me {rows} staff.", PLANT_COLUMNS)) == [(2, "descending", 2)]
-
-
-def test_a_blank_row_of_another_kind_is_dropped() -> None:
-    rows = [*PLANT_ROWS, ("Dana Dream", None, None, None)]
-    assert repaired_plants(rows) == Table.of(PLANT_COLUMNS, PLANT_ROWS)
+def test_what_the_sentences_of_a_row_state_is_neither_replaced_nor_filled_in_twice() -> None:
+    text = """Alba Dam has a staff of 140 and a rank of 3. Sella Dam has a staff of 87 and a rank
+of 9. Orla Dam has a staff of 55 and a rank of 4."""
+    columns = ("Dam", "Staff", "Rank")
+    right = Table.of(columns, [("Alba Dam", "140", "3"), ("Sella Dam", "87", "9")])
+    # "3" is Alba's rank: whether it is its staff, too, is left open
+    same = with_cell(right, 0, 1, "3")
+    assert repair_table(same, text)[0] is same
+    assert repair_table(with_cell(right, 0, 1, "87"), text)[0] == right
+    place = "Alba Dam (Lunel) has a crew of Lunel men. Sella Dam (Hamar) has a crew of Hamar men."
+    blank = Table.of(("Dam", "Place", "Crew"), [("Alba Dam", "Lunel", None), ("Sella Dam", "Hamar", None)])
+    assert repair_table(blank, place)[0] is blank
 
 
 FARMS = """In 2017, Bem Kif kept 8 barns, a fence of ash and a yellow gate.
@@ -210,13 +202,9 @@ Nor Yan counted 2 wells and a green flag."""
     assert not repair_table(Table.of(["Wells", "Town", "Mills"], rows), text)[1].edits
 
 
-def repaired_plants(rows: list[tuple[str | None, ...]]) -> Table:
-    return repair_table(Table.of(PLANT_COLUMNS, rows), PLANTS)[0]
-
-
 KINDS = [
     "row repeated", "row invented", "key invented", "cell distorted", "cell emptied",
-    "blank filled", "columns swapped",
+    "columns swapped",
 ]  # fmt: skip
 
 
@@ -243,7 +231,8 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(
     name: str, examples: list[Example]
 ) -> None:
     before, after = hallucinated(name, examples)
-    assert before >= 8 and after <= 0.1 * before
+    most = 0.15 if name == "cell emptied" else 0.1  # what no one sentence states stays empty
+    assert before >= 8 and after <= most * before
 
 
 @pytest.mark.parametrize("name", KINDS)
