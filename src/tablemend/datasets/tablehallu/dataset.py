@@ -74,11 +74,8 @@ def make_dataset(
 ) -> dict[str, Any]:
     """Make a data set: :func:`~tablemend.datasets.build.make_by_number`.
 
-    Args:
-        settings: what to make.
-        progress: called with the number of examples that are newly done.
-        reword: opens what makes contexts by ``wording``, in this process alone.
-        identity: all that its words depend on, its engine's version among it.
+    With ``wording``, ``reword`` opens what makes its contexts, in this process alone, and
+    ``identity`` has all that they depend on, the engine's version among it.
     """
     if (reword is None) != (settings.wording is None):
         raise TablemendError("wording: only data_gen/tablehallu.py rewords: make the data with it")

@@ -48,16 +48,16 @@ _PATTERNS = {name: re.compile(pattern) for name, pattern in _WORDS["patterns"].i
 _FREE, _LIGHT, _STRICT = (
     frozenset(map(singular, _WORDS[kind].split())) for kind in ("free", "light", "strict")
 )
+_LINES = [[*map(singular, line.split())] for line in _WORDS["same"]]
 
 
 class Reading:
     """A passage, or a rewording of it, as they are compared.
 
     Attributes:
-        stated, problems: as :func:`~tablemend.datasets.tablehallu_llm.wording.read_passage` has it.
-        rest: the text, with its name as @ and its other cells as |.
-        numbers: numbers outside cells, and signs of them.
-        near: words of weight outside cells, each with the columns of the nearest cells.
+        text, stated, problems: as :func:`~tablemend.datasets.tablehallu_llm.wording.read_passage`.
+        rest: the text, its name as @ and its other cells as |.
+        numbers, near: outside cells, with signs; words of weight, and the columns nearest to each.
     """
 
     def __init__(self, passage: wording.Passage, text: str) -> None:
@@ -103,16 +103,18 @@ def _alike(word: str, others: Iterable[str], lines: Sequence[Iterable[str]]) -> 
 
 
 def read_rewording(passage: wording.Passage, said: str, text: str) -> Sentence:
-    """Where a rewording states the cells of its passage.
+    """Where a model's text states the cells of a passage that the program has said otherwise.
 
-    Args:
-        passage: what is said.
-        said: the program's words for it.
-        text: a model's.
+    A cell in another spelling ("May 3, 1961", "sunk") gets its own again.
 
     Raises:
         Unreadable: it does not say the same.
     """
+    for cell in passage.cells.values():
+        spans = () if cell in text else Places(text).find(cell)
+        digits = {any(map(str.isdigit, one)) for one in (cell, *(text[slice(*s)] for s in spans))}
+        if len(spans) == len(digits) == 1 and cell[0] not in "-\u2212(":  # no "first", no "fell by"
+            text = text[: spans[0].start] + cell + text[spans[0].end :]
     old, new, name = Reading(passage, said), Reading(passage, text), next(iter(passage.cells))
     if why := next(_reasons(passage, old, new), ""):
         raise Unreadable(why, text)
@@ -130,12 +132,14 @@ def _reasons(passage: wording.Passage, old: Reading, new: Reading) -> Iterator[s
     if wording.FOREIGN in new.problems:
         yield "name added"
     columns = {column: _words_for(column) for column in passage.cells}
-    lines = [*_WORDS["same"], *columns.values()]
     again = {*map(singular, re.findall(r"\bThe (\w+)", old.rest))}  # "The device was ..."
     kind = {*again, *next(iter(columns.values())), *words_of(passage.kind).split()}
-    if not all(_alike(word, new.near, lines) for word in old.near.keys() - _LIGHT - again):
-        yield "word not there"
+    for word, near in old.near.items():
+        lines = [*_LINES, *map(columns.__getitem__, near)]
+        if word not in _LIGHT | again and not _alike(word, new.near, lines):
+            yield "word not there"
     for word, near in new.near.items():
+        lines = [*_LINES, *map(columns.__getitem__, near)]
         before = [old.near[one] for one in _alike(word, old.near, lines)]
         before += ({column} for column, own in columns.items() if word in own)
         if not before and word not in kind:
