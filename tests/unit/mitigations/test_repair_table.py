@@ -179,7 +179,9 @@ of 9. Orla Dam has a staff of 55 and a rank of 4."""
     assert repair_table(same, text)[0] is same
     assert repair_table(with_cell(right, 0, 1, "87"), text)[0] == right
     place = "Alba Dam (Lunel) has a crew of Lunel men. Sella Dam (Hamar) has a crew of Hamar men."
-    blank = Table.of(("Dam", "Place", "Crew"), [("Alba Dam", "Lunel", None), ("Sella Dam", "Hamar", None)])
+    blank = Table.of(
+        ("Dam", "Place", "Crew"), [("Alba Dam", "Lunel", None), ("Sella Dam", "Hamar", None)]
+    )
     assert repair_table(blank, place)[0] is blank
 
 
