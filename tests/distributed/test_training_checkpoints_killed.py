@@ -83,6 +83,13 @@ def _stop(*_: Any, **__: Any) -> None:
     raise Stop
 
 
+def _stop_with_an_answer(run: Run, stage_name: str, facts: dict[str, Any]) -> None:
+    """Ends the save; what is noted before the first step goes through."""
+    if "first_answer" in facts:
+        raise Stop
+    run.record(stage_name, facts)
+
+
 @pytest.mark.parametrize(
     ("where", "name"),
     [
@@ -103,7 +110,7 @@ def test_a_kill_in_the_last_save_loses_no_step(
     config = command("cut")
     run = Run.of(config)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
-        patch.setattr(where, name, _stop)
+        patch.setattr(where, name, _stop_with_an_answer if name == "record" else _stop)
         _script(config, tmp_path / "cut.yaml", monkeypatch)
     assert (run.path / ".model.partial").is_dir() and not run.model.exists()
     trained = load_file(run.path / "sft" / "checkpoint-2" / "model.safetensors")
