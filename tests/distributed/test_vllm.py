@@ -91,8 +91,8 @@ def agreement(one: dict[str, Completion], other: dict[str, Completion]) -> float
     return len(same) / len(one)
 
 
-def opened(engine: str, model: Path = TINY, **vllm: object) -> Backend:
-    return open_backend(f"{engine}:{model}", options(**vllm))
+def opened(kind: str, model: Path = TINY, **vllm: object) -> Backend:
+    return open_backend(f"{kind}:{model}", options(**vllm))
 
 
 @pytest.fixture(scope="class")

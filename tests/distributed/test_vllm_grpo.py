@@ -26,7 +26,7 @@ from functools import partial
 import vllm._custom_ops
 from trl.generation import vllm_generation
 
-from tablemend.training import engine
+from tablemend.training import launch
 
 if __name__ == "__main__":
     # vLLM packs the weights of linear layers for oneDNN and drops what it could load new ones into
@@ -35,7 +35,7 @@ if __name__ == "__main__":
     vllm_generation.LLM = partial(
         vllm_generation.LLM, dtype="float32", enforce_eager=True, kv_cache_memory_bytes=1 << 28
     )
-    engine.refuse_engine = lambda config: None  # no GPU
+    launch.refuse_engine = lambda config: None  # no GPU
     runpy.run_path("train/grpo.py", run_name="__main__")
 """
 
