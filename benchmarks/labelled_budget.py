@@ -22,9 +22,8 @@ import yaml
 from studies import steps
 from studies.labelled_budget import LabelledBudget, Seed
 from tablemend.config import load
-from tablemend.reports.page_markers import fill_page, read_page
-from tablemend.reports.rendering import align
-from tablemend.reports.wording import percent, with_interval
+from tablemend.reports.content import percent, with_interval
+from tablemend.reports.rendering import align, fill_page, read_page
 from tablemend.runs import Run, Store, read_jsonl, surroundings, write_json, write_text
 from tablemend.script import run_script
 from tablemend.statistics import compare_shares, mean_interval

@@ -42,7 +42,7 @@ from tablemend.mitigations import repair_columns
 from tablemend.mitigations.edits import Draft, Edit, Mended
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Example, Judgement
-from tablemend.reports.stored_results import read_results
+from tablemend.reports.tabulation import read_results
 from tablemend.runs import read_jsonl
 from tablemend.script import run_script
 from tablemend.statistics import mean_interval

@@ -29,8 +29,7 @@ from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.errors import TablemendError
 from tablemend.records import Answer, Example
-from tablemend.reports.report import write_html
-from tablemend.reports.viewer import Shown
+from tablemend.reports.report import Shown, write_html
 from tablemend.script import run_script
 from tablemend.tasks import tablehallu
 from tablemend.tasks.task import Submission

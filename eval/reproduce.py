@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from tablemend.reports.page_markers import fill_page
+from tablemend.reports.rendering import fill_page
 from tablemend.reproduction.command import read_command
 from tablemend.script import run_script
 

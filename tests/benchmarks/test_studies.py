@@ -16,7 +16,7 @@ from tablemend.recipe.experiment import (
     DpoExperiment,
     Experiment,
 )
-from tablemend.reports.page_markers import fill_page
+from tablemend.reports.rendering import fill_page
 from tablemend.runs import Run, write_jsonl
 
 ROOT = Path(__file__).parents[2]

@@ -14,8 +14,8 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.records import Example
+from tablemend.reports.content import DASH
 from tablemend.reports.report import write_reports
-from tablemend.reports.wording import DASH
 from tablemend.runs import Run, write_jsonl
 from tablemend.statistics import rate_interval
 from tablemend.tables.table import Table

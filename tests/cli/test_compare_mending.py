@@ -11,12 +11,10 @@ import pytest
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import mend
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.mending import mend
-from tablemend.evaluation.ready import problems, refuse
-from tablemend.evaluation.results import write_results
-from tablemend.evaluation.scoring import score, scorers
-from tablemend.evaluation.systems import begin, read_test, resolve
+from tablemend.evaluation.scoring import score, scorers, write_results
+from tablemend.evaluation.systems import begin, problems, read_test, refuse, resolve
 from tablemend.evidence.source import Source
 from tablemend.generations import ScoredSystems
 from tablemend.mitigations.edits import Draft, Mended, Tools

@@ -16,7 +16,7 @@ from tablemend.backends.loading import load_tokenizer
 from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.evaluation import ready
+from tablemend.evaluation import systems
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.renderer import prompt_ids
@@ -172,7 +172,7 @@ def test_what_is_missing_is_one_line(
     lacks = {one for one in ("openai", "llguidance") if one == change}
     lacks |= {"sentence_transformers"} if "similarity" in change else set()
     for package in lacks:
-        monkeypatch.setattr(ready, "find_spec", _without(package))
+        monkeypatch.setattr(systems, "find_spec", _without(package))
     status, _, error = check([*tokens, *([] if change in lacks else [change])], script)
     (line,) = error.splitlines()
     said = said.replace("nowhere: ", "no file or folder nowhere: " if script == "compare" else said)

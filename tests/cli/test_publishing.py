@@ -30,7 +30,7 @@ from tablemend.recipe.experiment import (
     PairsCommand,
     SftCommand,
 )
-from tablemend.reports.wording import with_interval
+from tablemend.reports.content import with_interval
 from tablemend.runs import Run
 from tablemend.training import checkpoints, stage
 from tests.support.finished_runs import (

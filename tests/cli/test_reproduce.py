@@ -11,8 +11,7 @@ import torch
 import yaml
 
 from tablemend.detector.errors import METRICS
-from tablemend.reports.content import setting_table
-from tablemend.reports.wording import DASH
+from tablemend.reports.content import DASH, setting_table
 from tablemend.reproduction import steps
 from tablemend.runs import write_json
 from tests.support.made_up_runs import made_up_run

@@ -17,8 +17,8 @@ from tablemend.annotation.verdicts import (
     decide,
     tally,
 )
+from tablemend.reports.content import DASH, MINUS, percent, with_interval
 from tablemend.reports.rendering import align
-from tablemend.reports.wording import DASH, MINUS, percent, with_interval
 from tablemend.statistics import Agreement, krippendorffs_alpha, rate_interval
 
 REPORT = "tablemend-verification"

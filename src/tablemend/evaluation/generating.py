@@ -15,11 +15,11 @@ from tqdm import tqdm
 
 from tablemend.backends.backend import Backend, Spent, open_backend
 from tablemend.backends.names import EngineKind
-from tablemend.backends.requests import Completion, Request
+from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
-from tablemend.evaluation.asking import HELD, impossible_systems, is_held, name_of, request_of
-from tablemend.evaluation.systems import IN_PROCESS, STAGE, ResolvedSystem
+from tablemend.evaluation.systems import IN_PROCESS, STAGE, ResolvedSystem, why_untrained
 from tablemend.generations import Generations, Stored, write_out
+from tablemend.mitigations.mitigation import Constraint
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import Answer, ContextKind
 from tablemend.runs import Run
@@ -61,7 +61,7 @@ def generate(
             noted = run.recorded(STAGE).get("spent", {}).get(backend.name, {})
             backend.go_on(Spent(**noted))
             models.append(
-                _Asked.of(backend, own, examples, config.contexts, generations, impossible)
+                _Queue.of(backend, own, examples, config.contexts, generations, impossible)
             )
         for model in models:
             model.check()
@@ -109,7 +109,7 @@ def _by_model(systems: Sequence[ResolvedSystem]) -> list[list[ResolvedSystem]]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Queue:
     """One model, and what its systems have not answered.
 
     Attributes:
@@ -137,7 +137,7 @@ class _Asked:
         contexts: Sequence[ContextKind],
         generations: Generations,
         impossible: dict[str, str],
-    ) -> _Asked:
+    ) -> _Queue:
         """Take up what is stored under the same settings, and list what is missing."""
         noted, parts, failed = {}, [], []
         for system in systems:
@@ -185,7 +185,11 @@ class _Asked:
         self.backend.load()
         failures: Counter[str] = Counter()
         in_a_row = 0
-        for parts in self._rounds():
+        # An engine that keeps what it has read of a context gets all systems at once, so that those
+        # of one context stand side by side; transformers keeps nothing, and system by system the
+        # seconds are each system's own.
+        rounds = [[part] for part in self.parts] if self.engine == "hf" else [self.parts]
+        for parts in rounds:
             progress.set_description(self.backend.name)
             answers = self._answers(parts)
             stream = write_out(generations, self.settings, answers)
@@ -195,9 +199,9 @@ class _Asked:
                     progress.update()
                     if number % NOTED_AFTER == 0:
                         self.record(run)
+                    answer = one.answer
                     if not one.failed:
                         in_a_row = 0
-                        answer = one.answer
                         system = self._systems[answer.system]
                         sample = self._examples[answer.example_id]
                         is_whole = answer.finish_reason == "stop"
@@ -207,7 +211,6 @@ class _Asked:
                                 f"{HELD}"
                             )
                         continue
-                    answer = one.answer
                     failures[answer.error] += 1
                     name = name_of(answer.system, answer.context, answer.example_id)
                     in_a_row += name not in self.failed
@@ -285,17 +288,6 @@ class _Asked:
                 self.noted[name] = value
         run.record(STAGE, {**before, "spent": {**spent, self.backend.name: total}})
 
-    def _rounds(self) -> list[list[Part]]:
-        """What is asked together.
-
-        An engine that keeps what it has read of a context gets all systems at once, so that those
-        of one context stand side by side; transformers keeps nothing, and system by system the
-        seconds are each system's own.
-        """
-        if self.engine == "hf":
-            return [[part] for part in self.parts]
-        return [self.parts]
-
     def _requests(self, parts: Sequence[Part]) -> Iterator[Request]:
         """Requests that share what they show one after the other, then those of one example."""
         first: dict[str, int] = {}
@@ -303,18 +295,12 @@ class _Asked:
         for place, example in enumerate(self._examples.values()):
             shared = first.setdefault(parts[0][0].task.context_id(example), place)
             order[example.id] = shared, place
-
-        def place_of(
-            asked: tuple[ResolvedSystem, ContextKind, Sample],
-        ) -> tuple[int, ContextKind, int]:
-            _, context, example = asked
-            shared, place = order[example.id]
-            return shared, context, place
-
         wanted = [(system, context, one) for system, context, missing in parts for one in missing]
-        for asked in sorted(wanted, key=place_of):  # stable: systems stay in the recipe's order
-            if asked[0].name not in self.impossible:
-                yield request_of(*asked)
+        # stable: systems stay in the recipe's order
+        wanted.sort(key=lambda asked: (order[asked[2].id][0], asked[1], order[asked[2].id][1]))
+        for system, context, example in wanted:
+            if system.name not in self.impossible:
+                yield request_of(system, context, example)
 
 
 def settings_of(system: ResolvedSystem, identity: dict[str, Any]) -> dict[str, Any]:
@@ -348,3 +334,74 @@ def _stored(completion: Completion, before: Stored | None = None) -> Stored:
     )
     calls = 1 if before is None else before.calls + 1
     return Stored(answer, seconds, cached, completion.estimated, calls)
+
+
+HELD = (
+    "this mitigation needs transformers, vLLM, or a server that knows vLLM's structured_outputs (a "
+    "vLLM server without a reasoning parser)"
+)
+
+
+def impossible_systems(
+    systems: Sequence[ResolvedSystem], examples: Sequence[Sample], config: Comparison
+) -> dict[str, str]:
+    """Why systems cannot be run: what cannot be trained, and on a server what holds answers to a
+    grammar, where one sample of each is asked.
+    """
+    found = {one.name: why for one in systems if (why := why_untrained(config, one))}
+    for system in systems:
+        if not isinstance(system.mitigation, Constraint) or system.model.engine != "openai":
+            continue
+        context = config.contexts[0]
+        request = request_of(system, context, examples[0])
+        try:
+            with open_backend(system.model, system.options) as backend:
+                (completion,) = backend.generate([request])
+        except Stopped:
+            raise
+        except TablemendError as error:
+            found[system.name] = str(error)
+            continue
+        if completion.finish_reason == "error" and completion.error.endswith("(1 try)"):
+            found[system.name] = f"the server refuses the request, {completion.error}"
+        elif completion.finish_reason == "stop" and not is_held(
+            completion.text, system, context, examples[0]
+        ):
+            found[system.name] = f"an answer of {system.model} does not keep to its grammar; {HELD}"
+    return found
+
+
+def is_held(text: str, system: ResolvedSystem, context: ContextKind, sample: Sample) -> bool:
+    """Whether a whole answer keeps to the grammar that it was asked for with, if any."""
+    held, format = system.mitigation, system.task.format
+    if not isinstance(held, Constraint):
+        return True
+    assert format is not None
+    return held.is_kept(text, system.task.evidence(sample, context), format)
+
+
+def request_of(system: ResolvedSystem, context: ContextKind, example: Sample) -> Request:
+    """What a system is asked of one sample."""
+    name = name_of(system.name, context, example.id)
+    return Request(
+        id=name,
+        messages=system.task.messages(example, context, system.prompt),
+        sampling=system.sampling,
+        thinking=system.thinking != "off",
+        grammar=grammar_of(system, context, example),
+        seed=stream_seed(system.seed, name) if system.sampling.temperature else 0,
+    )
+
+
+def grammar_of(system: ResolvedSystem, context: ContextKind, sample: Sample) -> str | None:
+    """What an answer is held to; nothing of the gold is used."""
+    held, format = system.mitigation, system.task.format
+    if not isinstance(held, Constraint):
+        return None
+    assert format is not None
+    return held.grammar(system.task.evidence(sample, context), format)
+
+
+def name_of(system: str, context: ContextKind, example_id: str) -> str:
+    """Id of a request; :func:`.generating._stored` takes it apart."""
+    return f"{system}.{context}.{example_id}"

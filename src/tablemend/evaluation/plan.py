@@ -12,13 +12,14 @@ from tablemend.backends.limits import MILLION, estimate_prompt
 from tablemend.backends.requests import Request
 from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.evaluation.asking import impossible_systems, request_of
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.ready import problems, refuse
+from tablemend.evaluation.generating import impossible_systems, request_of
 from tablemend.evaluation.systems import (
     IN_PROCESS,
     ResolvedSystem,
+    problems,
     read_test,
+    refuse,
     resolve,
 )
 from tablemend.generations import Generations
@@ -85,7 +86,9 @@ def lines(samples: Sequence[Sample], config: Comparison, run: Run, *, reach: boo
             said = f"it edits the answers of {why}" if why == system.after else why
             rows.append([name, *rest, f"not possible here: {said}"])
         elif system.after is not None:
-            asks = f"; {system.model} is asked of what is flagged, not counted" * _asks(system)
+            asks = ""
+            if getattr(system.mitigation, "asks_model", False):
+                asks = f"; {system.model} is asked of what is flagged, not counted"
             rows.append([name, *rest, f"edits the answers of {system.after}{asks}"])
         else:
             row, counted = _row(system, samples, config, run)
@@ -103,10 +106,6 @@ def lines(samples: Sequence[Sample], config: Comparison, run: Run, *, reach: boo
     if not any(system.options.price_in or system.options.price_out for system in systems):
         yield "cost: set evaluation.options.price_in and price_out, per million tokens"
     yield "hours: by the seconds of the run's stored answers; empty where there are none"
-
-
-def _asks(system: ResolvedSystem) -> bool:
-    return getattr(system.mitigation, "asks_model", False)
 
 
 def _row(
@@ -127,7 +126,11 @@ def _row(
             prompts += len(missing)
             requests = [request_of(system, context, one) for one in looked]
             read += len(missing) * fmean(map(count, requests))
-            wrote += len(missing) * fmean(_gold_tokens(system, context, one) for one in looked)
+            gold = [0] * len(looked)
+            for place, one in enumerate(looked):
+                with suppress(NoTarget):
+                    gold[place] = count_tokens(system.task.target(one, context, "off"))
+            wrote += len(missing) * fmean(gold)
     most = prompts * config.evaluation.max_new_tokens
     own = system.options
     priced = own.price_in is not None or own.price_out is not None
@@ -146,13 +149,6 @@ def _row(
         f"to be trained first: train/{config.stage}.py" if untrained else "",
     ]
     return row, tokenize is not None
-
-
-def _gold_tokens(system: ResolvedSystem, context: str, sample: Sample) -> int:
-    try:
-        return count_tokens(system.task.target(sample, context, "off"))
-    except NoTarget:
-        return 0
 
 
 def _tokenizer_of(system: ResolvedSystem, config: Comparison) -> Count | None:

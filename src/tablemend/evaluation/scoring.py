@@ -1,21 +1,27 @@
-"""One scorer reads the stored answers of every system, each in the format it was asked for.
-
-The second scorer shares no code with it.
-"""
+"""One scorer reads the stored answers of every system; then results.json and what is beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.evaluation.systems import ResolvedSystem
+from tablemend.evaluation.systems import ResolvedSystem, hash_examples
 from tablemend.generations import Generations, Scored, ScoredSystems, Stored
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import ContextKind, Finding, Judgement
-from tablemend.runs import Run
+from tablemend.records import UNDECIDED, ContextKind, Finding, Judgement
+from tablemend.reports.tabulation import (
+    RESULTS_VERSION,
+    Judgements,
+    context_metrics,
+    cost,
+    tabulate,
+    tabulate_second,
+)
+from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample, Scorer, Submission, Task
 
 Scorers = Mapping[str | None, Scorer[Any]]
@@ -81,7 +87,17 @@ def _score_part(
             f"{generations.path(system.name, context)}: {missing} of {len(examples)} answers are "
             "missing: run the command without rescore=true"
         )
-    _refuse_other_settings(generations, system, context)
+    made = generations.settings(system.name, context) or {}
+    changes = [  # answers asked for in JSON must not be scored as Markdown
+        f"{name} was {made.get(name)!r}, is {value!r}"
+        for name, value in system.settings.items()
+        if made.get(name) != value
+    ]
+    if changes:
+        raise TablemendError(
+            f"{generations.path(system.name, context)} was generated with other settings "
+            f"({'; '.join(changes)}): give those again, or run without rescore=true"
+        )
     task = system.task
     has_second = config.evaluation.second_scorer != "none" and task.second_scorer is not None
     submissions = [
@@ -94,22 +110,21 @@ def _score_part(
         for example in examples
     ]
     judgements = scorers[task.format].score(submissions)
+
+    def second_opinion(one: Submission[Any]) -> Judgement:
+        assert task.second_scorer is not None
+        if one.unscored:  # as for the detector
+            return Judgement(unscored=one.unscored, scorer=task.second_scorer)
+        return fault_cut(stored[one.sample.id], task.second_opinion(one), task)
+
     return {
         one.sample.id: Scored(
             stored[one.sample.id],
             fault_cut(stored[one.sample.id], judgement, task),
-            _second_opinion(stored[one.sample.id], one, task) if has_second else None,
+            second_opinion(one) if has_second else None,
         )
         for one, judgement in zip(submissions, judgements, strict=True)
     }
-
-
-def _second_opinion(stored: Stored, submission: Submission[Any], task: Task[Any]) -> Judgement:
-    """What the second scorer says of one answer; what was cut or failed is as for the detector."""
-    if submission.unscored:
-        assert task.second_scorer is not None
-        return Judgement(unscored=submission.unscored, scorer=task.second_scorer)
-    return fault_cut(stored, task.second_opinion(submission), task)
 
 
 def is_cut(stored: Stored) -> bool:
@@ -146,18 +161,164 @@ def why_unscored(stored: Stored, config: Comparison) -> str:
     return ""
 
 
-def _refuse_other_settings(
-    generations: Generations, system: ResolvedSystem, context: ContextKind
-) -> None:
-    """Answers asked for in JSON must not be scored as Markdown, nor a cot system's as base's."""
-    made = generations.settings(system.name, context) or {}
-    changes = [
-        f"{name} was {made.get(name)!r}, is {value!r}"
-        for name, value in system.settings.items()
-        if made.get(name) != value
-    ]
-    if changes:
-        raise TablemendError(
-            f"{generations.path(system.name, context)} was generated with other settings "
-            f"({'; '.join(changes)}): give those again, or run without rescore=true"
-        )
+def write_results(
+    scored: ScoredSystems,
+    systems: Sequence[ResolvedSystem],
+    examples: Sequence[Sample],
+    config: Comparison,
+    run: Run,
+    impossible: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Write examples, views, judgements of both scorers (.jsonl), and results.json.
+
+    Returns:
+        The results.
+    """
+    generations = Generations(run.path / "generations")
+    task, resolved = config.task_of(), {one.name: one for one in systems}
+    answers = defaultdict[tuple[ContextKind, str], list[tuple[str, Judgement]]](list)
+    for system, kinds in scored.items():
+        for context, own in {} if resolved[system].after else kinds.items():
+            for name, one in own.items():
+                answers[context, name].append((one.stored.answer.text, one.judgement))
+    views = {
+        context: {
+            sample.id: replace(
+                task.show(sample, context), domain=task.domain(sample, answers[context, sample.id])
+            )
+            for sample in examples
+        }
+        for context in config.contexts
+    }
+    tables = {sample.id: sample.source_hash for sample in examples}
+    judgements = _of_each(scored, lambda one: one.judgement)
+    second = _of_each(scored, lambda one: one.second)
+    settings = {
+        system: generations.settings(system, next(iter(kinds))) for system, kinds in scored.items()
+    }
+    seconds = share_seconds(scored, resolved)
+    every = [one for kinds in judgements.values() for own in kinds.values() for one in own.values()]
+    (scorer,) = {one.scorer for one in every}  # one for every system
+    seen = {name for one in every for name in one.shares}
+    optional = ("event", "distractor")
+    metrics = [one for one in task.metrics if one.kind not in optional or one.name in seen]
+    metrics += context_metrics(views)
+    results: dict[str, Any] = {
+        "run": run.path.name,
+        "version": RESULTS_VERSION,
+        "recipe": config.name,
+        "task": task.name,
+        "description": task.description,
+        "contexts": {one: {**task.views, **task.more_views}[one] for one in config.contexts},
+        "length_unit": task.length_unit,
+        "second_scorer": task.second_scorer,
+        "metrics": [asdict(metric) for metric in metrics],
+        "n": len(examples),
+        "tables": len(set(tables.values())),
+        "not_possible": dict(impossible or {}),
+        "scorer": scorer,
+        "cut": config.evaluation.cut,
+        "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
+        "seed": config.evaluation.seed,
+        "format": task.format,
+        "settings": settings,
+        "cost": {
+            system: {
+                context: cost(
+                    (one.stored for one in own.values()),
+                    seconds[system, context],
+                    resolved[system].options.price_in,
+                    resolved[system].options.price_out,
+                )
+                for context, own in kinds.items()
+            }
+            for system, kinds in scored.items()
+        },
+        **tabulate(judgements, views, metrics, tables),
+        "relations": {
+            system: {
+                context: Counter(task.relation(one) or UNDECIDED for one in own.values())
+                for context, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
+        },
+        "second": tabulate_second(second, judgements, tables),
+    }
+    write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])
+    write_jsonl(
+        run.path / "views.jsonl", [one.to_json() for own in views.values() for one in own.values()]
+    )
+    write_jsonl(run.path / "judgements.jsonl", list(_lines(judgements)))
+    write_jsonl(run.path / "second_judgements.jsonl", list(_lines(second)))
+    write_json(run.path / "results.json", results)
+    kept = ("recipe", "n", "scorer", "cut", "data", "settings", "cost")
+    asked = {
+        name: {
+            "model": config.evaluation.systems[name].model,
+            "options": one.options.model_dump(mode="json"),
+        }
+        for name, one in resolved.items()
+    }
+    noted = {"asked": asked, "second_scorer": results["second"]["scorer"]}
+    run.record("compare", {name: results[name] for name in kept} | noted)
+    return results
+
+
+def share_seconds(
+    scored: ScoredSystems, systems: Mapping[str, ResolvedSystem]
+) -> dict[tuple[str, ContextKind], float]:
+    """Seconds of generating, by system and context.
+
+    transformers is asked system by system. Systems of another engine are asked together, and which
+    one's answer came at the end of a wait says nothing: they share their seconds by the tokens that
+    were computed for them (prompts less what had been read before, and answers). A system that
+    mends has the seconds of the answers beside its own.
+
+    Args:
+        scored: the answers.
+        systems: those that answered, by name.
+    """
+    own: dict[tuple[str, ContextKind], float] = {}
+    computed: dict[tuple[str, ContextKind], int] = {}
+    groups: dict[object, list[tuple[str, ContextKind]]] = {}
+    for system, kinds in scored.items():
+        for context, answers in kinds.items():
+            stored = [one.stored for one in answers.values()]
+            own[system, context] = sum(one.seconds for one in stored)
+            computed[system, context] = sum(one.computed_tokens for one in stored)
+            if systems[system].after:
+                continue
+            model = systems[system].model
+            alone = (system, context) if model.engine == "hf" else None
+            groups.setdefault((model, alone), []).append((system, context))
+    shared = {}
+    for places in groups.values():
+        seconds = sum(own[place] for place in places)
+        tokens = sum(computed[place] for place in places)
+        for place in places:
+            shared[place] = seconds * computed[place] / tokens if tokens else own[place]
+    for name, one in systems.items():
+        if one.after is not None:
+            for context in scored[name]:
+                shared[name, context] = own[name, context] + shared[one.after, context]
+    return shared
+
+
+def _of_each(scored: ScoredSystems, pick: Callable[[Scored], Judgement | None]) -> Judgements:
+    """One scorer's judgements, by system, context and example; none of one that there is not."""
+    return {
+        system: {
+            context: {name: said for name, one in own.items() if (said := pick(one)) is not None}
+            for context, own in kinds.items()
+        }
+        for system, kinds in scored.items()
+    }
+
+
+def _lines(judgements: Judgements) -> Iterator[dict[str, Any]]:
+    """What was said of every answer, each with its place."""
+    for system, kinds in judgements.items():
+        for context, own in kinds.items():
+            for example_id, said in own.items():
+                place = {"example_id": example_id, "system": system, "context": context}
+                yield place | said.to_json()

@@ -1,20 +1,25 @@
-"""The systems of a comparison, made ready and checked before anything is generated."""
+"""The systems of a comparison: resolved once, and checked before anything is generated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 import yaml
 
-from tablemend.backends.names import ModelName
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.engine import require_vllm
+from tablemend.backends.keys import key_of
+from tablemend.backends.names import EngineKind, ModelName
 from tablemend.backends.requests import Sampling
-from tablemend.config import BackendOptions
-from tablemend.errors import TablemendError
+from tablemend.config import HUB, BackendOptions
+from tablemend.errors import TablemendError, not_installed
 from tablemend.generations import Generations
-from tablemend.mitigations.mitigation import MITIGATIONS, Mitigation
-from tablemend.recipe.evaluation import Thinking
+from tablemend.mitigations.mitigation import MITIGATIONS, Constraint, Mitigation, PostEdit
+from tablemend.recipe.evaluation import System, Thinking
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import MOVE_AWAY, Run, hash_text
 from tablemend.tasks.sources import refuse_engines
@@ -86,9 +91,8 @@ def resolve(config: Comparison, run: Run) -> list[ResolvedSystem]:
     systems: dict[str, ResolvedSystem] = {}
     for name in sorted(own.systems, key=lambda name: own.systems[name].after is not None):
         recipe = own.systems[name]
-        model = model_of(config, name)
+        base, model = model_of(config, recipe)
         named = f"{model.engine}:{model.model}"
-        base = answers_with(config, name)
         if base == config.stage:
             model = replace(model, model=str(run.model))
         options = config.options_of(recipe)
@@ -131,18 +135,13 @@ def resolve(config: Comparison, run: Run) -> list[ResolvedSystem]:
     return [systems[name] for name in own.systems]
 
 
-def model_of(config: Comparison, name: str) -> ModelName:
-    """The model of a system as the recipe names it; this run's checkpoint has its stage's."""
-    text = answers_with(config, name)
+def model_of(config: Comparison, system: System) -> tuple[str, ModelName]:
+    """The model of a system in the recipe's words (of one that edits, the other's), and parsed."""
+    text = (system if system.own_model else config.evaluation.answering_system(system)).model
     if text == config.stage:
-        return ModelName(config.default_engine, text)
-    return ModelName.parse(config.model.path if text == "base" else text, config.default_engine)
-
-
-def answers_with(config: Comparison, name: str) -> str:
-    """The model of a system, in the recipe's words; one that mends has the other system's."""
-    system = config.evaluation.systems[name]
-    return (system if system.own_model else config.evaluation.answering_system(system)).model
+        return text, ModelName(config.default_engine, text)
+    path = config.model.path if text == "base" else text
+    return text, ModelName.parse(path, config.default_engine)
 
 
 def begin(config: Comparison, run: Run, examples: Sequence[Sample]) -> None:
@@ -201,3 +200,108 @@ def other_test(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 def hash_examples(examples: Sequence[Sample]) -> str:
     """A hash of what is asked of every system."""
     return hash_text("\n".join(example.id for example in examples))
+
+
+PACKAGES: dict[EngineKind, tuple[str, ...]] = {
+    "hf": ("torch", "transformers"),
+    "openai": ("aiohttp", "httpx2", "openai"),
+}
+"""What engines import beside the core; vLLM, which needs an environment of its own, says it."""
+REPORTS = ("matplotlib", "scipy")
+
+
+def plan_systems(config: Comparison, run: Run) -> list[ResolvedSystem]:
+    """The systems, all of which can be asked.
+
+    Raises:
+        TablemendError: what is missing (:func:`problems`).
+    """
+    systems = resolve(config, run)
+    refuse(problems(config, systems))
+    return systems
+
+
+def refuse(found: Sequence[str]) -> None:
+    """Say what is missing, a line each.
+
+    Raises:
+        TablemendError: something is.
+    """
+    if found:
+        count = [f"{len(found)} things are missing:"] if len(found) > 1 else []
+        raise TablemendError("\n  ".join([*count, *found]))
+
+
+def problems(config: Comparison, systems: Sequence[ResolvedSystem]) -> list[str]:
+    """Packages, checkpoints, keys and servers that are missing, each with what to do.
+
+    Args:
+        config: the recipe.
+        systems: those that are to be asked; what scores is looked at in any case.
+    """
+    task = config.task_of()
+    asking = [
+        system
+        for system in systems
+        if not (isinstance(system.mitigation, PostEdit) and not system.mitigation.asks_model)
+        and not why_untrained(config, system)
+    ]
+    models = {ModelName.parse(one): config.evaluation.options for one in task.scoring_models}
+    models |= {system.model: system.options for system in asking}
+    packages = [*REPORTS, *task.packages]
+    packages += [one for model in models for one in PACKAGES.get(model.engine, ())]
+    packages += ["datasets"] if config.data.test.source.startswith(HUB) else []
+    if any(isinstance(one.mitigation, Constraint) and one.model.engine == "hf" for one in asking):
+        packages.append("llguidance")
+    lacking = [one for one in dict.fromkeys(packages) if find_spec(one) is None]
+    found = [not_installed(*lacking)]
+    for system in asking:
+        with _noting(found):
+            _check_checkpoint(system, config)
+    for model, options in models.items():
+        with _noting(found):
+            if model.url:
+                key_of(model, options)
+                model.refuse_unreachable()
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def why_untrained(config: Comparison, system: ResolvedSystem) -> str:
+    """Why a system's checkpoint cannot come of this recipe; empty where it can, or has no need."""
+    if system.base != config.stage or not config.has_engine:
+        return ""
+    return (
+        f"{config.stage} trains a folder or a name on the Hub, and model.path is "
+        f"{config.model.path.partition(':')[0]}:..."
+    )
+
+
+@contextmanager
+def _noting(found: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except TablemendError as error:
+        found.append(str(error))
+
+
+def _check_checkpoint(system: ResolvedSystem, config: Comparison) -> None:
+    if system.model.engine not in IN_PROCESS:
+        return
+    text = system.base
+    if text == config.stage:
+        hint = (
+            f"train it first: accelerate launch train/{text}.py with recipe=, name=, run= as here"
+        )
+    elif text == "base":
+        hint = "model.path names the base of every system"
+    else:
+        hint = (
+            f"evaluation.systems.{system.name}.model is base, {config.stage or 'sft'}, a folder, a "
+            "name on the Hub or a model string"
+        )
+    if system.model.engine == "vllm":
+        require_vllm()
+    try:
+        Checkpoint.parse(system.model.model).check()
+    except TablemendError as error:
+        raise TablemendError(f"system {system.name}: {error}; {hint}") from error

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.records import CLAIM_ERRORS, VERDICTS
-from tablemend.reports import page_markers
+from tablemend.reports import rendering
+from tablemend.reports.content import DASH, percent, with_interval
 from tablemend.reports.rendering import align
-from tablemend.reports.wording import DASH, percent, with_interval
 from tablemend.statistics import Rate
 
 Figures = Mapping[str, Any]
@@ -271,13 +271,13 @@ def terminal(results: Figures) -> str:
 
 
 def read_page(path: Path) -> str:
-    """A page that figures are to be put into; see `page_markers.read_page`."""
-    return page_markers.read_page(path, KNOWN)
+    """A page that figures are to be put into; see `rendering.read_page`."""
+    return rendering.read_page(path, KNOWN)
 
 
 def fill_page(path: Path, results: Figures) -> None:
     """Put the figures between the page's markers and leave the rest of it alone."""
-    page_markers.fill_page(path, sections(results), KNOWN)
+    rendering.fill_page(path, sections(results), KNOWN)
 
 
 def report(results: Figures) -> str:

@@ -19,18 +19,20 @@ from tablemend.publishing.reproduction import BEHIND, commands, recipe_of
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
-from tablemend.reports.content import agreement_table, rate_table, setting_table
-from tablemend.reports.rendering import align, render
-from tablemend.reports.wording import (
-    TOTAL,
+from tablemend.reports.content import (
+    agreement_table,
     main_share,
     metrics_of,
+    rate_table,
     say_cut,
     say_tests,
+    setting_table,
     short_name,
     tests_of,
     total_of,
 )
+from tablemend.reports.rendering import align, render
+from tablemend.reports.tabulation import TOTAL
 from tablemend.statistics import Rate
 
 

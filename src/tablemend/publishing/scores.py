@@ -12,8 +12,8 @@ from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.recorded import Recorded, base_of, chain_of, datasets_of
 from tablemend.records import ContextKind
-from tablemend.reports.stored_results import read_results
-from tablemend.reports.wording import contexts_of
+from tablemend.reports.content import contexts_of
+from tablemend.reports.tabulation import read_results
 from tablemend.training.checkpoints import revision_of
 
 LOWEST_SCORED = 0.5

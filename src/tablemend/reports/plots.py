@@ -17,7 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tablemend.records import ContextKind
-from tablemend.reports.wording import DASH, TOTAL, contexts_of, metrics_of, parts_of
+from tablemend.reports.content import DASH, contexts_of, metrics_of, parts_of
+from tablemend.reports.tabulation import TOTAL
 
 MARKERS = "osD^vPX*"
 # Stand-ins that matplotlib accepts and that are replaced in the SVG by the page's variables.

@@ -1,16 +1,21 @@
-"""Templates: HTML whose texts are escaped by jinja2 itself, and Markdown."""
+"""Templates (HTML whose texts jinja2 escapes, and Markdown), and pages with marked places."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+from tablemend.errors import TablemendError
+from tablemend.runs import write_text
 
 
 @cache
@@ -66,3 +71,42 @@ def align(rows: Sequence[Sequence[str]]) -> str:
         "-" * width if index == 0 else "-" * (width - 1) + ":" for index, width in enumerate(widths)
     ]
     return "\n".join("| " + " | ".join(line) + " |" for line in [lines[0], rule, *lines[1:]])
+
+
+_PLACE = re.compile(r"(<!-- figures: (?P<name>[\w ]+) -->\n)(?P<old>.*?)(<!-- end -->)", re.DOTALL)
+
+
+def read_page(path: Path, known: Collection[str]) -> str:
+    """A page that figures are to be put into.
+
+    Raises:
+        TablemendError: no such page, no marker in it, or one whose name is not among ``known``.
+    """
+    if not path.is_file():
+        raise TablemendError(f"no page {path}: page= names a Markdown file with the markers")
+    text = path.read_text("utf-8")
+    places = [match["name"] for match in _PLACE.finditer(text)]
+    if not places:
+        raise TablemendError(
+            f"{path} has no place for figures: lines <!-- figures: NAME --> and <!-- end -->, with "
+            f"a NAME of {', '.join(known)}"
+        )
+    if unknown := [name for name in places if name not in known]:
+        raise TablemendError(
+            f"{path}: no figures are called {unknown[0]!r}; there are {', '.join(known)}"
+        )
+    return text
+
+
+def fill_page(path: Path, made: Mapping[str, str], known: Collection[str]) -> None:
+    """Put the figures that are made between their markers and leave the rest of the page alone.
+
+    Raises:
+        TablemendError: see :func:`read_page`.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        new = made.get(match["name"])
+        return match[0] if new is None else f"{match[1]}\n{new}\n\n{match[4]}"
+
+    write_text(path, _PLACE.sub(replace, read_page(path, known)))

@@ -10,11 +10,10 @@ import numpy as np
 from markupsafe import Markup
 
 from tablemend.errors import TablemendError
-from tablemend.reports.content import Cell, Rows
+from tablemend.reports.content import DASH, Cell, Rows, interval, percent
 from tablemend.reports.plots import plot_curves
 from tablemend.reports.rendering import render, resource
-from tablemend.reports.stored_results import read_results
-from tablemend.reports.wording import DASH, interval, percent
+from tablemend.reports.tabulation import read_results
 from tablemend.robustness.agreement import (
     RankingAgreement,
     fewest_configurations,

@@ -1,18 +1,22 @@
-"""results.json: every number of a comparison, and where it comes from."""
+"""results.json: every number of a comparison, where it comes from, and the second scorer's part."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tablemend.errors import TablemendError
 from tablemend.generations import Stored
 from tablemend.records import (
     ANSWERED_BOTH,
     UNMOVED,
+    UNSCORED,
     ContextKind,
     Judgement,
     Metric,
@@ -21,6 +25,7 @@ from tablemend.records import (
 )
 from tablemend.statistics import (
     Rate,
+    cohens_kappa,
     compare_events,
     compare_shares,
     design_effect,
@@ -29,6 +34,8 @@ from tablemend.statistics import (
     rate_interval,
 )
 
+TOTAL = "total_hallu"
+"""Name of the metric that every task has: answers with an error of any type."""
 RESULTS_VERSION = 5
 """Raised with every change of what results.json holds under a name."""
 BINS = 4
@@ -69,9 +76,16 @@ def tabulate(
         }
         for system, kinds in judgements.items()
     }
-    few = _broken_down(metrics)
+    shares = [metric for metric in metrics if metric.kind == "share"]
+    few = [*(metric for metric in metrics if metric.kind == "group"), *shares[:1]]
     errors = [metric for metric in metrics if metric.kind == "error"]
-    lengths = {context: _by_length(own) for context, own in views.items()}
+    lengths = {
+        context: {
+            (first, last): [name for name, one in own.items() if first <= one.length <= last]
+            for first, last in length_bins([one.length for one in own.values()])
+        }
+        for context, own in views.items()
+    }
 
     def rates(
         own: Mapping[str, Judgement], names: Iterable[str], shown: Sequence[Metric]
@@ -80,10 +94,15 @@ def tabulate(
         return summarise([own[n] for n in listed], shown, [tables[n] for n in listed])
 
     def broken_down(part: Part, shown: Sequence[Metric]) -> dict[str, Any]:
-        parts = {context: _by(part, own) for context, own in views.items()}
+        parts: dict[ContextKind, dict[str, list[str]]] = {context: {} for context in views}
+        for context, shown_there in views.items():
+            for name, one in shown_there.items():
+                parts[context].setdefault(part(one), []).append(name)
         return {
             system: {
-                context: {name: rates(own, ids, shown) for name, ids in parts[context].items()}
+                context: {
+                    name: rates(own, ids, shown) for name, ids in sorted(parts[context].items())
+                }
                 for context, own in kinds.items()
             }
             for system, kinds in judgements.items()
@@ -126,28 +145,6 @@ def tabulate(
             for system, kinds in judgements.items()
         },
     }
-
-
-def _by(part: Part, shown: Mapping[str, SampleView]) -> dict[str, list[str]]:
-    """Ids of the examples of each part."""
-    groups: dict[str, list[str]] = {}
-    for name, one in shown.items():
-        groups.setdefault(part(one), []).append(name)
-    return dict(sorted(groups.items()))
-
-
-def _by_length(shown: Mapping[str, SampleView]) -> dict[tuple[int, int], list[str]]:
-    """Ids of the examples of each group of lengths, by its bounds."""
-    return {
-        (first, last): [name for name, one in shown.items() if first <= one.length <= last]
-        for first, last in length_bins([one.length for one in shown.values()])
-    }
-
-
-def _broken_down(metrics: Sequence[Metric]) -> list[Metric]:
-    """What is also reported by domain and by length: groups of errors, and the first share."""
-    shares = [metric for metric in metrics if metric.kind == "share"]
-    return [*(metric for metric in metrics if metric.kind == "group"), *shares[:1]]
 
 
 def summarise(
@@ -351,3 +348,107 @@ def cost(
         price = (prompt * (price_in or 0) + completion * (price_out or 0)) / MILLION
         counted["price"] = round(price, 6)
     return counted
+
+
+MOST_EXAMPLES = 20
+"""Ids that are listed of each kind of disagreement."""
+ROW_RECALL = Metric("row_recall", "Row recall", "row recall", "rows that are there", "share")
+
+
+def tabulate_second(second: Judgements, first: Judgements, tables: Tables) -> dict[str, Any]:
+    """What results.json says of the second scorer.
+
+    Args:
+        second: its judgements; empty contexts where there is none.
+        first: the detector's.
+        tables: that the examples were made from.
+
+    Returns:
+        ``scorer``, its name or ``None``; ``systems`` (system -> context -> rates and
+        ``agreement``) and ``paired`` (tests of TotalHallu). Empty without a scorer.
+    """
+    every = [one for kinds in second.values() for own in kinds.values() for one in own.values()]
+    if not every:
+        return {"scorer": None, "systems": {}, "paired": []}
+    types = {finding.type for one in every for finding in one.findings}
+    total = Metric(TOTAL, "TotalHallu", "TotalHallu", "any", "group", tuple(sorted(types)))
+    contexts = next(iter(second.values()))
+    return {
+        "scorer": every[0].scorer,
+        "systems": {
+            system: {
+                context: {
+                    **summarise(
+                        list(own.values()),
+                        (total, ROW_RECALL, UNSCORED),
+                        [tables[name] for name in own],
+                    ),
+                    "agreement": compare_scorers(first[system][context], own),
+                }
+                for context, own in kinds.items()
+            }
+            for system, kinds in second.items()
+        },
+        "paired": correct_by_holm(
+            [
+                test
+                for context in contexts
+                for a, b in combinations(second, 2)
+                for test in compare_pair(context, a, b, second, (total,), tables)
+            ]
+        ),
+    }
+
+
+def compare_scorers(
+    first: Mapping[str, Judgement], second: Mapping[str, Judgement]
+) -> dict[str, Any]:
+    """How often the detector and the second scorer say the same of the answers that both scored.
+
+    Returns:
+        ``n``; the counts ``both`` (hallucinated), ``detector_only``, ``second_only``, ``neither``;
+        ``disagreement``, their number; ``kappa``, Cohen's, ``None`` where chance alone would agree
+        always; and ``examples``, ids of those on which they differ.
+    """
+    cells: dict[tuple[bool, bool], list[str]] = {
+        (True, True): [],
+        (True, False): [],
+        (False, True): [],
+        (False, False): [],
+    }
+    for example_id, other in second.items():
+        one = first[example_id]
+        if not one.unscored and not other.unscored:
+            cells[one.hallucinated, other.hallucinated].append(example_id)
+    names = ("both", "detector_only", "second_only", "neither")
+    ids = dict(zip(names, cells.values(), strict=True))
+    counts = {name: len(own) for name, own in ids.items()}
+    differing = ("detector_only", "second_only")
+    return {
+        "n": sum(counts.values()),
+        **counts,
+        "disagreement": sum(counts[name] for name in differing),
+        "kappa": cohens_kappa(*counts.values()),
+        "examples": {name: ids[name][:MOST_EXAMPLES] for name in differing},
+    }
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """Read a results.json.
+
+    Raises:
+        TablemendError: it is no JSON, or of another version.
+    """
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        version = results.get("version") if isinstance(results, dict) else None
+        why = "" if version == RESULTS_VERSION else f"version {version}, not {RESULTS_VERSION}"
+    except (ValueError, RecursionError) as error:
+        why = str(error)
+    if why:
+        raise TablemendError(
+            f"{path} is no result of a comparison as this version writes it ({why}): run the "
+            "comparison again (python eval/compare.py recipe=... run=...); answers that are stored "
+            "are not generated again"
+        )
+    return dict(results)

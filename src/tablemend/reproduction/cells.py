@@ -13,9 +13,8 @@ import numpy as np
 import yaml
 
 from tablemend.records import Judgement, SampleView
-from tablemend.reports.stored_results import read_results
-from tablemend.reports.tabulation import compare_pair, length_bins, summarise
-from tablemend.reports.wording import metrics_of
+from tablemend.reports.content import metrics_of
+from tablemend.reports.tabulation import compare_pair, length_bins, read_results, summarise
 from tablemend.reproduction.items import Pick, choose
 from tablemend.runs import read_jsonl
 from tablemend.statistics import Rate, interval, resample_means

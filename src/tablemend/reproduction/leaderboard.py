@@ -6,9 +6,8 @@ from itertools import combinations
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.reports.content import plain
-from tablemend.reports.tabulation import compare_pair, correct_by_holm
-from tablemend.reports.wording import DASH, TOTAL, metrics_of, p_value, percent, points
+from tablemend.reports.content import DASH, metrics_of, p_value, percent, plain, points
+from tablemend.reports.tabulation import TOTAL, compare_pair, correct_by_holm
 from tablemend.reproduction.cells import Answers
 from tablemend.reproduction.command import LeaderboardCommand
 from tablemend.runs import folder_of

@@ -12,9 +12,8 @@ from typing import Any
 from tablemend.backends.names import ModelName
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Comparison
-from tablemend.reports.stored_results import read_results
-from tablemend.reports.tabulation import compare_pair, correct_by_holm
-from tablemend.reports.wording import metrics_of
+from tablemend.reports.content import metrics_of
+from tablemend.reports.tabulation import compare_pair, correct_by_holm, read_results
 from tablemend.reproduction.cells import Answers
 from tablemend.reproduction.items import Item, choose, models
 from tablemend.reproduction.published import Published

@@ -302,6 +302,6 @@ def prompts_too_long(samples: Sequence[Any], config: CompareCommand) -> set[str]
     evaluation = config.evaluation.model_copy(update={"systems": systems})
     base = config.model_copy(update={"evaluation": evaluation})
     from tablemend.evaluation.generating import too_long
-    from tablemend.evaluation.ready import plan_systems
+    from tablemend.evaluation.systems import plan_systems
 
     return too_long(plan_systems(base, Run.of(base)), samples, base)

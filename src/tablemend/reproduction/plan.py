@@ -13,8 +13,7 @@ from tablemend.config import HUB, SMALL_WORLD, parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.plan import trained_systems
-from tablemend.evaluation.ready import problems, why_untrained
-from tablemend.evaluation.systems import hash_examples, read_test, resolve
+from tablemend.evaluation.systems import hash_examples, problems, read_test, resolve, why_untrained
 from tablemend.recipe.experiment import (
     DistilCommand,
     DpoCommand,
@@ -22,7 +21,7 @@ from tablemend.recipe.experiment import (
     SftCommand,
     Trained,
 )
-from tablemend.reports.stored_results import read_results
+from tablemend.reports.tabulation import read_results
 from tablemend.reproduction.command import ReproduceCommand
 from tablemend.reproduction.items import Item, choose, data_commands, paper_of
 from tablemend.runs import Run

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tablemend.errors import TablemendError
-from tablemend.evaluation.ready import refuse
+from tablemend.evaluation.systems import refuse
 from tablemend.reproduction.command import ReproduceCommand
 from tablemend.reproduction.items import paper_of
 from tablemend.reproduction.made import Made, fill

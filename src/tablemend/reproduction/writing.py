@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tablemend.reports.content import Cell, Rows
-from tablemend.reports.wording import DASH, interval, p_value, percent, points
+from tablemend.reports.content import DASH, Cell, Rows, interval, p_value, percent, points
 from tablemend.reproduction.items import paper_of
 from tablemend.reproduction.made import Made
 from tablemend.reproduction.published import PAPERS, Published, published

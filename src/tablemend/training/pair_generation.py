@@ -14,9 +14,15 @@ from typing import Any, NamedTuple
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.ready import problems, refuse
 from tablemend.evaluation.scoring import score
-from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, resolve
+from tablemend.evaluation.systems import (
+    IN_PROCESS,
+    hash_examples,
+    model_of,
+    problems,
+    refuse,
+    resolve,
+)
 from tablemend.generations import Scored, ScoredSystems
 from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.recipe.evaluation import System
@@ -123,7 +129,8 @@ def start_of(config: DpoExperiment) -> str:
     Raises:
         TablemendError: no such checkpoint.
     """
-    model = model_of(sampling_config(config), "sample-0")
+    sampling = sampling_config(config)
+    _, model = model_of(sampling, sampling.evaluation.systems["sample-0"])
     if model.engine not in IN_PROCESS:
         return f"{model.engine}:{model.model}"
     own = config.dpo.pairs.model == "base"

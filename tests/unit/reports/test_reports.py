@@ -21,9 +21,11 @@ from tablemend.records import (
     Mention,
     Share,
 )
+from tablemend.reports.content import points, with_interval
 from tablemend.reports.rendering import inline_hash, resource
 from tablemend.reports.report import (
     SCRIPTS,
+    Shown,
     fill_results_page,
     terminal_table,
     write_html,
@@ -31,8 +33,6 @@ from tablemend.reports.report import (
     write_reports,
 )
 from tablemend.reports.tabulation import RESULTS_VERSION
-from tablemend.reports.viewer import Shown
-from tablemend.reports.wording import points, with_interval
 from tablemend.statistics import Rate
 from tablemend.tables.table import Table
 from tests.support.results import SETTINGS, results_of

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tablemend.reports import robustness_report
+from tablemend.reports.content import DASH
 from tablemend.reports.robustness_report import write_robustness
-from tablemend.reports.wording import DASH
 from tablemend.robustness.cube import ScoreCube
 from tests.unit.reports.test_reports import Page
 

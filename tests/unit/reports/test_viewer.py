@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from tablemend.records import Finding, Mark
-from tablemend.reports import viewer
-from tablemend.reports.report import write_html
-from tablemend.reports.viewer import BETWEEN_WORDS, Shown, pack_examples
+from tablemend.reports import report
+from tablemend.reports.report import BETWEEN_WORDS, Shown, pack_examples, write_html
 from tablemend.tables.table import Table
 from tests.support.chromium import Browser
 from tests.support.results import unpack
@@ -29,7 +28,7 @@ FIRST = "📈 "  # moves what stands behind it by one UTF-16 unit more
 
 
 def test_every_answer_is_packed_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewer, "BLOCK", 5000)
+    monkeypatch.setattr(report, "BLOCK", 5000)
     results, views, shown = make_results()
     packed = pack_examples(results, views, shown)
     index = unpack(packed["index"])

@@ -13,7 +13,7 @@ from tablemend.config import parse
 from tablemend.detector.errors import METRICS
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.reports.wording import DASH
+from tablemend.reports.content import DASH
 from tablemend.reproduction.cells import Answers
 from tablemend.reproduction.items import choose, paper_of
 from tablemend.reproduction.made import Made, fill

@@ -13,8 +13,7 @@ from tablemend.config import Source
 from tablemend.datasets.logic.pair import AMBIGUITIES, Annotation, Domain, Pair, read_annotations
 from tablemend.errors import TablemendError
 from tablemend.records import RELATIONS
-from tablemend.reports.content import Rows, plain
-from tablemend.reports.wording import DASH
+from tablemend.reports.content import DASH, Rows, plain
 from tablemend.runs import write_json, write_text
 from tablemend.tasks.logic import measures
 from tablemend.tasks.logic.annotating import ANNOTATIONS, PAIRS
