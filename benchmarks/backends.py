@@ -28,7 +28,7 @@ from pydantic import Field
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Request, Sampling
 from tablemend.config import Section, load
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.script import run_script
 from tests.support.chat_server import serve

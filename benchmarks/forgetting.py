@@ -25,7 +25,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import load_model
 from tablemend.config import Section, load
-from tablemend.config.data import Source
+from tablemend.config.section import Source
 from tablemend.errors import TablemendError
 from tablemend.script import run_script
 from tablemend.statistics import compare_shares

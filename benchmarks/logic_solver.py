@@ -24,7 +24,7 @@ from random import Random
 from typing import Any
 
 from tablemend.backends.backend import open_backend
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.logic.formalise import formalise
 from tablemend.datasets.logic.formula import BLOCKS, Formula, Not, free_variables
 from tablemend.datasets.logic.generate import CATEGORIES, make_pairs, to_pair

@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 
 from tablemend.backends.backend import open_backend
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser

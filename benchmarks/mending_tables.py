@@ -27,7 +27,7 @@ from typing import Any
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.config import Source as Examples
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import AnswerFormat, detect_errors

@@ -26,7 +26,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tablemend.config import DType, Section, load
-from tablemend.config.backend import BackendOptions, Vllm
+from tablemend.config.section import BackendOptions, Vllm
 from tablemend.datasets.tablehallu import small_world
 from tablemend.script import run_script
 from tablemend.tasks import tablehallu

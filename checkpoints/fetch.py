@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 from tablemend.config import load
-from tablemend.config.describe import keys_text, usage_text
+from tablemend.config.load import keys_text, usage_text
 from tablemend.pretrained.fetch import NAMES, Fetch, fetch
 from tablemend.script import run_script
 

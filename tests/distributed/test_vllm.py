@@ -27,7 +27,7 @@ import torch
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
-from tablemend.config.backend import BackendOptions, Vllm
+from tablemend.config.section import BackendOptions, Vllm
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
@@ -254,7 +254,7 @@ def test_what_vllm_cannot_start_is_one_line(requests: list[Request]) -> None:
 KILLED = """
 import multiprocessing, sys, time
 from tablemend.backends.backend import open_backend
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 
 if __name__ == "__main__":
     options = BackendOptions(cache=None, vllm={"engine": {"kv_cache_memory_bytes": 1 << 28}})

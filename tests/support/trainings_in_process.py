@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablemend.recipe.experiment import Trained
-from tablemend.recipe.reward import Reward
+from tablemend.recipe.training import Reward
 from tablemend.runs import Run
 from tablemend.tasks.table_reward import TableReward
 from tablemend.tasks.task import Score

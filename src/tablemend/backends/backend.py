@@ -15,7 +15,7 @@ from tablemend.backends.limits import Budget, BudgetSpent, Spent
 from tablemend.backends.names import EngineKind, ModelName
 from tablemend.backends.requests import Completion, Request
 from tablemend.backends.stream import stream
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 
 __all__ = ["Backend", "BudgetSpent", "Spent", "open_backend"]

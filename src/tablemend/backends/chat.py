@@ -8,7 +8,7 @@ from typing import Any
 
 from tablemend.backends.limits import estimate_prompt
 from tablemend.backends.requests import END_OF_THINKING, Completion, Request
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.foreign import shown
 from tablemend.records import FinishReason
 from tablemend.thinking import with_open_thought

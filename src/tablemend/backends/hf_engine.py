@@ -17,7 +17,7 @@ from tablemend.backends.loading import loading_device
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 
 
 class HFEngine(LocalEngine, BatchEngine):

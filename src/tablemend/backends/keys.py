@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from tablemend.backends.names import ModelName
-from tablemend.config.backend import NAMED_BY_FILES, BackendOptions
+from tablemend.config.section import NAMED_BY_FILES, BackendOptions
 from tablemend.errors import TablemendError
 
 SHORTEST_KEY = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tablemend.backends.requests import Completion, Request
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import Stopped
 from tablemend.values.qwen_tokens import count_tokens
 

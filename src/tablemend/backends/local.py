@@ -10,7 +10,7 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import Engine
 from tablemend.backends.loading import load_tokenizer, read_window
 from tablemend.backends.requests import Prompt, Request
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.renderer import prompt_ids
 
 

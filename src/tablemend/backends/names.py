@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from pydantic import AfterValidator
 
-from tablemend.config.nearest import nearest
+from tablemend.config.section import nearest
 from tablemend.errors import TablemendError
 
 EngineKind = Literal["hf", "vllm", "openai", "scripted"]

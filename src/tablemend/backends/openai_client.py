@@ -20,7 +20,7 @@ from tablemend.backends.engine import Engine
 from tablemend.backends.keys import NO_KEY, key_of, mask
 from tablemend.backends.names import CONNECT_SECONDS, ModelName, no_server
 from tablemend.backends.requests import Completion, Request
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 
 AHEAD = 4

@@ -30,7 +30,7 @@ from tablemend.backends.loading import read_config, stop_ids
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import disk_errors

@@ -12,7 +12,7 @@ import typer
 from tablemend.errors import TablemendError
 
 if TYPE_CHECKING:
-    from tablemend.config.backend import BackendOptions
+    from tablemend.config.section import BackendOptions
     from tablemend.faithfulness.verifiers import Extractor, Verifier
 
 FileArgument = Annotated[
@@ -126,7 +126,7 @@ class Asking(NamedTuple):
             TablemendError: an unknown key or a value that it does not take.
         """
         from tablemend.config import ConfigError, parse
-        from tablemend.config.backend import BackendOptions
+        from tablemend.config.section import BackendOptions
 
         try:
             return parse(BackendOptions, self.option)

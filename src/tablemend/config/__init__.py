@@ -1,14 +1,19 @@
 """Configuration: a recipe file and ``key.sub=value`` overrides become one frozen model."""
 
-from tablemend.config.backend import BackendOptions
-from tablemend.config.data import (
+from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
+from tablemend.config.section import (
     EXAMPLE_FILES,
     HUB,
     SMALL_WORLD,
+    BackendOptions,
+    Count,
     Data,
+    DType,
+    Format,
     Mixture,
     Part,
+    Prompt,
+    Recipe,
+    Section,
     Source,
 )
-from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
-from tablemend.config.section import Count, DType, Format, Prompt, Recipe, Section

@@ -1,30 +1,38 @@
-"""From ``recipe=NAME key.sub=value ...`` to one frozen, validated model.
-
-OmegaConf reads and merges; pydantic decides. Every problem is reported at once, each with its
-dotted path, where it came from and the nearest valid name.
-"""
+"""A recipe file and key.sub=value overrides become one frozen model; help; and batch files."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
-from tablemend.config.backend import NAMED_BY_FILES
-from tablemend.config.describe import Key, help_text, keys_of, kinds_of
-from tablemend.config.nearest import closest, nearest
-from tablemend.config.section import ONE, SEVERAL, Conflicts, Section, UnknownNames
+from tablemend.config.section import (
+    NAMED_BY_FILES,
+    ONE,
+    SEVERAL,
+    Conflicts,
+    Section,
+    UnknownNames,
+    closest,
+    nearest,
+)
 from tablemend.errors import TablemendError
-from tablemend.foreign import read_whole
+from tablemend.foreign import read_whole, whole_characters
 from tablemend.shipped import shipped
 from tablemend.values.text import on_one_line
 
@@ -405,3 +413,176 @@ def kind_named(tokens: Sequence[str]) -> str | None:
 
 def _listing(cls: type[Section]) -> str:
     return ", ".join(name for name, _ in recipes_of(cls))
+
+
+ANY_NAME = "<name>"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a configuration; ``<name>`` in the path is any name."""
+
+    path: str
+    type: str
+    default: str
+    description: str
+
+    def is_child_of(self, parent: str) -> bool:
+        """Whether the key is directly in the section at ``parent``."""
+        own = self.path.split(".")[:-1]
+        other = parent.split(".") if parent else []
+        return len(own) == len(other) and all(
+            mine in (ANY_NAME, yours) for mine, yours in zip(own, other, strict=True)
+        )
+
+
+def kinds_of(cls: type[Section]) -> tuple[str, ...]:
+    """The kinds of recipe that a class reads; none for a class without recipes."""
+    if "kind" not in cls.model_fields:
+        return ()
+    return tuple(map(str, get_args(cls.model_fields["kind"].annotation)))
+
+
+def keys_of(cls: type[Section]) -> list[Key]:
+    """Every key, sections included, in the order of the schema."""
+    return list(_walk(cls, ""))
+
+
+def help_text(cls: type[Section], recipes: Sequence[tuple[str, str]]) -> str:
+    """The page that ``--help`` prints; a class without kinds may have recipes or do without."""
+    named = ""
+    if kind := cls.model_fields.get("kind"):
+        named = "recipe=NAME " if kind.is_required() else "[recipe=NAME] "
+    listed = recipes if named else None
+    return f"{usage_text(f'{named}[key.sub=value ...]', listed)}\n\n{keys_text(cls)}"
+
+
+def usage_text(arguments: str, recipes: Sequence[tuple[str, str]] | None) -> str:
+    """The head of a page of help; ``None``: a command without recipes."""
+    name = f"python {sys.argv[0]}" if sys.argv[0].endswith(".py") else Path(sys.argv[0]).name
+    lines = [f"usage: {name} {arguments} [--check]", ""]
+    if recipes is not None:
+        lines += ["recipes:", *(f"  {name:<14} {head}" for name, head in recipes)]
+        lines += [""] if recipes else ["  (none here)", ""]
+    return "\n".join([*lines, "--check  print the resolved configuration and stop"])
+
+
+def keys_text(cls: type[Section]) -> str:
+    """Every key with its type, its default and what it is."""
+    lines = ["keys:"]
+    for key in keys_of(cls):
+        default = f" = {key.default}" if key.default else ""
+        lines.append(f"  {key.path}: {key.type}{default}")
+        text = " ".join(key.description.split())
+        lines += textwrap.wrap(text, 96, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return "\n".join(lines)
+
+
+def _walk(cls: type[Section], prefix: str) -> Iterator[Key]:
+    for name, info in cls.model_fields.items():
+        path = f"{prefix}{name}"
+        sections = list(_sections(info.annotation))
+        kind = "section" if sections else _name(info.annotation)
+        yield Key(path, kind, _default(info), info.description or "")
+        for section, named in sections:
+            yield from _walk(section, f"{path}.{ANY_NAME}." if named else f"{path}.")
+
+
+def _sections(annotation: Any) -> Iterator[tuple[type[Section], bool]]:
+    """The section classes in an annotation, and whether each is below free names."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation, False
+    elif get_origin(annotation) is dict:
+        for section, _ in _sections(get_args(annotation)[1]):
+            yield section, True
+    elif get_origin(annotation) is Annotated:
+        yield from _sections(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType):
+        for option in get_args(annotation):
+            yield from _sections(option)
+
+
+def _name(annotation: Any) -> str:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation is NoneType:
+        return "null"
+    if origin is Literal:
+        return "|".join(str(arg) for arg in args)
+    if origin in (Union, UnionType):
+        return "|".join(_name(arg) for arg in args)
+    if origin is tuple:
+        return f"[{_name(args[0])}, ...]"
+    if origin is dict:
+        return f"{{{_name(args[0])}: {_name(args[1])}}}"
+    if args:  # Annotated
+        return _name(args[0])
+    return annotation.__name__ if isinstance(annotation, type) else "any"
+
+
+def _default(info: FieldInfo) -> str:
+    if info.default_factory is not None:
+        return "{}" if info.annotation is dict or get_origin(info.annotation) is dict else "[]"
+    if info.default is PydanticUndefined:
+        return ""
+    if isinstance(info.default, Section):  # its keys follow, each with its own default
+        return ""
+    return "null" if info.default is None else str(info.default)
+
+
+class Fields(BaseModel):
+    """The fields of a line."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+FieldsT = TypeVar("FieldsT", bound=Fields)
+
+
+def read_batch(path: Path, model: type[FieldsT]) -> Iterator[tuple[int, FieldsT]]:
+    """The lines of a file that are not blank, one at a time, with their numbers.
+
+    Raises:
+        TablemendError: the file cannot be read or holds nothing, or a line is not what is wanted;
+            a field that is none of ours is refused too.
+    """
+    try:
+        lines = StringIO(read_whole(path).decode("utf-8-sig"), newline=None)
+    except OSError as error:
+        raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TablemendError(f"the batch file {path} is not UTF-8: {error.reason}") from error
+    except ValueError as error:
+        raise TablemendError(f"the batch file {path} holds {error}: divide it") from error
+    any_line = False
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            any_line = True
+            yield number, _read_line(line, f"{path}, line {number}", model)
+    if not any_line:
+        raise TablemendError(f"the batch file {path} is empty")
+
+
+def _read_line(line: str, place: str, model: type[FieldsT]) -> FieldsT:
+    known = list(model.model_fields)
+    try:
+        data = json.loads(line.rstrip())
+    except json.JSONDecodeError as error:
+        raise TablemendError(f"{place}: not JSON ({error.msg}, column {error.colno})") from error
+    except (RecursionError, ValueError) as error:
+        raise TablemendError(f"{place}: JSON nested too deeply, or too long a number") from error
+    if not isinstance(data, dict):
+        raise TablemendError(f"{place}: wanted an object with {', '.join(known)}")
+    if other := [name for name in data if name not in known]:
+        close = nearest(other[0], [field for field in known if field not in data])
+        said = close or f"; there are {', '.join(known)}"
+        raise TablemendError(f"{place}: unknown field {other[0]!r}{said}")
+    try:
+        return model.model_validate(
+            {n: whole_characters(own) if isinstance(own, str) else own for n, own in data.items()}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = "".join(f"{part}: " for part in first["loc"])
+        raise TablemendError(f"{place}: {field}{first['msg']}") from error
+    except TablemendError as error:
+        raise TablemendError(f"{place}: {error}") from error

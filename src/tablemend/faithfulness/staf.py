@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from tablemend.backends.backend import open_backend
 from tablemend.claims.answers import answer_claims
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.llm import LLMVerifier, ModelExtractor
 from tablemend.faithfulness.verifiers import (

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from tablemend.backends.names import ModelName
 from tablemend.claims.extract import VERSION as EXTRACTOR_VERSION
 from tablemend.claims.extract import extract_claims
-from tablemend.config.nearest import nearest
+from tablemend.config.section import nearest
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.records import NOTHING, Document, Usage, Verdict

@@ -12,8 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from tablemend.config import SMALL_WORLD, Format, Section, Source
-from tablemend.config.nearest import nearest
-from tablemend.config.section import Serialisation
+from tablemend.config.section import Serialisation, nearest
 from tablemend.errors import TablemendError
 from tablemend.evaluation.scoring import fault_cut, is_cut
 from tablemend.generations import Stored

@@ -7,8 +7,7 @@ from contextlib import nullcontext
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Sampling
-from tablemend.config.backend import BackendOptions
-from tablemend.config.nearest import nearest
+from tablemend.config.section import BackendOptions, nearest
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.staf import open_extractor, open_verifier, opened
 from tablemend.faithfulness.verifiers import PROGRAM, Extractor, Verifier

@@ -7,9 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from tablemend.config.backend import BackendOptions
-from tablemend.config.nearest import nearest
-from tablemend.config.section import Format, OnOff, Prompt, Section, Serialisation
+from tablemend.config.section import (
+    BackendOptions,
+    Format,
+    OnOff,
+    Prompt,
+    Section,
+    Serialisation,
+    nearest,
+)
 from tablemend.mitigations.mitigation import MITIGATIONS, Constraint, PostEdit
 
 Thinking = Annotated[

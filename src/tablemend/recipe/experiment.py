@@ -12,16 +12,33 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from tablemend.backends.names import ModelName
-from tablemend.config.backend import BackendOptions
-from tablemend.config.data import Data, ExampleData, TrainingData
-from tablemend.config.nearest import nearest
-from tablemend.config.section import DType, Format, Recipe, Section, Serialisation
+from tablemend.config.section import (
+    BackendOptions,
+    Data,
+    DType,
+    ExampleData,
+    Format,
+    Recipe,
+    Section,
+    Serialisation,
+    TrainingData,
+    nearest,
+)
 from tablemend.errors import TablemendError
-from tablemend.recipe.drawing import Distil, Drawing
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
-from tablemend.recipe.preference import Dpo
-from tablemend.recipe.reward import Grpo, Reward
-from tablemend.recipe.training import DistilTrain, DpoTrain, GrpoTrain, Planned, SftTrain, Train
+from tablemend.recipe.training import (
+    Distil,
+    DistilTrain,
+    Dpo,
+    DpoTrain,
+    Drawing,
+    Grpo,
+    GrpoTrain,
+    Planned,
+    Reward,
+    SftTrain,
+    Train,
+)
 from tablemend.shipped import here_or_shipped
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Task, TaskOptions

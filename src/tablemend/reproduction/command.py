@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from pydantic import Field
 
 from tablemend.config import Section, parse
-from tablemend.config.describe import keys_text, usage_text
-from tablemend.config.nearest import nearest
-from tablemend.config.section import RunFolder
+from tablemend.config.load import keys_text, usage_text
+from tablemend.config.section import RunFolder, nearest
 from tablemend.reproduction.items import paper_of
 from tablemend.reproduction.published import PAPERS, PLACES
 

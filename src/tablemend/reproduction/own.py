@@ -11,8 +11,7 @@ from random import Random
 from typing import Any
 
 from tablemend.config import SMALL_WORLD, parse
-from tablemend.config.describe import keys_text, usage_text
-from tablemend.config.load import recipes_of
+from tablemend.config.load import keys_text, recipes_of, usage_text
 from tablemend.config.section import RunFolder
 from tablemend.datasets.build import describe
 from tablemend.datasets.source_tables.options import POOL

@@ -18,7 +18,7 @@ from tablemend.backends.backend import Backend, Spent, open_backend
 from tablemend.backends.engine import BatchEngine
 from tablemend.backends.openai_client import AHEAD
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 from tests.support.chat_server import ChatServer, Reply, Seen, answer
 

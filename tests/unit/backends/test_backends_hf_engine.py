@@ -10,7 +10,7 @@ from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Prompt, Request, Sampling
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.renderer import prompt_ids
 
 SHORT, LONG = Sampling(5), Sampling(9)

@@ -8,7 +8,7 @@ import pytest
 
 from tablemend.backends.limits import Budget, BudgetSpent, Spent
 from tablemend.backends.requests import Completion
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 
 
 def capped(**options: Any) -> Budget:

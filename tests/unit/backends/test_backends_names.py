@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tablemend.backends.names import OPENAI, ModelName
 from tablemend.config import ConfigError, parse
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 
 

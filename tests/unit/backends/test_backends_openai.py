@@ -26,7 +26,7 @@ from tablemend.backends.names import ModelName
 from tablemend.backends.openai_client import CONNECT_SECONDS
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
-from tablemend.config.backend import NAMED_BY_FILES, BackendOptions
+from tablemend.config.section import NAMED_BY_FILES, BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tests.support.chat_server import ChatServer, Reply, Respond, Seen, answer, refuse

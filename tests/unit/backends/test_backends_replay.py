@@ -11,7 +11,7 @@ import pytest
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Request, Sampling
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 
 

@@ -31,7 +31,7 @@ from tablemend.recipe.experiment import (
     GrpoExperiment,
     SftCommand,
 )
-from tablemend.recipe.trl_names import FILES, OWNED, trl_fields
+from tablemend.recipe.training import FILES, OWNED, trl_fields
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
-from tablemend.recipe.reward import Reward
+from tablemend.recipe.training import Reward
 from tablemend.records import CONTEXT_KINDS, Example
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu

@@ -14,7 +14,7 @@ from tablemend.mitigations.edits import Draft
 from tablemend.mitigations.mend import mend
 from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.mitigations.repair_table import repair_answer
-from tablemend.recipe.reward import Reward
+from tablemend.recipe.training import Reward
 from tablemend.records import CONTEXT_KINDS, Example, SampleView
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table

@@ -19,8 +19,8 @@ from torch.nn.functional import log_softmax
 from tablemend.config import ConfigError, parse, to_yaml
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
-from tablemend.recipe.drawing import Distil
 from tablemend.recipe.experiment import DistilCommand
+from tablemend.recipe.training import Distil
 from tablemend.renderer import prompt_ids
 from tablemend.runs import write_jsonl
 from tablemend.tasks import tablehallu

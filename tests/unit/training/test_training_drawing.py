@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.backends.hf import HFModel
 from tablemend.backends.requests import Sampling
-from tablemend.recipe.drawing import Distil
+from tablemend.recipe.training import Distil
 from tablemend.training import grpo
 
 LENGTH = 12

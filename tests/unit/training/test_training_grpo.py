@@ -13,7 +13,7 @@ from tablemend.config import ConfigError, parse, to_yaml
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
-from tablemend.recipe.reward import Reward
+from tablemend.recipe.training import Reward
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_jsonl
 from tablemend.tasks import tablehallu

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tablemend.backends.names import ModelString
 from tablemend.config import Count, Section
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.faith.spans import Recogniser
 from tablemend.datasets.splits import Shares
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tablemend.backends.asking import ask
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Request, Sampling, stream_seed
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.build import build
 from tablemend.datasets.logic.describe import hotel_pairs
 from tablemend.datasets.logic.generate import make_pairs, to_pair

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tablemend.backends.names import ModelString
 from tablemend.config import Count, Section
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.logic.generate import CATEGORIES
 from tablemend.datasets.logic.pair import Domain
 from tablemend.datasets.splits import Shares

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from tablemend.config import SMALL_WORLD, Count, Section
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.splits import Shares, split_of
 from tablemend.shipped import here_or_shipped

@@ -10,11 +10,8 @@ from pydantic import Field
 
 from tablemend.backends.names import ModelString
 from tablemend.config import SMALL_WORLD, load
-from tablemend.config.backend import BackendOptions
-from tablemend.config.describe import keys_text, usage_text
-from tablemend.config.load import ConfigError, kind_named, recipes_of
-from tablemend.config.nearest import nearest
-from tablemend.config.section import Count, OnOff
+from tablemend.config.load import ConfigError, keys_text, kind_named, recipes_of, usage_text
+from tablemend.config.section import BackendOptions, Count, OnOff, nearest
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tablehallu.settings import Grouped, Shape, Synthesis
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tablemend.backends.requests import Sampling
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets.logic.dataset import PROMPTS, STAGES, Unwritten, write_outputs
 from tablemend.datasets.logic.describe import hotel_pairs
 from tablemend.datasets.logic.pair import Domain, Pair
