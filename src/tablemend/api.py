@@ -47,10 +47,9 @@ from tablemend.results import (
     Verification,
 )
 from tablemend.tables.extract import extract_table
-from tablemend.tables.from_python import is_table, table_of
-from tablemend.tables.read import guarded, load_table, load_text, read_table
+from tablemend.tables.jsontable import is_table, table_of
+from tablemend.tables.read import guarded, load_table, load_text, read_table, write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 Text: TypeAlias = str | os.PathLike[str]
 """A text itself, or the path of a file that holds it."""

@@ -12,8 +12,8 @@ import pytest
 
 from tablemend.cli.app import main
 from tablemend.detector.algorithm import DETECTOR_VERSION
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 GOLD = Table.of(
     ["Name", "Year", "City"],

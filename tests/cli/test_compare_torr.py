@@ -15,7 +15,7 @@ from tablemend.datasets.torr.settings import TorrSet
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.recipe.experiment import Experiment
-from tablemend.tables.perturbations import CONFIGURATIONS
+from tablemend.tables.serialisations import CONFIGURATIONS
 from tablemend.tasks.torr.task import Torr, judge
 from tests.support.answering import AnsweringServer
 from tests.support.scripts import run_script

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from tablemend.tables.extract import extract_table
-from tablemend.tables.read import FORMATS, read_table
+from tablemend.tables.read import FORMATS, read_table, write_table
 from tablemend.tables.table import Table, TableError
-from tablemend.tables.write import write_table
 
 Read = Callable[[str], list[dict[str, Any]]]
 

@@ -25,7 +25,7 @@ import pytest
 from tablemend.cli.app import main
 from tablemend.config import Part, Source
 from tablemend.script import SCRIPTS
-from tablemend.tables.records import find_table
+from tablemend.tables.jsontable import find_table
 from tablemend.tasks.all_tasks import TASKS as TASKS_OF_US
 from tablemend.tasks.sources import read_chats
 from tablemend.training import plan

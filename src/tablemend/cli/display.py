@@ -13,8 +13,8 @@ from rich.text import Text
 
 from tablemend.cli.options import Output
 from tablemend.results import Detection, Edit, Mended, Piece, Result, Verification
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 SHOWN = 5
 """Unscored claims that are listed where nothing could be scored."""

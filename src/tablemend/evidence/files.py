@@ -12,13 +12,13 @@ from tablemend.evidence.json_document import document_tables
 from tablemend.evidence.labels import caption_unit
 from tablemend.evidence.source import Source
 from tablemend.foreign import load_json
+from tablemend.tables.csvtable import XLSX, read_xlsx
 from tablemend.tables.html import locate_html
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.latex import locate_latex
 from tablemend.tables.markdown import locate_markdown
 from tablemend.tables.read import READERS, SUFFIXES, Format, detect_format, load_text
 from tablemend.tables.table import EmptyTableError, Table, TableError
-from tablemend.tables.xlsx import XLSX, read_xlsx
 from tablemend.values.units import PLAIN
 
 PROSE = (".txt", ".text", ".rst")

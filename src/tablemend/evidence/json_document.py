@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablemend.tables.limits import refuse_size
-from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.table import Cell, Table, TableError, refuse_size
 
 MAX_DEPTH = 40
 MAX_JOINED = 2_000

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Evidence, Verdict, VerdictName
+from tablemend.tables.read import write_table
 from tablemend.tables.table import TableError
-from tablemend.tables.write import write_table
 from tablemend.verifier.error_types import name_error
 
 CELLS = "Table cells: "

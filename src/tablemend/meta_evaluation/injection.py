@@ -32,7 +32,7 @@ from tablemend.meta_evaluation.opinions import by_verifier, place_of
 from tablemend.meta_evaluation.sets import file_of, read_records
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import Verdict, Verification
-from tablemend.tables.filings import read_filing
+from tablemend.tables.html import read_filing
 from tablemend.tables.table import Table, TableError
 from tablemend.values.sentences import Span
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from tablemend.mitigations.edits import Mended
 from tablemend.tables.extract import Extraction
-from tablemend.tables.read import READERS
+from tablemend.tables.read import READERS, write_table
 from tablemend.tables.table import Cell, Table, TableError
-from tablemend.tables.write import write_table
 
 BLANK = "-"
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from tablemend.errors import TablemendError
 from tablemend.from_json import FromJson
 from tablemend.records.answers import ContextKind, FinishReason
-from tablemend.tables.perturbations import write_configuration
+from tablemend.tables.serialisations import write_configuration
 from tablemend.tables.table import Table
 
 SortOrder = Literal["ascending", "descending"]

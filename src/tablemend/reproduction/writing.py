@@ -12,8 +12,8 @@ from tablemend.reproduction.made import Made
 from tablemend.reproduction.published import PAPERS, Published, published
 from tablemend.runs import write_json, write_text
 from tablemend.statistics import Rate
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 PUBLISHED = "published"
 SHOWN = 4

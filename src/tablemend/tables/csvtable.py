@@ -1,4 +1,4 @@
-"""CSV tables (RFC 4180): read, write."""
+"""CSV tables (RFC 4180): read, write; and Excel workbooks, which need the extra xlsx."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime, time
+from decimal import Decimal
 from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
 
-from tablemend.tables.limits import SURROGATES, refuse_characters
-from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.html import join_signs
+from tablemend.tables.table import (
+    SURROGATES,
+    Cell,
+    Table,
+    TableError,
+    refuse_characters,
+    refuse_size,
+)
 
 # The module's own limit, 131,072 characters a cell, would refuse what write_csv wrote.
 # 2**31 - 1 is the largest that every platform takes.
@@ -123,12 +134,70 @@ def _write_record(cells: Sequence[Cell]) -> str:
     # A lone empty cell is quoted: an empty line is no record.
     if len(cells) == 1 and not cells[0]:
         return '""\n'
-    return ",".join(_write_cell(cell or "") for cell in cells) + "\n"
-
-
-def _write_cell(cell: str) -> str:
-    return _quote(cell) if _QUOTED.search(cell) else cell
+    written = (_quote(cell) if cell and _QUOTED.search(cell) else cell or "" for cell in cells)
+    return ",".join(written) + "\n"
 
 
 def _quote(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"'
+
+
+XLSX = ".xlsx"
+
+
+def read_xlsx(path: Path) -> list[Table]:
+    """The tables of a workbook: of each sheet the rows that are not empty, the first its header.
+
+    Values are those that Excel stored; a percentage is written as one ("12.4%"), a date as
+    2024-05-31. A formula that no program has computed yet is an empty cell. The name of a sheet
+    is its table's title where there are several.
+
+    Raises:
+        TableError: starts with the path. No workbook, or none of its sheets has a row.
+        ModuleNotFoundError: openpyxl is not installed.
+    """
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        sheets = {
+            sheet.title: [
+                row
+                for cells in sheet.iter_rows()
+                if any(row := [_read(cell.value, cell.number_format) for cell in cells])
+            ]
+            for sheet in book.worksheets
+        }
+        book.close()
+    except OSError as error:
+        raise TableError(f"{path}: {error.strerror or error}") from error
+    except Exception as error:  # of openpyxl and its parsers: no common class
+        why = " ".join(f"{error}".split())
+        raise TableError(f"{path}: not a workbook that can be read ({why})") from error
+    tables = []
+    for name, rows in sheets.items():
+        if rows:
+            width = max(index + 1 for row in rows for index, cell in enumerate(row) if cell)
+            refuse_size(len(rows), width)
+            filled = [(row + [None] * width)[:width] for row in rows]
+            header = [cell or "" for cell in filled[0]]
+            table = Table.of(header, filled[1:], name if len(sheets) > 1 else "")
+            tables.append(join_signs(table))
+    if not tables:
+        raise TableError(f"{path}: no sheet has a row")
+    return tables
+
+
+def _read(value: Any, number_format: str | None) -> Cell:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime):
+        return str(value.date() if value.time() == time() else value)
+    if isinstance(value, int | float):
+        number = Decimal(repr(value))
+        if "%" in (number_format or ""):
+            return f"{(number * 100).normalize():f}%"
+        return f"{number:f}".removesuffix(".0")
+    return str(value).strip() or None

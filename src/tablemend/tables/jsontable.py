@@ -1,15 +1,26 @@
-"""JSON tables: find, read, write."""
+"""JSON tables: find, read, write; records of data sets (ToTTo's too) and Python's objects."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, time
+from html import escape
 from typing import Any
 
-from tablemend.tables.limits import SURROGATES, refuse_characters, refuse_size
-from tablemend.tables.table import Cell, EmptyTableError, Table, TableError
+from tablemend.tables.html import join_signs, read_filing, read_html
+from tablemend.tables.table import (
+    SURROGATES,
+    Cell,
+    EmptyTableError,
+    Table,
+    TableError,
+    refuse_characters,
+    refuse_size,
+)
 
 MAX_STARTS = 1000
 """How many brackets that do not open valid JSON are tried in one text."""
@@ -54,7 +65,10 @@ def locate_json(text: str) -> list[tuple[int, int]]:
         except RecursionError:
             # Where the nesting ends is not known, and no table is nested so deeply.
             return [*spans, (start, start + 1)]
-        own = set(value) if _is_flat(value) else set()
+        is_flat = isinstance(value, dict) and not any(
+            isinstance(one, dict | list) for one in value.values()
+        )
+        own = set(value) if is_flat else set()
         follows = spans and _BETWEEN.fullmatch(text, min(spans[-1][1], start), start)
         if follows and (own & keys or (own if broken else keys and value is None)):
             spans[-1] = (spans[-1][0], end)
@@ -121,11 +135,6 @@ def write_json(table: Table) -> str:
 
 def _drop_trailing_commas(text: str) -> str:
     return _TRAILING_COMMA.sub(lambda match: match[1] or " ", text)
-
-
-def _is_flat(value: Any) -> bool:
-    """Whether a value is a record of lone values."""
-    return isinstance(value, dict) and not any(isinstance(v, dict | list) for v in value.values())
 
 
 def _parse(text: str, loose: bool) -> Any:
@@ -256,3 +265,234 @@ def _read_cell(value: object, number: int, name: str) -> Cell:
         return "true" if value else "false"
     place = f"JSON record {number}" if number else "the JSON header"
     raise TableError(f"{place} has a nested value under {name!r}")
+
+
+HEADER_FIELDS = ("header", "headers", "columns", "column_names", "table_column_names")
+BODY_FIELDS = ("rows", "data", "contents", "table_content_values", "cells")
+TABLE_FIELDS = ("table", "table_array", "gt_table", "data", "gold_table", "texts")
+TITLE_FIELDS = ("title", "table_page_title", "caption", "table_caption", "name")
+MARKUP_FIELDS = ("raw_table", "table_html", "html")
+
+
+def find_table(record: Any) -> Table:
+    """The table in a JSON record, whatever its fields are called.
+
+    Understood are a header beside a body, a list of rows whose first is the header, a list of
+    objects, any of these inside a field such as ``table``, ToTTo's cells with spans, and HTML or
+    the ASCII of a filing as text.
+
+    Raises:
+        TableError: no table, or one whose rows and header do not fit together.
+    """
+    if is_totto(record):
+        return read_totto(record)
+    table = _find(record, depth=0)
+    if table is None:
+        markup = next((text for name in MARKUP_FIELDS if (text := _text_field(record, name))), "")
+        if not markup:
+            raise TableError("no table in the record")
+        table = read_filing(markup)
+    inside = record.get("table") if isinstance(record, dict) else None
+    titles = (_text_field(one, name) for one in (record, inside) for name in TITLE_FIELDS)
+    return Table(table.columns, table.rows, next(filter(None, titles), ""))
+
+
+def _text_field(record: Any, name: str) -> str:
+    value = record.get(name) if isinstance(record, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _find(value: Any, depth: int) -> Table | None:
+    if depth > 3:
+        return None
+    if isinstance(value, list):
+        if _is_list_of(list, value):
+            return _build([_text_of(cell) or "" for cell in value[0]], value[1:])
+        if value and all(isinstance(row, dict) for row in value):
+            names = list(dict.fromkeys(str(name) for row in value for name in row))
+            return _build(names, [[row.get(name) for name in names] for row in value])
+        return None
+    if not isinstance(value, dict):
+        return None
+    header = next(
+        (value[name] for name in HEADER_FIELDS if _is_list_of(str, value.get(name))), None
+    )
+    body = next((value[name] for name in BODY_FIELDS if _is_list_of(list, value.get(name))), None)
+    if header is not None and body is not None:
+        return _build(header, body)
+    for name in TABLE_FIELDS:
+        if name in value and (found := _find(value[name], depth + 1)) is not None:
+            return found
+    return None
+
+
+def _is_list_of(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, kind) for v in value)
+
+
+def _build(header: list[str], body: list[list[Any]]) -> Table:
+    width = len(header)
+    for number, row in enumerate(body, 1):
+        if len(row) != width:
+            raise TableError(f"ragged: row {number} has {len(row)} cells, the header has {width}")
+    return Table.of(header, ([_text_of(cell) for cell in row] for row in body))
+
+
+def _text_of(value: Any) -> Cell:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    raise TableError("a cell that is neither text nor number")
+
+
+def is_totto(record: Any) -> bool:
+    """Whether a record has a table of cells with spans, as ToTTo has."""
+    table = record.get("table") if isinstance(record, dict) else None
+    return (
+        isinstance(table, list)
+        and bool(table)
+        and all(isinstance(row, list) for row in table)
+        and any(isinstance(cell, dict) and "value" in cell for row in table for cell in row)
+    )
+
+
+def read_totto(record: Any) -> Table:
+    """The whole table of a record (:func:`is_totto`) of the official JSONL or of the Hub's.
+
+    Read as the HTML that it once was: a merged cell stands in every place that it spans. The
+    title is page and section.
+
+    Raises:
+        TableError: its table cannot be laid out.
+    """
+    rows = ("".join(map(_written, row)) for row in record["table"])
+    table = read_html(f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>")
+    titles = (record.get("table_page_title"), record.get("table_section_title"))
+    title = " - ".join(text for text in titles if isinstance(text, str) and text)
+    return Table(table.columns, table.rows, title)
+
+
+def _written(cell: Any) -> str:
+    value = cell.get("value") if isinstance(cell, dict) else None
+    if not isinstance(value, str):
+        raise TableError("a cell without a text as its value")
+    tag = "th" if cell.get("is_header") else "td"
+    wide, high = (escape(str(cell.get(f"{way}_span", 1))) for way in ("column", "row"))
+    return f'<{tag} colspan="{wide}" rowspan="{high}">{escape(value)}</{tag}>'
+
+
+def is_table(given: object) -> bool:
+    """Whether an object is of a kind that :func:`table_of` reads."""
+    pandas = sys.modules.get("pandas")  # whoever has a DataFrame has loaded it
+    if isinstance(given, list | tuple):
+        return bool(given)
+    return isinstance(given, Table | Mapping) or bool(
+        pandas and isinstance(given, pandas.DataFrame)
+    )
+
+
+def table_of(given: Any) -> Table:
+    """The table that an object is; what is nested in a record becomes columns (``hours.Monday``).
+
+    Args:
+        given: a list of dicts, one dict, rows below a header, lists by column, any shape of
+            :func:`read_json`, or a DataFrame; its index is a column unless it counts the rows.
+
+    Raises:
+        TableError: no table, or two columns of a record with one name.
+    """
+    if isinstance(given, Table):
+        cells = [[_cell(cell) for cell in row] for row in given.rows]
+        return join_signs(Table.of(list(map(_name, given.columns)), cells, given.title))
+    if hasattr(given, "iloc"):
+        return join_signs(_of_frame(given))
+    value = _plain(given)
+    loose = not isinstance(value, dict) or all(isinstance(one, list) for one in value.values())
+    try:
+        return read_json(json.dumps(value), loose=loose)
+    except EmptyTableError:
+        raise
+    except TableError:
+        records = [value] if isinstance(value, dict) else value
+        if not all(isinstance(record, dict) for record in records):
+            raise
+    flat = []
+    for record in records:
+        pairs = list(_flatten(record, ""))
+        flat.append(dict(pairs))
+        if len(flat[-1]) < len(pairs):
+            raise TableError("two values of a record have one name")
+    columns = list(dict.fromkeys(name for record in flat for name in record))
+    refuse_size(len(flat), len(columns))
+    return read_json(json.dumps([dict.fromkeys(columns) | record for record in flat]))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: dicts with texts as keys, lists, and cells."""
+    if isinstance(value, Mapping):
+        named = {_name(key): _plain(one) for key, one in value.items()}
+        if len(named) < len(value):
+            raise TableError("two keys of a record have one name")
+        return named
+    if getattr(value, "ndim", 0) and hasattr(value, "tolist"):  # an array of numpy
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    return _cell(value)
+
+
+def _flatten(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        if isinstance(value, list):
+            if not any(isinstance(one, dict | list) for one in value):
+                yield f"{prefix}{key}", "; ".join(str(one) for one in value if one is not None)
+                continue
+            value = {str(number): one for number, one in enumerate(value, 1)}
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _of_frame(frame: Any) -> Table:
+    columns = [_name(name) for name in frame.columns]
+    series = [frame.iloc[:, place] for place in range(len(columns))]
+    cells = [list(one.to_numpy() if one.dtype.kind == "f" else one) for one in series]
+    index = frame.index
+    if index.nlevels > 1 or index.names[0] is not None or index.dtype.kind not in "iu":
+        for level in reversed(range(index.nlevels)):
+            unnamed = "index" if index.nlevels == 1 else f"level_{level}"
+            name = unnamed if index.names[level] is None else _name(index.names[level])
+            own = list(index.get_level_values(level))
+            if name not in columns or cells[columns.index(name)] != own:  # set_index(drop=False)
+                columns.insert(0, name)
+                cells.insert(0, own)
+    body = [[_cell(cell) for cell in column] for column in cells]
+    return read_json(json.dumps({"columns": columns, "rows": list(zip(*body, strict=True))}))
+
+
+def _name(key: Any) -> str:
+    """A key or a column's name, of several levels too."""
+    if isinstance(key, tuple):
+        return ", ".join(filter(None, map(_name, key)))
+    cell = _cell(key)
+    return cell if isinstance(cell, str) else str(key)
+
+
+def _cell(value: Any) -> Any:
+    """A text; ``None`` for what says that there is no value; true and false as they are."""
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:  # a number of numpy
+        item = value.item()
+        value = item if not isinstance(item, float) or item != item else str(value)
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, bytes):
+        return value.decode()
+    if type(value).__name__ in ("NAType", "NaTType") or value != value:
+        return None
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    return str(value)

@@ -16,15 +16,17 @@ from pylatexenc import latex2text, latexwalker
 from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode
 from pylatexenc.macrospec import std_environment, std_macro
 
-from tablemend.tables.limits import (
+from tablemend.tables.table import (
     CONTROLS,
     SURROGATES,
+    Cell,
+    Table,
+    TableError,
     only_table,
     outermost,
     refuse_characters,
     refuse_size,
 )
-from tablemend.tables.table import Cell, Table, TableError
 
 MAX_CHARACTERS = 500_000
 """Longest LaTeX table that is parsed (pylatexenc reads some 150,000 characters a second)."""
@@ -96,7 +98,9 @@ def read_latex(text: str) -> Table:
     if _REFUSED.search(span):
         raise TableError("the LaTeX table holds a control character")
     try:
-        return _read_nodes(_parse(span))
+        text = _CMIDRULE_TRIM.sub(r"\1", span).translate(_HIDE)
+        walker = latexwalker.LatexWalker(text, latex_context=_WALKER_DB, tolerant_parsing=False)
+        return _read_nodes(walker.get_latex_nodes()[0])
     except latexwalker.LatexWalkerError as error:
         last = str(error).strip().splitlines()[0]
         raise TableError(f"malformed LaTeX table: {last}") from error
@@ -127,25 +131,6 @@ def write_latex(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _walker_db() -> Any:
-    db = latexwalker.get_default_latex_context_db()
-    macros = [std_macro(name, arguments) for name, arguments in _DATA["arguments"].items()]
-    environments = [std_environment(name, arguments) for name, arguments in _TABULARS.items()]
-    db.add_context_category("tables", macros=macros, environments=environments, prepend=True)
-    return db
-
-
-def _text_db() -> Any:
-    spec = latex2text.MacroTextSpec
-    macros = [spec(name, simplify_repl=text) for name, text in _DATA["texts"].items()]
-    macros.append(spec("symbol", simplify_repl=_read_symbol))
-    specials = [latex2text.SpecialsTextSpec("~", simplify_repl=" ")]
-    db = latex2text.get_default_latex_context_db()
-    db.add_context_category("tables", macros=macros, specials=specials, prepend=True)
-    db.set_unknown_macro_spec(spec("", simplify_repl=_read_unknown))
-    return db
-
-
 def _read_unknown(node: Any, l2tobj: Any) -> str:
     r"""The last argument of a macro such as ``\texttt``, which pylatexenc would drop."""
     arguments = node.nodeargd.argnlist if node.nodeargd else None
@@ -158,17 +143,26 @@ def _read_symbol(node: Any, l2tobj: Any) -> str:
     return {"9": "\x02", "13": "\x03"}.get(code, "\ufffd")
 
 
-_WALKER_DB = _walker_db()
-_to_text = latex2text.LatexNodes2Text(
-    latex_context=_text_db(), math_mode="text", keep_comments=False
+_WALKER_DB = latexwalker.get_default_latex_context_db()
+_WALKER_DB.add_context_category(
+    "tables",
+    macros=[std_macro(name, arguments) for name, arguments in _DATA["arguments"].items()],
+    environments=[std_environment(name, arguments) for name, arguments in _TABULARS.items()],
+    prepend=True,
 )
-
-
-def _parse(text: str) -> list[Any]:
-    text = _CMIDRULE_TRIM.sub(r"\1", text).translate(_HIDE)
-    walker = latexwalker.LatexWalker(text, latex_context=_WALKER_DB, tolerant_parsing=False)
-    nodes: list[Any] = walker.get_latex_nodes()[0]
-    return nodes
+_macro = latex2text.MacroTextSpec
+_TEXT_DB = latex2text.get_default_latex_context_db()
+_TEXT_DB.add_context_category(
+    "tables",
+    macros=[
+        *(_macro(name, simplify_repl=text) for name, text in _DATA["texts"].items()),
+        _macro("symbol", simplify_repl=_read_symbol),
+    ],
+    specials=[latex2text.SpecialsTextSpec("~", simplify_repl=" ")],
+    prepend=True,
+)
+_TEXT_DB.set_unknown_macro_spec(_macro("", simplify_repl=_read_unknown))
+_to_text = latex2text.LatexNodes2Text(latex_context=_TEXT_DB, math_mode="text", keep_comments=False)
 
 
 def _read_nodes(nodes: Sequence[Any]) -> Table:
@@ -245,13 +239,13 @@ class _Body:
 
     def _end_row(self) -> None:
         # A row without "&" and without a cell is vertical space, or the end of the tabular.
-        if len(self.row) > 1 or not all(_is_space(node) for node in self.row[0]):
+        is_empty = all(
+            isinstance(node, latexwalker.LatexCharsNode) and not node.chars.strip(" \t\r\n")
+            for node in self.row[0]
+        )
+        if len(self.row) > 1 or not is_empty:
             self.rows.append(self.row)
         self.row = [[]]
-
-
-def _is_space(node: Any) -> bool:
-    return isinstance(node, latexwalker.LatexCharsNode) and not node.chars.strip(" \t\r\n")
 
 
 def _build(header: list[list[list[Any]]], rows: list[list[list[Any]]], title: str) -> Table:

@@ -13,8 +13,15 @@ from itertools import groupby, zip_longest
 
 from markdown_it import MarkdownIt
 
-from tablemend.tables.limits import SURROGATES, only_table, refuse_characters, refuse_size
-from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.table import (
+    SURROGATES,
+    Cell,
+    Table,
+    TableError,
+    only_table,
+    refuse_characters,
+    refuse_size,
+)
 
 MAX_CHARACTERS = 4_000_000
 """Longest Markdown table that is read."""
@@ -204,18 +211,15 @@ def _read_cell(cell: str) -> str:
     parts = []
     for token in _inline.parseInline(_RAISED.sub("^", cell))[0].children or ():
         if token.type == "html_inline":
-            parts.append(_read_tag(token.content))
+            # "<unknown>" and "<missing>" are a model's words, not markup
+            tag = _TAG.match(token.content)
+            if tag is None or tag[1].lower() not in _FORMATTING_TAGS:
+                parts.append(token.content)
+            elif tag[1].lower() == "br":
+                parts.append("\n")
         elif token.type in ("text", "code_inline", "image"):
             parts.append(token.content)
     return "".join(parts)
-
-
-def _read_tag(tag: str) -> str:
-    # "<unknown>" and "<missing>" are a model's words, not markup.
-    match = _TAG.match(tag)
-    if match is None or match[1].lower() not in _FORMATTING_TAGS:
-        return tag
-    return "\n" if match[1].lower() == "br" else ""
 
 
 def _write_row(cells: Sequence[Cell]) -> str:
@@ -226,7 +230,9 @@ def _write_row(cells: Sequence[Cell]) -> str:
 def _write_cell(cell: str) -> str:
     if not cell or _PLAIN.fullmatch(cell):
         return cell
-    if _is_plain(cell):
+    is_bare = len(cell) <= 1000 and not any(mark in cell for mark in "|\n\r")
+    is_bare = is_bare and cell.strip(_BLANKS) == cell and not cell.endswith("\\")
+    if is_bare and _read_cell(cell) == cell:  # reads back as it is written
         return cell
     text = _ACTIVE.sub(r"\\\g<0>", cell)
     text = text.replace("\n", "<br>").replace("\t", "&#9;").replace("\r", "&#13;")
@@ -236,10 +242,3 @@ def _write_cell(cell: str) -> str:
     left = len(text) - len(text.lstrip(" "))
     right = len(text) - len(text.rstrip(" "))
     return "&#32;" * left + body + "&#32;" * right
-
-
-def _is_plain(cell: str) -> bool:
-    """Whether ``cell`` reads back as itself, written as it is."""
-    if len(cell) > 1000 or "|" in cell or "\n" in cell or cell.strip(_BLANKS) != cell:
-        return False
-    return "\r" not in cell and not cell.endswith("\\") and _read_cell(cell) == cell

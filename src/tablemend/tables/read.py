@@ -1,4 +1,4 @@
-"""Read a table from a text or a file in any of the five formats."""
+"""Read a table from a text or a file in any of the five formats, and write it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any, Literal, get_args
 
 from tablemend.errors import TablemendError
 from tablemend.foreign import read_whole
-from tablemend.tables.csvtable import read_csv
-from tablemend.tables.filings import join_signs, join_spans
-from tablemend.tables.html import locate_html, read_html
-from tablemend.tables.jsontable import locate_json, read_json
-from tablemend.tables.latex import locate_latex, read_latex
-from tablemend.tables.markdown import locate_markdown, read_markdown
+from tablemend.tables.csvtable import XLSX, read_csv, read_xlsx, write_csv
+from tablemend.tables.html import join_signs, join_spans, locate_html, read_html, write_html
+from tablemend.tables.jsontable import locate_json, read_json, write_json
+from tablemend.tables.latex import locate_latex, read_latex, write_latex
+from tablemend.tables.markdown import locate_markdown, read_markdown, write_markdown
 from tablemend.tables.table import Table, TableError
-from tablemend.tables.xlsx import XLSX, read_xlsx
 
 Format = Literal["markdown", "json", "latex", "csv", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -54,6 +52,13 @@ LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
     "html": locate_html,
 }
 """Of CSV there is none: any prose with commas resembles it."""
+WRITERS: dict[Format, Callable[[Table], str]] = {
+    "markdown": write_markdown,
+    "json": write_json,
+    "latex": write_latex,
+    "csv": write_csv,
+    "html": write_html,
+}
 SUFFIXES: dict[str, Format] = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -168,3 +173,14 @@ def decoded(data: bytes, name: str) -> str:
     if "\x00" in text:
         raise TableError(f"{name}: a binary file, or UTF-16, not UTF-8 text; save a text as UTF-8")
     return text
+
+
+def write_table(table: Table, format: Format) -> str:
+    """Write ``table`` so that reading it gives the same table back.
+
+    JSON, LaTeX and HTML carry the title, Markdown and CSV do not.
+
+    Raises:
+        TableError: a cell holds a character that the format cannot carry.
+    """
+    return WRITERS[format](table)

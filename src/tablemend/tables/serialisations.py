@@ -1,21 +1,27 @@
-"""The seven table serialisations of ToRR (The Mighty ToRR, appendix A.5.1 and table 3).
+"""The table serialisations and perturbations of ToRR (The Mighty ToRR, appendix A.5).
 
-Two modes. ``unitxt`` is what the package unitxt writes, which runs the benchmark: it escapes
-nothing, so a cell with a pipe or two columns of one name make it ambiguous. ``lossless`` is the
-same text wherever the table can be read back from that, and the smallest change elsewhere (each
-form says which). Neither mode writes the title, and white space at the edges of a cell is not
-counted as content: unitxt's transposed tables have a column called ``" "``.
+Serialisations have two modes. ``unitxt`` is what the package unitxt writes, which runs the
+benchmark: it escapes nothing, so a cell with a pipe or two columns of one name make it ambiguous.
+``lossless`` is the same text wherever the table can be read back from that, and the smallest change
+elsewhere (each form says which). Neither mode writes the title, and white space at the edges of a
+cell is not counted as content: unitxt's transposed tables have a column called ``" "``.
+
+Perturbations change where a cell is, never what it says or which name and row it belongs to. unitxt
+is followed to the draw: the same table is always perturbed in the same way. Only for the empty rows
+it draws from the global state, which nobody can repeat; here they are seeded by the table too.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Literal, NamedTuple
 
 from tablemend.tables.csvtable import read_csv, write_csv
@@ -167,7 +173,10 @@ def _df(table: Table) -> str:
     """
     seen = [table.columns[:index].count(name) for index, name in enumerate(table.columns)]
     names = [f"{name}_{n}" if n else name for name, n in zip(table.columns, seen, strict=True)]
-    columns = map(_pandas_column, zip(*map(_values, table.rows), strict=True))
+    columns = [
+        list(map(float, column)) if set(map(type, column)) == {int, float} else list(column)
+        for column in zip(*map(_values, table.rows), strict=True)
+    ]
     frame = dict(zip(names, columns, strict=True))
     return _constructor(_object(frame.items()), len(table.rows))
 
@@ -180,11 +189,6 @@ def _df_lossless(table: Table) -> str:
 
 def _constructor(columns: str, rows: int) -> str:
     return f"pd.DataFrame({{\n{columns[1:-1]}}},\nindex={list(range(rows))})"
-
-
-def _pandas_column(values: Sequence[Value]) -> list[Value]:
-    kinds = set(map(type, values))
-    return list(map(float, values)) if kinds == {int, float} else list(values)
 
 
 def _indexed_row_major(table: Table) -> str:
@@ -217,11 +221,11 @@ def _concat_lossless(table: Table) -> str:
 
     It always differs from unitxt's form, which does not say how many columns there are.
     """
-    return "\n".join(" ".join(map(_quote, row)) for row in _grid(table))
 
+    def quoted(cell: str) -> str:
+        return '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell
 
-def _quote(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell
+    return "\n".join(" ".join(map(quoted, row)) for row in _grid(table))
 
 
 SERIALISATIONS = {
@@ -235,3 +239,68 @@ SERIALISATIONS = {
     "concat": Serialisation(_concat, _concat_lossless),
     "csv": Serialisation(_csv, partial(_readable, _csv, read_csv, write_csv)),
 }
+
+
+EMPTY_ROWS = 2
+"""What ToRR inserts."""
+
+
+def perturb(table: Table, name: str) -> Table:
+    """``table`` after the perturbation called ``name`` in :data:`PERTURBATIONS`.
+
+    A shuffle may leave the order as it is. The title is kept.
+
+    Raises:
+        KeyError: no perturbation has this name.
+    """
+    # unitxt's generator for a table: its seed 42 and a hash of the table
+    content = str({"table": unitxt_form(table), "seed": 0}).encode("utf-8")
+    digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    return PERTURBATIONS[name](table, Random(f"42/{int(digest[:8], 16)}"))
+
+
+def _shuffle_rows(table: Table, random: Random) -> Table:
+    rows = list(table.rows)
+    random.shuffle(rows)
+    return replace(table, rows=tuple(rows))
+
+
+def _shuffle_cols(table: Table, random: Random) -> Table:
+    order = list(range(len(table.columns)))
+    random.shuffle(order)
+    rows = ([row[index] for index in order] for row in table.rows)
+    return Table.of([table.columns[index] for index in order], rows, table.title)
+
+
+def _transpose(table: Table, _: Random) -> Table:
+    """Each column is a row that starts with its name; the new names are numbers from 0."""
+    header = [" ", *map(str, range(len(table.rows)))]
+    return Table.of(header, zip(table.columns, *table.rows, strict=True), table.title)
+
+
+def _insert_empty_rows(table: Table, random: Random) -> Table:
+    rows: list[Row] = list(table.rows)
+    for _ in range(EMPTY_ROWS):
+        rows.insert(random.randint(0, len(rows)), (None,) * len(table.columns))
+    return replace(table, rows=tuple(rows))
+
+
+PERTURBATIONS: dict[str, Callable[[Table, Random], Table]] = {
+    "none": lambda table, _: table,
+    "shuffle_rows": _shuffle_rows,
+    "shuffle_cols": _shuffle_cols,
+    "transpose": _transpose,
+    "insert_empty_rows": _insert_empty_rows,
+}
+CONFIGURATIONS = tuple(f"{form}+{change}" for form in SERIALISATIONS for change in PERTURBATIONS)
+"""Serialisation and perturbation: the 35 of section 2.1."""
+
+
+def write_configuration(table: Table, configuration: str, mode: Mode = "lossless") -> str:
+    """``table`` perturbed and serialised as one of :data:`CONFIGURATIONS` says.
+
+    Raises:
+        KeyError: there is no such configuration.
+    """
+    form, _, change = configuration.partition("+")
+    return serialise(perturb(table, change), form, mode)

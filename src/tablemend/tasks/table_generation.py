@@ -12,7 +12,7 @@ from tablemend.datasets.tablehallu.distractor_types import TYPES, types_of
 from tablemend.detector.errors import INVENTS_ROWS, METRICS, OMITTED_CELL, relation_to_gold
 from tablemend.exact_match import SCORER, compare_exactly
 from tablemend.records import Example, Finding, Judgement, Mark, Metric, Relation, SampleView, Share
-from tablemend.tables.perturbations import CONFIGURATIONS
+from tablemend.tables.serialisations import CONFIGURATIONS
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions

@@ -21,8 +21,8 @@ from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Cell, Table, TableError
-from tablemend.tables.write import write_table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.tablehallu import MARKER, OutputFormat
 from tablemend.tasks.task import Score

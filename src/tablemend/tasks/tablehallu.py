@@ -18,8 +18,8 @@ import yaml
 
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 PROMPT_VERSION = "1"
 

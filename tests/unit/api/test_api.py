@@ -68,7 +68,7 @@ def test_a_package_that_is_missing_is_named_with_what_brings_it(
     package: str, table: str, verifier: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _workbook()
-    for name in ("tablemend.tables.xlsx", "tablemend.backends.openai_client"):
+    for name in ("tablemend.tables.csvtable", "tablemend.backends.openai_client"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     wanted = rf"^{package} is not installed: pip install -e '\.\[{extra}\]' -c constraints\.txt$"

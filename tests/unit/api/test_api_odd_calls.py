@@ -228,7 +228,7 @@ def test_odd_calls_end_in_a_result_or_in_one_error() -> None:
 def test_python_objects_are_read_as_they_are_meant(
     given: Any, columns: list[str], row: list[str | None] | None
 ) -> None:
-    from tablemend.tables.from_python import table_of
+    from tablemend.tables.jsontable import table_of
 
     table = table_of(given)
     assert list(table.columns) == columns

@@ -17,9 +17,8 @@ from tablemend.detector.algorithm import (
 from tablemend.detector.keys import primary_key
 from tablemend.detector.mentions import Context
 from tablemend.detector.order import SortRule
-from tablemend.tables.read import FORMATS
+from tablemend.tables.read import FORMATS, write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tests.support.injected import EDITS, context_of, found
 
 GOLD = Table.of(

@@ -15,9 +15,8 @@ import pytest
 
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.order import SortRule
-from tablemend.tables.read import FORMATS, Format
+from tablemend.tables.read import FORMATS, Format, write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 FILE = Path(__file__).parents[2] / "data" / "table_answers.jsonl"
 ANSWERS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

@@ -11,8 +11,8 @@ from tablemend.datasets.source_tables.topics import make_table
 from tablemend.detector.algorithm import detect_errors, detect_in_answer
 from tablemend.detector.keys import Gold, prepare_gold, primary_key
 from tablemend.detector.order import SortRule
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tablemend.values.blanks import is_blank
 from tests.support.injected import EDITS, context_of, found, with_cell
 

@@ -9,9 +9,8 @@ from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import relation_to_gold
 from tablemend.detector.order import SortRule
 from tablemend.exact_match import compare_exactly
-from tablemend.tables.read import FORMATS
+from tablemend.tables.read import FORMATS, write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tests.support.empty_gold import COLUMNS, CONTEXT
 from tests.support.injected import found
 

@@ -16,7 +16,7 @@ from tablemend.evidence.labels import (
     names_total,
 )
 from tablemend.evidence.marks import plain_cell, read_cell
-from tablemend.tables.filings import join_signs
+from tablemend.tables.html import join_signs
 from tablemend.tables.table import Table
 from tablemend.values.units import Unit
 

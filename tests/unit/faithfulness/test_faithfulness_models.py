@@ -19,8 +19,8 @@ from tablemend.faithfulness.llm import (
 from tablemend.faithfulness.verifiers import CombinedVerifier
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Claim, ClaimKind, Document, Usage, Verdict
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tablemend.values.sentences import Span
 from tests.support.faithfulness_models import Answer, CannedBackend
 from tests.support.prompts import recognise

@@ -9,9 +9,8 @@ import pytest
 import tablemend
 from tablemend.evidence.files import read_source
 from tablemend.tables.html import read_html
-from tablemend.tables.read import Format, load_table, read_table
+from tablemend.tables.read import Format, load_table, read_table, write_table
 from tablemend.tables.table import Table, TableError
-from tablemend.tables.write import write_table
 
 TEAMS = Table.of(["Team", "Points"], [["Alba", "41"], ["Sella", "37"]])
 

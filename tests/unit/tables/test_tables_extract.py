@@ -8,9 +8,8 @@ from typing import Literal
 import pytest
 
 from tablemend.tables.extract import extract_table
-from tablemend.tables.read import Format
+from tablemend.tables.read import Format, write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 GOLD = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
 DRAFT = Table.of(["Draft"], [["x"]])

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tablemend.foreign import MAX_BYTES
-from tablemend.tables.read import FORMATS, Format, load_table, read_table
+from tablemend.tables.read import FORMATS, Format, load_table, read_table, write_table
 from tablemend.tables.table import Table, TableError
-from tablemend.tables.write import write_table
 
 GOLD = Table.of(["Name", "Age"], [["Ann", "26"], ["Bé\r\nx", None]])
 SUFFIX = {"markdown": ".md", "json": ".json", "latex": ".tex", "csv": ".csv", "html": ".htm"}

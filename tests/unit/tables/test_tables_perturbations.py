@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablemend.tables.perturbations import PERTURBATIONS, perturb
-from tablemend.tables.serialisations import Number, serialise, unitxt_form
+from tablemend.tables.serialisations import PERTURBATIONS, Number, perturb, serialise, unitxt_form
 from tablemend.tables.table import Table
 
 PEOPLE = Table.of(

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.tables.extract import extract_table
-from tablemend.tables.read import FORMATS, Format, read_table
+from tablemend.tables.read import FORMATS, Format, read_table, write_table
 from tablemend.tables.table import Table, TableError
-from tablemend.tables.write import write_table
 
 HOSTILE = [
     *"|\\\"'`*_<>&%$#{}[]()~^!?:;,.-=+@/ \n\r\t",

@@ -10,9 +10,9 @@ import pytest
 from openpyxl import Workbook
 
 from tablemend.evidence.files import load_source
+from tablemend.tables.csvtable import read_xlsx
 from tablemend.tables.read import load_table
 from tablemend.tables.table import TableError
-from tablemend.tables.xlsx import read_xlsx
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tablemend.mitigations import cave_table, cave_text, corrections, repair_tab
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.records import CLAIM_ERRORS
-from tablemend.tables.write import write_table
+from tablemend.tables.read import write_table
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission, TaskOptions
 from tests.unit.config.test_config import count_most

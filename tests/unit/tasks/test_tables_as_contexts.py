@@ -7,7 +7,7 @@ import pytest
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.mitigations.repair_table import repair_answer
-from tablemend.tables.perturbations import CONFIGURATIONS
+from tablemend.tables.serialisations import CONFIGURATIONS
 from tablemend.tasks.table_generation import TableGeneration
 from tablemend.tasks.task import Submission
 

@@ -15,9 +15,8 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example, Verdict
-from tablemend.tables.read import read_table
+from tablemend.tables.read import read_table, write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tablemend.verifier.context import verify_answer_claims
 from tests.support import llm_kernels
 from tests.support.growth import growth

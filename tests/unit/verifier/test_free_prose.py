@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tablemend
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 TEXTS = Path(__file__).parents[2] / "data" / "llm_texts.jsonl"
 GOOD = [

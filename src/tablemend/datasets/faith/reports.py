@@ -17,8 +17,7 @@ import lxml.etree
 import lxml.html
 
 from tablemend.errors import TablemendError
-from tablemend.tables.filings import read_ascii, tidy, without_copies
-from tablemend.tables.html import locate_html, read_html
+from tablemend.tables.html import locate_html, read_ascii, read_html, tidy, without_copies
 from tablemend.tables.table import Table, TableError
 from tablemend.values.blanks import is_blank
 from tablemend.values.numbers import parse_number

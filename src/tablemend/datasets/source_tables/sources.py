@@ -19,10 +19,9 @@ from tablemend.datasets.source_tables.options import POOL, HubOptions
 from tablemend.datasets.source_tables.topics import make_table
 from tablemend.errors import TablemendError, install
 from tablemend.evidence.files import load_source
-from tablemend.tables.limits import SURROGATES, refuse_characters
+from tablemend.tables.jsontable import find_table
 from tablemend.tables.read import load_text
-from tablemend.tables.records import find_table
-from tablemend.tables.table import Table, TableError
+from tablemend.tables.table import SURROGATES, Table, TableError, refuse_characters
 
 _REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
 Reader = Callable[[str], Table]

@@ -7,9 +7,9 @@ from pathlib import Path
 from tablemend.config.section import Serialisation
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.prompting.files import PromptFolder
+from tablemend.tables.read import write_table
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 STAGE = "summarise"
 TASKS: dict[Domain, str] = {

@@ -21,7 +21,7 @@ from tablemend.datasets.tabfaith.settings import SYNTHETIC, TabFaith
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import speakers
 from tablemend.programs.table import TypedTable
-from tablemend.tables.filings import read_filing
+from tablemend.tables.html import read_filing
 from tablemend.tables.table import Table, TableError
 
 POOL_ROWS = (6, 30)

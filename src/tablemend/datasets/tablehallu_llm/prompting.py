@@ -16,8 +16,8 @@ from tablemend.detector.keys import primary_key
 from tablemend.prompting.files import PromptFolder, after_rejection
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 
 STAGES = (
     *("kernel", "query", "constraints", "perturb"),

@@ -11,9 +11,9 @@ from tablemend.config.section import Serialisation
 from tablemend.errors import TablemendError
 from tablemend.from_json import FromJson
 from tablemend.runs import hash_text
+from tablemend.tables.read import write_table
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tablemend.tasks.faith.values import read_values
 
 MASK = "[MASK]"

@@ -26,8 +26,7 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tables.perturbations import CONFIGURATIONS, perturb, write_configuration
-from tablemend.tables.serialisations import Mode
+from tablemend.tables.serialisations import CONFIGURATIONS, Mode, perturb, write_configuration
 from tablemend.tables.table import Table
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.tasks.torr.finqa_program import execution_accuracy

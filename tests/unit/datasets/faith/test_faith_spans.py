@@ -12,7 +12,7 @@ import pytest
 from tablemend.datasets.faith import spans
 from tablemend.datasets.faith.spans import find_spans, is_table
 from tablemend.errors import TablemendError
-from tablemend.tables.filings import read_ascii
+from tablemend.tables.html import read_ascii
 from tablemend.tables.table import TableError
 from tablemend.values.numbers import find_quantities
 from tests.support.growth import growth

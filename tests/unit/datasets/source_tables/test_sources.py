@@ -17,9 +17,9 @@ from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
-from tablemend.tables.records import find_table
+from tablemend.tables.jsontable import find_table
+from tablemend.tables.read import write_table
 from tablemend.tables.table import TableError
-from tablemend.tables.write import write_table
 
 TABLE = make_table(0, 0).table
 

@@ -12,9 +12,9 @@ import pytest
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import open_tables
 from tablemend.errors import TablemendError
-from tablemend.tables.filings import read_filing
+from tablemend.tables.html import read_filing
+from tablemend.tables.jsontable import is_totto, read_totto
 from tablemend.tables.table import TableError
-from tablemend.tables.totto import is_totto, read_totto
 from tests.support.files import SHARED_DATA
 
 

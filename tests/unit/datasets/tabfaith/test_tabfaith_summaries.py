@@ -21,7 +21,7 @@ from tablemend.programs.execute import check
 from tablemend.programs.program import Rows, Value
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import CLAIM_ERRORS
-from tablemend.tables.records import find_table
+from tablemend.tables.jsontable import find_table
 from tablemend.tables.table import Table, TableError
 from tablemend.values.sentences import sentence_spans
 

@@ -19,8 +19,8 @@ from tablemend.errors import TablemendError
 from tablemend.exact_match import compare_exactly
 from tablemend.mitigations.repair_table import repair_table
 from tablemend.records import Example
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Cell, Table
-from tablemend.tables.write import write_table
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.injected_errors import INJECTED_ERRORS
 
