@@ -175,13 +175,13 @@ def test_what_was_spent_before_a_kill_is_noted(recipe, tmp_path, server, monkeyp
     monkeypatch.setattr("tablemend.evaluation.generating.NOTED_AFTER", 4)
     killed = iter(range(1000))
 
-    def record(self, run, own=generating._Asked.record):
+    def record(self, run, own=generating._Queue.record):
         if next(killed) == 2:  # the third time, and whatever comes after it
             raise SystemExit(137)
         own(self, run)
 
     with monkeypatch.context() as patch:
-        patch.setattr(generating._Asked, "record", record)
+        patch.setattr(generating._Queue, "record", record)
         with pytest.raises(SystemExit):
             compare(recipe({"base": {}}, "data.test.n=20", "evaluation.options.concurrency=1"))
     noted = json.loads((tmp_path / "run" / "manifest.json").read_text())["generate"]["spent"]

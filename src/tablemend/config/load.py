@@ -286,21 +286,32 @@ def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            found = [{**problem, "loc": _place(problem["loc"])} for problem in error.errors()]
+            # pydantic's names for the forms of a section are no keys
+            forms = (ONE, SEVERAL)
+            found: list[Any] = [
+                {**problem, "loc": tuple(part for part in problem["loc"] if part not in forms)}
+                for problem in error.errors()
+            ]
         unknown = [(problem, _unknown_keys(problem)) for problem in found]
         unknown = [(problem, locations) for problem, locations in unknown if locations]
         for problem in [problem for problem, _ in unknown] or _causes(found):
-            reading.problems += _lines(problem, keys, reading)
+            path = ".".join(str(part) for part in problem["loc"])
+            raised = problem.get("ctx", {}).get("error")
+            if isinstance(raised, Conflicts):
+                below = [(f"{path}.{name}".lstrip("."), message) for name, message in raised.found]
+            else:
+                below = [(path, _message(problem, path, keys))]
+            reading.problems += [
+                f"{name}: {message} ({reading.place_of(name)})" for name, message in below
+            ]
         if not unknown:
             return None
         for _, locations in unknown:
-            for location in locations:
-                _remove(values, location)
-
-
-def _place(location: Sequence[str | int]) -> tuple[str | int, ...]:
-    """The keys of a path; pydantic's names for the forms of a section are left out."""
-    return tuple(part for part in location if part not in (ONE, SEVERAL))
+            for *above, name in locations:
+                section = values
+                for part in above:
+                    section = section[part]
+                del section[name]
 
 
 def _causes(found: Sequence[Any]) -> list[Any]:
@@ -322,22 +333,6 @@ def _unknown_keys(problem: Any) -> list[tuple[str | int, ...]]:
     if isinstance(raised, UnknownNames):
         return [(*problem["loc"], name) for name, _ in raised.found]
     return []
-
-
-def _remove(values: Any, location: Sequence[str | int]) -> None:
-    for part in location[:-1]:
-        values = values[part]
-    del values[location[-1]]
-
-
-def _lines(problem: Any, keys: Sequence[Key], reading: _Reading) -> list[str]:
-    """One pydantic error as lines for a person."""
-    path = ".".join(str(part) for part in problem["loc"])
-    raised = problem.get("ctx", {}).get("error")
-    if isinstance(raised, Conflicts):
-        below = [(f"{path}.{name}".lstrip("."), message) for name, message in raised.found]
-        return [f"{name}: {message} ({reading.place_of(name)})" for name, message in below]
-    return [f"{path}: {_message(problem, path, keys)} ({reading.place_of(path)})"]
 
 
 def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:

@@ -66,7 +66,7 @@ class Section(BaseModel):
 
 
 def _own_folder(run: str) -> str:
-    """A run replaces files of its folder: that is never the one of all runs, nor one above it."""
+    # a run replaces files of its folder: that is never the one of all runs, nor one above it
     if PurePath(run).name in ("", ".."):
         raise ValueError("needs the name of a folder of the run's own, below runs/, or its path")
     return run
@@ -104,17 +104,13 @@ class Recipe(Section):
     """Seed of everything that is drawn at random, where no nearer seed is given."""
 
 
-def _on_off(value: Any) -> Any:
-    """YAML 1.1 reads a bare ``on`` or ``off`` as a boolean."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return value
-
-
 ONE, SEVERAL = "(one)", "(several)"
 """Forms of a key that is one section or several by name; pydantic puts them into its paths."""
 
-OnOff = BeforeValidator(_on_off)
+# YAML 1.1 reads a bare on or off as a boolean
+OnOff = BeforeValidator(
+    lambda value: {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+)
 Format = Literal["markdown", "json", "latex"]
 Serialisation = Literal["html", "json", "markdown", "indexed_row_major", "df", "concat", "csv"]
 Prompt = Literal["base", "careful", "follow", "cot", "few-shot", "assisted", "unitxt"]
@@ -239,11 +235,15 @@ class Data(Section):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Examples in two parts of the data; shares that make no whole."""
+
+        def place(source: Source) -> object:
+            return source.source, source.split, source.seed, source.size
+
         for name, held_out in (("validation", self.validation), ("test", self.test)):
             for source in self.training_sources:
-                if held_out is not None and _same(held_out, source):
+                if held_out is not None and place(held_out) == place(source):
                     yield name, "the same examples as data.train"
-        if self.validation is not None and _same(self.validation, self.test):
+        if self.validation is not None and place(self.validation) == place(self.test):
             yield "validation", "the same examples as data.test"
         if not isinstance(self.train, dict):
             return
@@ -271,15 +271,6 @@ class ExampleData(TrainingData):
 
     train: Source
     """Examples to train on."""
-
-
-def _same(one: Source, other: Source) -> bool:
-    return (one.source, one.split, one.seed, one.size) == (
-        other.source,
-        other.split,
-        other.seed,
-        other.size,
-    )
 
 
 OWNED = frozenset(("messages", "model", "n", "stream", "stream_options"))

@@ -18,6 +18,7 @@ from tablemend.reports.tabulation import (
     Judgements,
     context_metrics,
     cost,
+    each_part,
     tabulate,
     tabulate_second,
 )
@@ -191,8 +192,16 @@ def write_results(
         for context in config.contexts
     }
     tables = {sample.id: sample.source_hash for sample in examples}
-    judgements = _of_each(scored, lambda one: one.judgement)
-    second = _of_each(scored, lambda one: one.second)
+
+    def said_by(pick: Callable[[Scored], Judgement | None]) -> Judgements:
+        return each_part(
+            scored,
+            lambda _, __, own: {
+                name: said for name, one in own.items() if (said := pick(one)) is not None
+            },
+        )
+
+    judgements, second = said_by(lambda one: one.judgement), said_by(lambda one: one.second)
     settings = {
         system: generations.settings(system, next(iter(kinds))) for system, kinds in scored.items()
     }
@@ -222,26 +231,20 @@ def write_results(
         "seed": config.evaluation.seed,
         "format": task.format,
         "settings": settings,
-        "cost": {
-            system: {
-                context: cost(
-                    (one.stored for one in own.values()),
-                    seconds[system, context],
-                    resolved[system].options.price_in,
-                    resolved[system].options.price_out,
-                )
-                for context, own in kinds.items()
-            }
-            for system, kinds in scored.items()
-        },
+        "cost": each_part(
+            scored,
+            lambda system, context, own: cost(
+                (one.stored for one in own.values()),
+                seconds[system, context],
+                resolved[system].options.price_in,
+                resolved[system].options.price_out,
+            ),
+        ),
         **tabulate(judgements, views, metrics, tables),
-        "relations": {
-            system: {
-                context: Counter(task.relation(one) or UNDECIDED for one in own.values())
-                for context, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        },
+        "relations": each_part(
+            judgements,
+            lambda _, __, own: Counter(task.relation(one) or UNDECIDED for one in own.values()),
+        ),
         "second": tabulate_second(second, judgements, tables),
     }
     write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])
@@ -302,17 +305,6 @@ def share_seconds(
             for context in scored[name]:
                 shared[name, context] = own[name, context] + shared[one.after, context]
     return shared
-
-
-def _of_each(scored: ScoredSystems, pick: Callable[[Scored], Judgement | None]) -> Judgements:
-    """One scorer's judgements, by system, context and example; none of one that there is not."""
-    return {
-        system: {
-            context: {name: said for name, one in own.items() if (said := pick(one)) is not None}
-            for context, own in kinds.items()
-        }
-        for system, kinds in scored.items()
-    }
 
 
 def _lines(judgements: Judgements) -> Iterator[dict[str, Any]]:

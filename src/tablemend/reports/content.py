@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -321,7 +320,11 @@ def system_table(results: Results, context: ContextKind) -> Rows:
     rows = []
     for system, kinds in results["systems"].items():
         own, cost = kinds[context], results["cost"][system][context]
-        link = partial(_link, context, system)
+
+        def link(outcome: str, system: str = system) -> str:  # to these answers in the viewer
+            chosen = {"context": context, "system": system, "outcome": outcome}
+            return f"#examples?{urlencode({name: one for name, one in chosen.items() if one})}"
+
         row = [
             Cell(system, link=link("")),
             Cell(str(own[TOTAL]["n"])),
@@ -363,12 +366,6 @@ def _relation(counts: Mapping[str, int]) -> Cell:
     n = sum(counts.values())
     said = [f"{RELATION.get(name, name)} {percent(count / n)}" for name, count in ordered]
     return Cell(said[0], title=", ".join(said))
-
-
-def _link(context: ContextKind, system: str, outcome: str) -> str:
-    """The viewer's address of a system's answers that show an outcome."""
-    chosen = {"context": context, "system": system, "outcome": outcome}
-    return f"#examples?{urlencode({name: one for name, one in chosen.items() if one})}"
 
 
 ENDINGS = {

@@ -96,11 +96,7 @@ def _read_shown(run: Path) -> ShownSystems:
     shown: dict[str, dict[Any, dict[str, Shown]]] = {}
     answers: dict[tuple[str, str], Any] = {}
     for line in read_jsonl(run / "judgements.jsonl"):
-        system, context, example_id = (
-            line.pop("system"),
-            line.pop("context"),
-            line.pop("example_id"),
-        )
+        system, context, example_id = map(line.pop, ("system", "context", "example_id"))
         if (system, context) not in answers:
             answers[system, context] = generations.read(system, context)
         if example_id not in answers[system, context]:
@@ -253,7 +249,14 @@ def pack_examples(
     errors = [one.name for one in metrics if one.kind == "error"]
     numbers: dict[str, int] = {}  # of the words
     rows, words, entries, starts, size = [], [], list[str](), [0], 0
-    for place, view in enumerate(_in_order(results, views)):
+    # contexts of an example stand together: they are alike, and compress each other
+    in_order = [
+        views[context][example_id]
+        for example_id in dict.fromkeys(name for own in views.values() for name in own)
+        for context in contexts_of(results)
+        if example_id in views[context]
+    ]
+    for place, view in enumerate(in_order):
         answers = {
             system: kinds[view.view].get(view.id) for system, kinds in shown.items()
         }  # fmt: skip
@@ -262,7 +265,20 @@ def pack_examples(
             one and _answer(one, formats[system], gold) for system, one in answers.items()
         ]  # fmt: skip
         entries.append(json.dumps(view.to_json() | {"marks": _marks(view), "answers": packed}))
-        rows.append(_index_row(view, answers.values(), errors))
+        rows.append(
+            {
+                "id": view.id,
+                "context": view.view,
+                "title": view.title,
+                "query": view.query[:160],
+                "labels": {
+                    "domain": [view.domain],
+                    **view.labels,
+                    "calculation": [view.calculation],
+                },
+                "outcomes": [one and _outcomes(one.judgement, errors) for one in answers.values()],
+            }
+        )
         found = {
             numbers.setdefault(word, len(numbers))
             for text in _texts(view, answers.values())
@@ -288,28 +304,9 @@ def pack_examples(
     }
     for number, (start, end) in enumerate(pairwise([*starts, len(entries)])):
         parts[f"block-{number}"] = f"[{','.join(entries[start:end])}]"
-    return {name: _compress(text) for name, text in parts.items()}
-
-
-def _in_order(results: Mapping[str, Any], views: Views) -> Iterator[SampleView]:
-    """Contexts of an example stand together: they are alike, and compress each other."""
-    for example_id in dict.fromkeys(name for own in views.values() for name in own):
-        for context in contexts_of(results):
-            if example_id in views[context]:
-                yield views[context][example_id]
-
-
-def _index_row(
-    view: SampleView, answers: Iterable[Shown | None], errors: Sequence[str]
-) -> dict[str, Any]:
-    labels = {"domain": [view.domain], **view.labels, "calculation": [view.calculation]}
-    return {
-        "id": view.id,
-        "context": view.view,
-        "title": view.title,
-        "query": view.query[:160],
-        "labels": labels,
-        "outcomes": [one and _outcomes(one.judgement, errors) for one in answers],
+    return {  # for inert scripts: base64 has no character that ends one
+        name: Markup(base64.b64encode(zlib.compress(text.encode(), 9)).decode())
+        for name, text in parts.items()
     }
 
 
@@ -364,8 +361,3 @@ def _answer(shown: Shown, format: Format | None, columns: tuple[str, ...]) -> di
 def _steps(numbers: Sequence[int]) -> list[int]:
     """Each number less the one before it: small ones compress."""
     return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
-
-
-def _compress(text: str) -> Markup:
-    """For an inert ``<script>``: base64 has no character that ends it."""
-    return Markup(base64.b64encode(zlib.compress(text.encode(), 9)).decode())

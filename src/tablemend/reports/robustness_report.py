@@ -1,4 +1,4 @@
-"""How firm the systems of a run stand over their contexts: P, R and what differs (ToRR, 3 to 5)."""
+"""Robustness of each system over its contexts, such as prompt formats (ToRR, sections 3 to 5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tablemend.errors import TablemendError
-from tablemend.reports.content import DASH, Cell, Rows, interval, percent
+from tablemend.reports.content import DASH, Cell, Rows, interval, percent, plain
 from tablemend.reports.plots import plot_curves
 from tablemend.reports.rendering import render, resource
 from tablemend.reports.tabulation import read_results
@@ -67,7 +67,9 @@ def read_cube(run: Path) -> ScoreCube:
     domains: dict[str, str] = {}
     for line in read_jsonl(run / "views.jsonl"):
         domains[line["id"]] = line["domain"]
-    sources = {line["id"]: line["source"] for line in _sources(run)}
+    pairs = zip(read_jsonl(run / "examples.jsonl"), read_jsonl(run / "views.jsonl"), strict=False)
+    # the table of each example: its own where the run does not say
+    sources = {view["id"]: str(one.get("source_hash") or view["id"]) for one, view in pairs}
     parts: dict[str, list[str]] = {}
     for name, domain in domains.items():
         parts.setdefault(domain, []).append(name)
@@ -87,16 +89,6 @@ def read_cube(run: Path) -> ScoreCube:
         scores[domains[name]][at] = value
     tables = {domain: [sources[name] for name in own] for domain, own in parts.items()}
     return ScoreCube(systems, forms, changes, scores, tables)
-
-
-def _sources(run: Path) -> list[dict[str, str]]:
-    """The table of each example: its own where the run does not say."""
-    found = []
-    for example, view in zip(
-        read_jsonl(run / "examples.jsonl"), read_jsonl(run / "views.jsonl"), strict=False
-    ):
-        found.append({"id": view["id"], "source": str(example.get("source_hash") or view["id"])})
-    return found
 
 
 def _configuration(context: str) -> tuple[str, str]:
@@ -235,13 +227,9 @@ def _parts(cube: ScoreCube, reliability: Reliability | None, wanted: float) -> l
     return found
 
 
-def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Rows:
-    return Rows(head, [[Cell(text) for text in row] for row in rows])
-
-
 def _matrix(rows: Sequence[str], columns: Sequence[str], values: Array) -> Rows:
     cells = [[DASH if np.isnan(one) else percent(float(one)) for one in row] for row in values]
-    return _rows(["", *columns], [[name, *own] for name, own in zip(rows, cells, strict=True)])
+    return plain([["", *columns], *([name, *own] for name, own in zip(rows, cells, strict=True))])
 
 
 def _pairs(cube: ScoreCube) -> Rows:
@@ -254,7 +242,7 @@ def _pairs(cube: ScoreCube) -> Rows:
         said = DASH if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
         spread = f"{d - error:+.2f} to {d + error:+.2f}"
         rows.append([cube.models[other], cube.models[one], f"{d:+.2f}", spread, said])
-    return _rows(["system", "against", "Cohen's d", "95 %", "p, Benjamini-Yekutieli"], rows)
+    return plain([["system", "against", "Cohen's d", "95 %", "p, Benjamini-Yekutieli"], *rows])
 
 
 class Reliability(NamedTuple):
@@ -298,7 +286,7 @@ def _reliability(cube: ScoreCube, found: Reliability, wanted: float) -> Part:
     said += " Pairs of systems whose intervals do not overlap: "
     return Part(
         "Reliability of the ranking",
-        _rows(["configurations", *map(str, shown)], rows),
+        plain([["configurations", *map(str, shown)], *rows]),
         f"{said}{percent(apart)} %.",
         _agreement_plots(list(cube.scores), agreement, shown),
     )

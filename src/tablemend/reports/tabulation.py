@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ TOTAL = "total_hallu"
 RESULTS_VERSION = 5
 """Raised with every change of what results.json holds under a name."""
 BINS = 4
+T = TypeVar("T")
+R = TypeVar("R")
 
 Judgements = Mapping[str, Mapping[ContextKind, Mapping[str, Judgement]]]
 """system -> context -> example id -> judgement."""
@@ -69,23 +71,9 @@ def tabulate(
     """
     shared = [metric for metric in metrics if metric.kind == "context"]
     metrics = [metric for metric in metrics if metric.kind != "context"]
-    together = {
-        system: {
-            context: rate_contexts(own, views[context], shared, metrics, tables)
-            for context, own in kinds.items()
-        }
-        for system, kinds in judgements.items()
-    }
-    shares = [metric for metric in metrics if metric.kind == "share"]
-    few = [*(metric for metric in metrics if metric.kind == "group"), *shares[:1]]
+    groups = [metric for metric in metrics if metric.kind == "group"]
+    few = groups + [metric for metric in metrics if metric.kind == "share"][:1]
     errors = [metric for metric in metrics if metric.kind == "error"]
-    lengths = {
-        context: {
-            (first, last): [name for name, one in own.items() if first <= one.length <= last]
-            for first, last in length_bins([one.length for one in own.values()])
-        }
-        for context, own in views.items()
-    }
 
     def rates(
         own: Mapping[str, Judgement], names: Iterable[str], shown: Sequence[Metric]
@@ -98,52 +86,55 @@ def tabulate(
         for context, shown_there in views.items():
             for name, one in shown_there.items():
                 parts[context].setdefault(part(one), []).append(name)
-        return {
-            system: {
-                context: {
-                    name: rates(own, ids, shown) for name, ids in sorted(parts[context].items())
-                }
-                for context, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        }
+        return each_part(
+            judgements,
+            lambda _, context, own: {
+                name: rates(own, ids, shown) for name, ids in sorted(parts[context].items())
+            },
+        )
 
+    together = each_part(
+        judgements,
+        lambda _, context, own: rate_contexts(own, views[context], shared, metrics, tables),
+    )
+    lengths = {
+        context: {
+            (first, last): [name for name, one in own.items() if first <= one.length <= last]
+            for first, last in length_bins([one.length for one in own.values()])
+        }
+        for context, own in views.items()
+    }
     return {
-        "systems": {
-            system: {
-                context: rates(own, own, metrics)
+        "systems": each_part(
+            judgements,
+            lambda system, context, own: (
+                rates(own, own, metrics)
                 | {name: rate for name, (rate, _) in together[system][context].items()}
-                for context, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        },
-        "left_out": {
-            system: {
-                context: {name: left_out for name, (_, left_out) in own.items()}
-                for context, own in kinds.items()
-            }
-            for system, kinds in together.items()
-        },
-        "paired": correct_by_holm(
-            [
-                test
-                for context in views
-                for a, b in combinations(judgements, 2)
-                for test in compare_pair(context, a, b, judgements, metrics, tables)
-            ]
+            ),
         ),
+        "left_out": each_part(
+            together, lambda _, __, own: {name: left_out for name, (_, left_out) in own.items()}
+        ),
+        "paired": compare_all(judgements, views, metrics, tables),
         "by_domain": broken_down(lambda view: view.domain, few),
         "by_calculation": broken_down(lambda view: view.calculation, errors),
-        "by_length": {
-            system: {
-                context: [
-                    {"from": first, "to": last} | rates(own, ids, few)
-                    for (first, last), ids in lengths[context].items()
-                ]
-                for context, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        },
+        "by_length": each_part(
+            judgements,
+            lambda _, context, own: [
+                {"from": first, "to": last} | rates(own, ids, few)
+                for (first, last), ids in lengths[context].items()
+            ],
+        ),
+    }
+
+
+def each_part(
+    parts: Mapping[str, Mapping[ContextKind, T]], make: Callable[[str, ContextKind, T], R]
+) -> dict[str, dict[ContextKind, R]]:
+    """What is made of each system's part on each context, by system and context."""
+    return {
+        system: {context: make(system, context, own) for context, own in kinds.items()}
+        for system, kinds in parts.items()
     }
 
 
@@ -235,6 +226,23 @@ def rate_contexts(
     return found
 
 
+def compare_all(
+    judgements: Judgements,
+    contexts: Iterable[ContextKind],
+    metrics: Sequence[Metric],
+    tables: Tables,
+) -> list[dict[str, Any]]:
+    """Every two systems on every context (:func:`compare_pair`), corrected by Holm."""
+    return correct_by_holm(
+        [
+            test
+            for context in contexts
+            for a, b in combinations(judgements, 2)
+            for test in compare_pair(context, a, b, judgements, metrics, tables)
+        ]
+    )
+
+
 def compare_pair(
     context: ContextKind,
     system_a: str,
@@ -269,16 +277,10 @@ def compare_pair(
         else:
             outcomes = [(first > 0, second > 0) for first, second in values.values()]
             paired = compare_events(outcomes, clusters, family)
-        tests.append(name_test(context, metric.name, system_a, system_b, paired))
+        names = {"context": context, "metric": metric.name}
+        names |= {"system_a": system_a, "system_b": system_b}
+        tests.append({**names, **paired, "p_holm": None})  # filled in over a whole report
     return tests
-
-
-def name_test(
-    context: ContextKind, metric: str, system_a: str, system_b: str, paired: Mapping[str, Any]
-) -> dict[str, Any]:
-    """A paired test with what it compares; ``p_holm`` is filled in over a whole report."""
-    names = {"context": context, "metric": metric, "system_a": system_a, "system_b": system_b}
-    return {**names, **paired, "p_holm": None}
 
 
 def correct_by_holm(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -372,31 +374,17 @@ def tabulate_second(second: Judgements, first: Judgements, tables: Tables) -> di
         return {"scorer": None, "systems": {}, "paired": []}
     types = {finding.type for one in every for finding in one.findings}
     total = Metric(TOTAL, "TotalHallu", "TotalHallu", "any", "group", tuple(sorted(types)))
-    contexts = next(iter(second.values()))
+    shown = (total, ROW_RECALL, UNSCORED)
     return {
         "scorer": every[0].scorer,
-        "systems": {
-            system: {
-                context: {
-                    **summarise(
-                        list(own.values()),
-                        (total, ROW_RECALL, UNSCORED),
-                        [tables[name] for name in own],
-                    ),
-                    "agreement": compare_scorers(first[system][context], own),
-                }
-                for context, own in kinds.items()
-            }
-            for system, kinds in second.items()
-        },
-        "paired": correct_by_holm(
-            [
-                test
-                for context in contexts
-                for a, b in combinations(second, 2)
-                for test in compare_pair(context, a, b, second, (total,), tables)
-            ]
+        "systems": each_part(
+            second,
+            lambda system, context, own: {
+                **summarise(list(own.values()), shown, [tables[name] for name in own]),
+                "agreement": compare_scorers(first[system][context], own),
+            },
         ),
+        "paired": compare_all(second, next(iter(second.values())), (total,), tables),
     }
 
 
@@ -410,18 +398,14 @@ def compare_scorers(
         ``disagreement``, their number; ``kappa``, Cohen's, ``None`` where chance alone would agree
         always; and ``examples``, ids of those on which they differ.
     """
-    cells: dict[tuple[bool, bool], list[str]] = {
-        (True, True): [],
-        (True, False): [],
-        (False, True): [],
-        (False, False): [],
+    ids: dict[str, list[str]] = {
+        name: [] for name in ("both", "detector_only", "second_only", "neither")
     }
     for example_id, other in second.items():
         one = first[example_id]
         if not one.unscored and not other.unscored:
-            cells[one.hallucinated, other.hallucinated].append(example_id)
-    names = ("both", "detector_only", "second_only", "neither")
-    ids = dict(zip(names, cells.values(), strict=True))
+            place = 2 * (not one.hallucinated) + (not other.hallucinated)
+            list(ids.values())[place].append(example_id)
     counts = {name: len(own) for name, own in ids.items()}
     differing = ("detector_only", "second_only")
     return {
