@@ -29,7 +29,7 @@ from tablemend.backends.checkpoints import local_folder
 from tablemend.config import load
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
-from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, TrainingRecipe
 from tablemend.recipe.training import Lora
 from tablemend.script import run_script
 
@@ -134,7 +134,7 @@ def case_of(
     return config.model_copy(update=changed)
 
 
-def reference_of(config: Trained) -> str:
+def reference_of(config: TrainingRecipe) -> str:
     """What scores beside the model."""
     if isinstance(config, DpoExperiment):
         return "once" if config.dpo.precompute_reference else "each pass"

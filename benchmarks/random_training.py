@@ -35,11 +35,11 @@ from tablemend.recipe.experiment import (
     DrawingExperiment,
     Experiment,
     GrpoExperiment,
-    Trained,
+    TrainingRecipe,
 )
 from tablemend.training import architectures, distil, dpo, grpo, memory, models, sft
 from tablemend.training.data import Row
-from tablemend.training.grpo import Asked
+from tablemend.training.grpo import RolloutPrompt
 from tablemend.training.memory import STRATEGIES
 from tablemend.training.models import compile_layers
 from tablemend.training.sft import Trainer, sft_arguments
@@ -151,7 +151,7 @@ def random_reward_trainer(
     ids = _drawing(model, tokenizer, config.seed)
     nothing = cast(Any, None)  # the example: no reward reads it
     tasks = [
-        Asked(nothing, "adversarial", str(number), ids(length), ids(length))
+        RolloutPrompt(nothing, "adversarial", str(number), ids(length), ids(length))
         for number, length in enumerate(prompts)
     ]
     common = {"config": config, "asked": tasks, **_common(config, model, tokenizer)}
@@ -166,7 +166,7 @@ def random_reward_trainer(
     return trainer
 
 
-def random_model(config: Trained) -> PreTrainedModel:
+def random_model(config: TrainingRecipe) -> PreTrainedModel:
     """The recipe's architecture with random weights, as a training would load it."""
     architecture = architectures.config_of(config.model.path)
     stored = architectures.Shape(architecture).stored
@@ -183,7 +183,7 @@ def random_model(config: Trained) -> PreTrainedModel:
 
 
 def _common(
-    config: Trained, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    config: TrainingRecipe, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> dict[str, Any]:
     """What every trainer takes."""
     return {

@@ -29,7 +29,7 @@ from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.errors import TablemendError
 from tablemend.records import Answer, Example
-from tablemend.reports.report import Shown, write_html
+from tablemend.reports.report import ShownAnswer, write_html
 from tablemend.script import run_script
 from tablemend.tasks import tablehallu
 from tablemend.tasks.task import Submission
@@ -85,7 +85,7 @@ def answer_all(
 def make_page(settings: Benchmark) -> str:
     """The page."""
     examples, rng = make_examples(settings), Random(0)
-    shown: dict[str, dict[str, dict[str, Shown]]] = {}
+    shown: dict[str, dict[str, dict[str, ShownAnswer]]] = {}
     for number in range(settings.systems):
         system, share = f"system-{number + 1}", (number + 1) / (settings.systems + 1)
         for context in TASK.views:
@@ -93,7 +93,7 @@ def make_page(settings: Benchmark) -> str:
             with TASK.scorer() as scorer:
                 judged = zip(answers, scorer.score(answers), strict=True)
                 shown.setdefault(system, {})[context] = {
-                    one.sample.id: Shown(
+                    one.sample.id: ShownAnswer(
                         Answer(one.sample.id, system, context, one.text, 0, 0, "stop"), judgement
                     )
                     for one, judgement in judged

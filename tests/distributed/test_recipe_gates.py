@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.recipe.experiment import Trained
+from tablemend.recipe.experiment import TrainingRecipe
 from tests.support.gates import recipes, run_gate, tiny, write_data
 from tests.support.short_trainings import ROOT
 
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def _tiny(name: str, gate: dict[str, Any], folder: Path) -> Trained:
+def _tiny(name: str, gate: dict[str, Any], folder: Path) -> TrainingRecipe:
     return tiny(name, folder, STEPS, gate.get("train", {}))
 
 

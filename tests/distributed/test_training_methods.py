@@ -14,7 +14,13 @@ from transformers import AutoTokenizer
 import random_training
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import (
+    DistilCommand,
+    DpoCommand,
+    GrpoCommand,
+    SftCommand,
+    TrainingRecipe,
+)
 from tablemend.runs import Run, write_jsonl
 from tablemend.training import checkpoints, stage
 from tests.support.short_trainings import (
@@ -29,7 +35,7 @@ from tests.support.short_trainings import (
 from tests.support.trainings_in_process import METHODS, interrupt, pay_small_ids, train
 
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}", "train.learning_rate=1e-2")
-OPTIONS: dict[str, tuple[type[Trained], tuple[str, ...]]] = {
+OPTIONS: dict[str, tuple[type[TrainingRecipe], tuple[str, ...]]] = {
     "sft": (SftCommand, ("model.dtype=float32",)),
     "sft-lora": (SftCommand, LORA),
     "dpo": (DpoCommand, ("dpo.pairs.sampled=0", "dpo.sft_weight=0")),
@@ -37,7 +43,7 @@ OPTIONS: dict[str, tuple[type[Trained], tuple[str, ...]]] = {
     "distil": (DistilCommand, ("distil.max_new_tokens=8",)),
     "distil-ema": (DistilCommand, ("distil.max_new_tokens=8", "distil.teacher=ema")),
 }
-Make = Callable[..., Trained]
+Make = Callable[..., TrainingRecipe]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +56,7 @@ def make(tiny_model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.Monk
     """Three steps of a method on the random model, a checkpoint after the second."""
     monkeypatch.chdir(ROOT)
 
-    def command(method: str, name: str, *overrides: str) -> Trained:
+    def command(method: str, name: str, *overrides: str) -> TrainingRecipe:
         kind, options = OPTIONS[method]
         given = ("train.epochs=null", "train.max_steps=3", "train.save_every=2", *options)
         if kind is DpoCommand:
@@ -147,7 +153,7 @@ def _trainer(config: Any, model: Path, folder: Path) -> Any:
 
 @pytest.mark.parametrize("kind", RECIPES)
 def test_a_step_of_each_training_draws_no_warning_of_what_will_be_gone(
-    kind: type[Trained], tiny_model: Path, tmp_path: Path
+    kind: type[TrainingRecipe], tiny_model: Path, tmp_path: Path
 ) -> None:
     config = short(
         kind, tiny_model, tmp_path, small_data(8), "train.epochs=null", "train.max_steps=1"

@@ -10,7 +10,7 @@ from transformers.trainer_utils import SaveStrategy
 
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tablehallu import small_world
-from tablemend.recipe.experiment import STAGES, Trained
+from tablemend.recipe.experiment import STAGES, TrainingRecipe
 from tablemend.runs import write_jsonl
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.faith.sample import MASK, MaskedSpan
@@ -18,7 +18,7 @@ from tablemend.tasks.torr.sample import TableQuestion
 from tests.support.short_trainings import RECIPES, ROOT, injected_pairs
 from tests.support.trainings_in_process import begin
 
-KINDS: dict[str, type[Trained]] = {
+KINDS: dict[str, type[TrainingRecipe]] = {
     get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in RECIPES
 }
 SMALL_WORLD = {
@@ -90,7 +90,7 @@ def write_data(folder: Path) -> None:
     injected_pairs(folder / "pairs", f"data={data[:-1]}, validation: null}}")
 
 
-def run_gate(config: Trained) -> list[dict[str, float]]:
+def run_gate(config: TrainingRecipe) -> list[dict[str, float]]:
     """Train it without saving anything; the log."""
     _, trainer, _, _ = begin(config)
     trainer.args.save_strategy = SaveStrategy.NO
@@ -99,7 +99,7 @@ def run_gate(config: Trained) -> list[dict[str, float]]:
     return log
 
 
-def tiny(name: str, folder: Path, steps: int, changes: dict[str, Any]) -> Trained:
+def tiny(name: str, folder: Path, steps: int, changes: dict[str, Any]) -> TrainingRecipe:
     """The recipe of that name with a small model, short rows and few of them.
 
     What converges otherwise when it changes stays: method, rates, schedule, loss, targets.

@@ -19,20 +19,20 @@ from tablemend.recipe.experiment import (
     GrpoCommand,
     PairsCommand,
     SftCommand,
-    Trained,
+    TrainingRecipe,
 )
 from tablemend.runs import Run
 from tablemend.training.pair_generation import make_pairs
 
 ROOT = Path(__file__).parents[2]
-RECIPES: dict[type[Trained], str] = {
+RECIPES: dict[type[TrainingRecipe], str] = {
     SftCommand: "tiny",
     DpoCommand: "tiny-dpo",
     GrpoCommand: "tiny-grpo",
     DistilCommand: "tiny-distil",
 }
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
-Kind = TypeVar("Kind", bound=Trained)
+Kind = TypeVar("Kind", bound=TrainingRecipe)
 
 
 def small_data(n: int, seed: int = 1) -> str:
@@ -69,7 +69,7 @@ def injected_pairs(folder: Path, data: str) -> Path:
     return folder
 
 
-def launch_command(config: Trained, *options: str, script: Sequence[str]) -> list[str]:
+def launch_command(config: TrainingRecipe, *options: str, script: Sequence[str]) -> list[str]:
     """``accelerate launch`` of a script, with the whole configuration as its recipe.
 
     ``accelerate-launch`` is the same program without the other commands' imports.
@@ -80,7 +80,7 @@ def launch_command(config: Trained, *options: str, script: Sequence[str]) -> lis
     return [accelerate, *options, *script, f"recipe={recipe}"]
 
 
-def launch(config: Trained, *options: str, script: str) -> subprocess.CompletedProcess[str]:
+def launch(config: TrainingRecipe, *options: str, script: str) -> subprocess.CompletedProcess[str]:
     """Run it to its end."""
     return subprocess.run(
         launch_command(config, *options, script=[script]),

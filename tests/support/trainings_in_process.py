@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.recipe.experiment import Trained
+from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.recipe.training import Reward
 from tablemend.runs import Run
 from tablemend.tasks.table_reward import TableReward
@@ -35,12 +35,12 @@ def pay_small_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
 
 
-def _start(config: Trained) -> dict[str, Any]:
+def _start(config: TrainingRecipe) -> dict[str, Any]:
     model = config.model
     return {"model_revision": checkpoints.revision_of(model.path, model.revision)}
 
 
-def begin(config: Trained, overwrite: bool = False) -> tuple[Run, Any, Any, Any]:
+def begin(config: TrainingRecipe, overwrite: bool = False) -> tuple[Run, Any, Any, Any]:
     """Run folder, trainer, tokenizer and what was prepared, before the first step."""
     run, method = Run.of(config), METHODS[config.stage]
     tokenizer = checkpoints.load_tokenizer(config.model)
@@ -53,7 +53,7 @@ def begin(config: Trained, overwrite: bool = False) -> tuple[Run, Any, Any, Any]
     return run, trainer, tokenizer, prepared
 
 
-def train(config: Trained) -> tuple[Run, dict[str, Any]]:
+def train(config: TrainingRecipe) -> tuple[Run, dict[str, Any]]:
     """Train, or go on, and save; what the manifest says, and the saved model's first answer."""
     run, trainer, tokenizer, prepared = begin(config)
     facts = {
@@ -65,7 +65,7 @@ def train(config: Trained) -> tuple[Run, dict[str, Any]]:
     return run, {**facts, "answer": run.recorded(config.stage)["first_answer"]}
 
 
-def interrupt(config: Trained, step: int) -> Run:
+def interrupt(config: TrainingRecipe, step: int) -> Run:
     """Train up to a step, as if it was killed there."""
     run, trainer, _, prepared = begin(config)
     stage.record(run, config.stage, {**prepared.facts, **_start(config)})

@@ -14,10 +14,10 @@ from tablemend.config import HUB, SMALL_WORLD
 from tablemend.errors import TablemendError
 from tablemend.pretrained.fetch import RECORD
 from tablemend.recipe import experiment as recipes
-from tablemend.recipe.experiment import Trained
+from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.runs import Run, read_object
 
-KINDS: dict[str, type[Trained]] = {
+KINDS: dict[str, type[TrainingRecipe]] = {
     "sft": recipes.Experiment,
     "dpo": recipes.DpoExperiment,
     "grpo": recipes.GrpoExperiment,
@@ -38,7 +38,7 @@ class Recorded:
     """
 
     run: Run
-    config: Trained
+    config: TrainingRecipe
     facts: dict[str, Any]
 
     @property

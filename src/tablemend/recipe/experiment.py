@@ -31,13 +31,13 @@ from tablemend.recipe.training import (
     DistilTrain,
     Dpo,
     DpoTrain,
-    Drawing,
     Grpo,
     GrpoTrain,
-    Planned,
     Reward,
+    RolloutConfig,
     SftTrain,
     Train,
+    TrainCommandOptions,
 )
 from tablemend.shipped import here_or_shipped
 from tablemend.tasks.all_tasks import TASKS
@@ -317,7 +317,7 @@ def _not_of(task: Task[Any], what: str, given: object, known: Iterable[str]) -> 
     return f"{task.name} has no {what} {given!r}; it has {', '.join(known)}"
 
 
-class Trained(Comparison):
+class TrainingRecipe(Comparison):
     """What every recipe with a training has."""
 
     model: TrainedModel
@@ -368,7 +368,7 @@ class Trained(Comparison):
         return self.train.max_length or self.model.context_length
 
 
-class Experiment(Trained):
+class Experiment(TrainingRecipe):
     """Supervised fine-tuning: everything that sft.py and compare.py need."""
 
     kind: Literal["experiment"]
@@ -377,7 +377,7 @@ class Experiment(Trained):
     """Supervised fine-tuning."""
 
 
-class DpoExperiment(Trained):
+class DpoExperiment(TrainingRecipe):
     """Preference training: everything that preference.py, dpo.py and compare.py need."""
 
     kind: Literal["dpo"]
@@ -390,16 +390,16 @@ class DpoExperiment(Trained):
     """The pairs and the loss."""
 
 
-class DrawingExperiment(Trained):
+class DrawingExperiment(TrainingRecipe):
     """A training on answers that the model draws itself."""
 
     data: ExampleData
     """The examples, by use."""
 
     @property
-    def drawing(self) -> Drawing:
+    def drawing(self) -> RolloutConfig:
         """The section that says how."""
-        section: Drawing = getattr(self, self.kind)
+        section: RolloutConfig = getattr(self, self.kind)
         return section
 
     @property
@@ -448,11 +448,11 @@ class DistilExperiment(DrawingExperiment):
             yield "train.context", f"shows what the teacher reads: {self.shown[0]}"
 
 
-class SftCommand(Planned, Experiment):
+class SftCommand(TrainCommandOptions, Experiment):
     """What train/sft.py takes beside the recipe."""
 
 
-class DpoCommand(Planned, DpoExperiment):
+class DpoCommand(TrainCommandOptions, DpoExperiment):
     """What train/dpo.py takes beside the recipe."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
@@ -470,11 +470,11 @@ class DpoCommand(Planned, DpoExperiment):
             )
 
 
-class GrpoCommand(Planned, GrpoExperiment):
+class GrpoCommand(TrainCommandOptions, GrpoExperiment):
     """What train/grpo.py takes beside the recipe."""
 
 
-class DistilCommand(Planned, DistilExperiment):
+class DistilCommand(TrainCommandOptions, DistilExperiment):
     """What train/distil.py takes beside the recipe."""
 
 

@@ -141,7 +141,7 @@ class Train(Section):
         return trl
 
 
-class Planned(Section):
+class TrainCommandOptions(Section):
     """What every script that trains takes beside its recipe."""
 
     check_only = ("gpus",)
@@ -336,7 +336,7 @@ class _Read(BaseModel):
 _BASE_URL = re.compile(r"https?://[^/?#\s]+(?:/[^?#\s]*)?(?<!/)(?<!/v1)")
 
 
-class Drawing(Section):
+class RolloutConfig(Section):
     """How the model that trains draws the answers that it learns from."""
 
     section: ClassVar[str]
@@ -391,7 +391,7 @@ class Drawing(Section):
             )
 
 
-class Distil(Drawing):
+class Distil(RolloutConfig):
     """On-policy self-distillation (Shenfeld et al., 2026): the student answers what train.context
     shows; the teacher scores the same answer as one that reads the task's first view.
     """
@@ -456,7 +456,7 @@ class Reward(Section):
             yield "coverage", "with cells and coverage both 0, one row would pay as well as all"
 
 
-class Grpo(Drawing):
+class Grpo(RolloutConfig):
     """Group-relative policy optimisation (Shao et al., 2024) on the detector's findings."""
 
     section: ClassVar[str] = "grpo"

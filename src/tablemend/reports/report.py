@@ -93,7 +93,7 @@ def write_reports(run: Path) -> dict[str, Any]:
 
 def _read_shown(run: Path) -> ShownSystems:
     generations = Generations(run / "generations")
-    shown: dict[str, dict[Any, dict[str, Shown]]] = {}
+    shown: dict[str, dict[Any, dict[str, ShownAnswer]]] = {}
     answers: dict[tuple[str, str], Any] = {}
     for line in read_jsonl(run / "judgements.jsonl"):
         system, context, example_id = map(line.pop, ("system", "context", "example_id"))
@@ -105,7 +105,7 @@ def _read_shown(run: Path) -> ShownSystems:
                 "results.json was made from: run the comparison to its end "
                 "(python eval/compare.py recipe=...)"
             )
-        one = Shown(answers[system, context][example_id].answer, Judgement.from_json(line))
+        one = ShownAnswer(answers[system, context][example_id].answer, Judgement.from_json(line))
         shown.setdefault(system, {}).setdefault(context, {})[example_id] = one
     return shown
 
@@ -224,14 +224,14 @@ BETWEEN_WORDS = re.compile(r'[\s|"<>{}\[\]]+')
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownAnswer:
     """One answer on the page."""
 
     answer: Answer
     judgement: Judgement
 
 
-ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
+ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, ShownAnswer]]]
 """system -> context -> example id -> answer and judgement."""
 Views = Mapping[ContextKind, Mapping[str, SampleView]]
 """context -> example id -> what was shown."""
@@ -318,7 +318,7 @@ def _outcomes(judgement: Judgement, errors: Sequence[str]) -> list[str]:
     return found or ["abstention" if judgement.abstained else "right"]
 
 
-def _texts(view: SampleView, answers: Iterable[Shown | None]) -> Iterator[str]:
+def _texts(view: SampleView, answers: Iterable[ShownAnswer | None]) -> Iterator[str]:
     """All that a search looks into."""
     yield from (view.id, view.title, view.note, view.query, view.text)
     gold = () if view.gold is None else (view.gold,)
@@ -338,7 +338,7 @@ def _marks(view: SampleView) -> list[Any]:
     return [_steps(starts), lengths, kinds, reasons]
 
 
-def _answer(shown: Shown, format: Format | None, columns: tuple[str, ...]) -> dict[str, Any]:
+def _answer(shown: ShownAnswer, format: Format | None, columns: tuple[str, ...]) -> dict[str, Any]:
     """An answer with its findings; ``table`` and ``unreadable`` where a table was asked for."""
     answer, judgement = shown.answer, shown.judgement
     packed = {

@@ -19,7 +19,7 @@ from tablemend.recipe.experiment import (
     DpoCommand,
     GrpoCommand,
     SftCommand,
-    Trained,
+    TrainingRecipe,
 )
 from tablemend.reports.tabulation import read_results
 from tablemend.reproduction.command import ReproduceCommand
@@ -77,13 +77,13 @@ class Job:
         return any(item.needs in ("comparison", "robustness") for item in self.items.values())
 
     @property
-    def training(self) -> Trained | None:
+    def training(self) -> TrainingRecipe | None:
         """The training of the checkpoint, where a system has it."""
         own = self.config.evaluation
         asked = {own.answering_system(system).model for system in own.systems.values()}
         if not self.compares or self.config.stage not in asked or self.config.has_engine:
             return None
-        config: Trained = parse(COMMANDS[self.config.kind], self.training_tokens)
+        config: TrainingRecipe = parse(COMMANDS[self.config.kind], self.training_tokens)
         return config
 
     @property

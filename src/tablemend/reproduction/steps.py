@@ -8,7 +8,7 @@ from typing import Any
 from tablemend.config import parse
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
-from tablemend.recipe.experiment import Trained
+from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.reports.report import write_reports
 from tablemend.reports.robustness_report import write_robustness
 from tablemend.runs import Run
@@ -43,7 +43,7 @@ def _ignore(done: int) -> None:
     """Progress, which these sets are too small for."""
 
 
-def is_trained(run: Run, training: Trained) -> bool:
+def is_trained(run: Run, training: TrainingRecipe) -> bool:
     """Whether the run has its finished checkpoint.
 
     Raises:
@@ -58,7 +58,7 @@ def is_trained(run: Run, training: Trained) -> bool:
     return True
 
 
-def train(config: Trained) -> None:
+def train(config: TrainingRecipe) -> None:
     """Train in this process, as one process of train/; more GPUs: launch that script first."""
     from tablemend.training.plan import preflight
 

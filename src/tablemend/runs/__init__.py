@@ -1,6 +1,7 @@
 """The run folder, the one resumable store of records, and files that are never half-written."""
 
 from tablemend.runs.files import (
+    LOCK,
     disk_errors,
     hash_file,
     hash_text,
@@ -9,6 +10,7 @@ from tablemend.runs.files import (
     read_jsonl,
     read_object,
     replace_file,
+    sole_writer,
     sync,
     sync_all,
     to_line,
@@ -17,6 +19,5 @@ from tablemend.runs.files import (
     write_text,
     written_to,
 )
-from tablemend.runs.locks import LOCK, sole_writer
 from tablemend.runs.run import MOVE_AWAY, RUNS, Run, folder_of, say, surroundings
 from tablemend.runs.store import Store, hash_settings, leaves, refuse_other, settings_of

@@ -1,4 +1,4 @@
-"""Files that are never half-written: bytes first, then the name, whatever happens to the power."""
+"""Files that are never half-written: bytes first, then the name; and one writer at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tablemend.errors import FULL_DISK, TablemendError
 from tablemend.foreign import load_json
@@ -209,3 +209,42 @@ def hash_file(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()[:16]
+
+
+LOCK = ".lock"
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+
+
+@contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Be the only process that writes into a folder.
+
+    Raises:
+        TablemendError: another process is there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("a+") as file:
+        if not lock(file):
+            file.seek(0)
+            raise TablemendError(
+                f"another process ({file.read().strip()}) is writing into {folder}: wait until it "
+                "has ended, or write into another folder"
+            )
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def lock(file: IO[str] | IO[bytes]) -> bool:
+    """Lock an open file for this process alone; whether nobody else has it locked."""
+    import fcntl  # not on every system; only what writes needs it
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in NO_LOCKS:  # which some clusters' disks do not have
+            raise
+    return os.fstat(file.fileno()).st_nlink > 0  # removed: it would lock nothing

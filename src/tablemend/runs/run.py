@@ -19,8 +19,7 @@ import yaml
 
 from tablemend.config import Recipe, Section, to_yaml
 from tablemend.errors import TablemendError
-from tablemend.runs.files import read_object, write_json, write_text
-from tablemend.runs.locks import LOCK
+from tablemend.runs.files import LOCK, read_object, write_json, write_text
 from tablemend.runs.store import differences
 
 RUNS = Path("runs")
@@ -125,7 +124,12 @@ class Run:
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
         new = yaml.safe_load(to_yaml(config))
-        changes = [line for part in parts for line in _changes(part, old, new)]
+        changes = []
+        for part in parts:
+            before, after = _select(old, part), _select(new, part)
+            if before is None and part in LATER:
+                before = LATER[part]
+            changes += differences(before, after, part)
         allowed = [line for line in changes if line.partition(" was ")[0] in free]
         if refused := [line for line in changes if line not in allowed]:
             raise TablemendError(
@@ -184,13 +188,6 @@ LATER = {
 """What runs of before there were these settings had in their place."""
 
 
-def _changes(part: str, old: Any, new: Any) -> list[str]:
-    before, after = _select(old, part), _select(new, part)
-    if before is None and part in LATER:
-        before = LATER[part]
-    return differences(before, after, part)
-
-
 def _select(data: Any, part: str) -> Any:
     for name in part.split("."):
         data = data.get(name) if isinstance(data, dict) else None
@@ -199,21 +196,17 @@ def _select(data: Any, part: str) -> Any:
 
 def surroundings() -> dict[str, Any]:
     """What the result may depend on beside the recipe: code, packages, machine, command."""
+    changes = _git("status", "--porcelain", "--untracked-files=no")
     return {
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD"),
-        "dirty": _dirty(),
+        "dirty": None if changes is None else bool(changes),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "world_size": int(os.environ.get("WORLD_SIZE", "1")),
     }
-
-
-def _dirty() -> bool | None:
-    changes = _git("status", "--porcelain", "--untracked-files=no")
-    return None if changes is None else bool(changes)
 
 
 @cache

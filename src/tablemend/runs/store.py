@@ -12,8 +12,7 @@ from typing import Any, Self
 
 from tablemend.errors import TablemendError
 from tablemend.foreign import load_json
-from tablemend.runs.files import hash_text, to_line
-from tablemend.runs.locks import lock
+from tablemend.runs.files import hash_text, lock, to_line
 
 SYNC_SECONDS = 1.0
 """A power cut takes at most the records of so many seconds; a kill takes none."""
@@ -135,7 +134,10 @@ class Store(Mapping[Any, dict[str, Any]]):
                 self._lines += 1
                 try:
                     if self._lines == 1:
-                        self._check(_settings_in(line, self.path))
+                        noted = _settings_in(line, self.path)
+                        if self.settings is not None:
+                            refuse_other(noted, self.settings, str(self.path))
+                        self.settings = noted
                     else:
                         self._places[load_json(line)[self._key]] = self._end
                 except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -145,11 +147,6 @@ class Store(Mapping[Any, dict[str, Any]]):
                         "it is made again"
                     ) from error
                 self._end += len(line)
-
-    def _check(self, noted: dict[str, Any]) -> None:
-        if self.settings is not None:
-            refuse_other(noted, self.settings, str(self.path))
-        self.settings = noted
 
 
 def settings_of(path: Path) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from transformers.trainer_utils import align_special_tokens
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import Model, Trained
+from tablemend.recipe.experiment import Model, TrainingRecipe
 from tablemend.runs import Run
 from tablemend.training import checkpoints
 from tablemend.training.models import refuse_start
@@ -203,7 +203,7 @@ def final_logits(
 
 def merge_in_place(
     folder: Path,
-    config: Trained,
+    config: TrainingRecipe,
     run: Run,
     prompts: Sequence[Sequence[int]],
     revision: str,

@@ -324,7 +324,6 @@ def check_generation(folder: Path, tokenizer: Tokenizer) -> None:
         )
 
 
-@torch.no_grad()
 def device_for(model: nn.Module) -> torch.device:
     """The GPU, where there is one with room for these weights; else the CPU.
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.from_json import FromJson
-from tablemend.recipe.experiment import DpoExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, TrainingRecipe
 from tablemend.records import ContextKind, Finding
 from tablemend.renderer import ANSWER, PROBE, Tokenizer, prompt_ids, target_ids, whole_chat
 from tablemend.runs import hash_text, read_jsonl
@@ -94,7 +94,7 @@ def content_hash(rows: Iterable[Row]) -> str:
     return digest.hexdigest()[:16]
 
 
-def render(tokenizer: Tokenizer, sample: Sample, view: str, config: Trained) -> Row:
+def render(tokenizer: Tokenizer, sample: Sample, view: str, config: TrainingRecipe) -> Row:
     """One sample as ids; the prompt is that of evaluation, through the same function.
 
     Raises:
@@ -122,7 +122,10 @@ def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
 
 
 def build_rows(
-    tokenizer: Tokenizer, items: Iterable[Sample | Chat], config: Trained, name: str = "train"
+    tokenizer: Tokenizer,
+    items: Iterable[Sample | Chat],
+    config: TrainingRecipe,
+    name: str = "train",
 ) -> Rows:
     """Render every sample; what does not fit, or has no target, is dropped and counted.
 
@@ -138,7 +141,7 @@ def build_rows(
 
 
 def build_mixture(
-    tokenizer: Tokenizer, sources: Mapping[str, Sequence[Sample | Chat]], config: Trained
+    tokenizer: Tokenizer, sources: Mapping[str, Sequence[Sample | Chat]], config: TrainingRecipe
 ) -> tuple[Rows, dict[str, Any]]:
     """The rows of all sources in the order of training, and what the manifest says of each source.
 
@@ -172,7 +175,9 @@ def build_mixture(
     return whole, facts
 
 
-def add_item(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Trained) -> None:
+def add_item(
+    built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: TrainingRecipe
+) -> None:
     """Render an item in every view that training shows; count what is left out."""
     if isinstance(item, Chat):
         built.add(render_chat(tokenizer, item), config.longest_row)
@@ -187,7 +192,7 @@ def add_item(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Tra
             built.longest_answer = max(built.longest_answer, len(row.target))
 
 
-def refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
+def refuse_nothing(built: Rows, config: TrainingRecipe, name: str) -> Rows:
     """Refuse a source of which no row is left."""
     if built.rows:
         return built
@@ -212,7 +217,7 @@ def refuse_shared_tables(
         )
 
 
-def read_validation(config: Trained, train: Sequence[Sample | Chat]) -> list[Any]:
+def read_validation(config: TrainingRecipe, train: Sequence[Sample | Chat]) -> list[Any]:
     """The samples of data.validation, none without it.
 
     Raises:
@@ -247,7 +252,7 @@ def check_row(tokenizer: Tokenizer, row: Any, target: str) -> None:
 
 
 def check_prompt(
-    tokenizer: Tokenizer, sample: Sample, view: str, prompt: Sequence[int], config: Trained
+    tokenizer: Tokenizer, sample: Sample, view: str, prompt: Sequence[int], config: TrainingRecipe
 ) -> None:
     """Assert that a training prompt is that of every system that answers with its checkpoint."""
     for system in config.evaluation.systems.values():
@@ -257,7 +262,9 @@ def check_prompt(
             assert tuple(ids) == tuple(prompt), "the training prompt is not the evaluation's"
 
 
-def check_templates(tokenizer: Tokenizer, items: Iterable[Sample | Chat], config: Trained) -> None:
+def check_templates(
+    tokenizer: Tokenizer, items: Iterable[Sample | Chat], config: TrainingRecipe
+) -> None:
     """:func:`check_template` for every way of thinking in the data."""
     own = config.thinking != "off"
     for thinks in {one.thinks if isinstance(one, Chat) else own for one in items}:
@@ -411,7 +418,9 @@ PairRows = tuple[Row, Row]
 """A pair as ids: the rows of the chosen and of the rejected answer, with one prompt."""
 
 
-def render_pair(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: Trained) -> PairRows:
+def render_pair(
+    tokenizer: Tokenizer, sample: Sample, pair: Pair, config: TrainingRecipe
+) -> PairRows:
     """One pair as ids; the prompt is that of evaluation, through the same function."""
     messages = config.task_of().messages(sample, pair.context, config.train.prompt)
     prompt = prompt_ids(tokenizer, messages, config.thinking != "off")

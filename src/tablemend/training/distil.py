@@ -34,10 +34,10 @@ from tablemend.runs import Run, say
 from tablemend.training import launch
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.data import check_drawing_template, read_validation
-from tablemend.training.grpo import Asked, Draws, ask, draw, drawing_options
+from tablemend.training.grpo import RolloutMixin, RolloutPrompt, ask, draw, drawing_options
 from tablemend.training.models import make_config, trainer_parts
-from tablemend.training.stage import Method, Prepared, checkpoints_of
-from tablemend.training.trainer import Paced, drawing_model
+from tablemend.training.stage import Method, PreparedData, checkpoints_of
+from tablemend.training.trainer import TrainerMixin, drawing_model
 
 KL = "self_distillation/distillation_loss"
 """TRL's: mean divergence of the tokens, in nats; here before any is clipped."""
@@ -48,7 +48,7 @@ EMA = "teacher.pt"
 """File of a checkpoint with the weights of a moving teacher; TRL (1.16) keeps none."""
 
 
-def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
+def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> PreparedData:
     """Read and render the prompts of both views.
 
     Raises:
@@ -60,7 +60,7 @@ def prepare(config: DistilExperiment, run: Run, tokenizer: Tokenizer) -> Prepare
     read_validation(config, samples)  # refuses shared tables
     say(f"tokenising the prompts of {len(samples):,} examples")
     asked, facts = ask(tokenizer, config, samples, Counter())
-    return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
+    return PreparedData(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
 
 
 def distil_arguments(config: DistilExperiment, folder: str) -> SDFTConfig:
@@ -83,7 +83,7 @@ def distil_arguments(config: DistilExperiment, folder: str) -> SDFTConfig:
 
 
 def build_trainer(
-    config: DistilExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
+    config: DistilExperiment, run: Run, tokenizer: Tokenizer, prepared: PreparedData
 ) -> Trainer:
     """Load student and teacher and put them and the prompts into a Trainer."""
     arguments = distil_arguments(config, str(checkpoints_of(run, config.stage)))
@@ -91,12 +91,14 @@ def build_trainer(
     return Trainer(config=config, asked=prepared.train, **parts)
 
 
-class Trainer(Paced, Draws, SDFTTrainer):  # type: ignore[misc]
+class Trainer(TrainerMixin, RolloutMixin, SDFTTrainer):  # type: ignore[misc]
     """SDFTTrainer on rendered prompts, known by number; the teacher's have a word behind it."""
 
     warned = False
 
-    def __init__(self, *, config: DistilExperiment, asked: Sequence[Asked], **options: Any) -> None:
+    def __init__(
+        self, *, config: DistilExperiment, asked: Sequence[RolloutPrompt], **options: Any
+    ) -> None:
         self.distil = config.distil
         names = [str(number) for number in range(len(asked))]
         columns = {"prompt": names, "privileged_context": ["teacher"] * len(names)}

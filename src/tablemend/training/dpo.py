@@ -38,8 +38,8 @@ from tablemend.training.data import (
 from tablemend.training.models import make_config, options_of, trainer_parts
 from tablemend.training.pair_generation import STAGE as PAIRS_STAGE
 from tablemend.training.pair_generation import start_of
-from tablemend.training.stage import Method, Prepared, checkpoints_of, refusals
-from tablemend.training.trainer import LengthGrouped, Paced
+from tablemend.training.stage import Method, PreparedData, checkpoints_of, refusals
+from tablemend.training.trainer import LengthGrouped, TrainerMixin
 
 COLUMNS = ("prompt_ids", "chosen_ids", "rejected_ids")
 """What DPOTrainer's collator reads."""
@@ -114,7 +114,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[Rows, dict[
     return built, facts
 
 
-def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
+def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> PreparedData:
     """Render the pairs into the run folder, where all processes read them.
 
     They lie on the disk because TRL keeps the reference's scores beside them: a training that goes
@@ -146,7 +146,7 @@ def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
         write_json(last, facts)
     validation = str(folder / "validation") if built["validation"] else None
     prompts = [chosen.prompt for chosen, _ in built["train"][:PROMPTS]]
-    return Prepared(str(folder / "train"), validation, prompts, facts)
+    return PreparedData(str(folder / "train"), validation, prompts, facts)
 
 
 def as_dataset(pairs: Sequence[PairRows]) -> Dataset:
@@ -159,7 +159,7 @@ def as_dataset(pairs: Sequence[PairRows]) -> Dataset:
     )
 
 
-class PreferenceTrainer(Paced, DPOTrainer):  # type: ignore[misc]
+class PreferenceTrainer(TrainerMixin, DPOTrainer):  # type: ignore[misc]
     """DPOTrainer on pairs that are ids already (:data:`COLUMNS`).
 
     Differs from its parent in the order of rows (each pass leaves out those that fill no step: TRL
@@ -212,7 +212,7 @@ def dpo_arguments(config: DpoExperiment, folder: str, validate: bool) -> DPOConf
 
 
 def build_trainer(
-    config: DpoExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
+    config: DpoExperiment, run: Run, tokenizer: Tokenizer, prepared: PreparedData
 ) -> PreferenceTrainer:
     """Load the start, put it and the pairs into a trainer, and score them with the reference.
 

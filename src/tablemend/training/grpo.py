@@ -37,8 +37,8 @@ from tablemend.training.adapters import PROMPTS
 from tablemend.training.architectures import to_fit
 from tablemend.training.data import CHECKED, check_drawing_template, check_prompt, read_validation
 from tablemend.training.models import make_config, options_of, trainer_parts
-from tablemend.training.stage import Method, Prepared, checkpoints_of
-from tablemend.training.trainer import Paced, PromptOrder, drawing_model
+from tablemend.training.stage import Method, PreparedData, checkpoints_of
+from tablemend.training.trainer import PromptOrder, TrainerMixin, drawing_model
 
 CUT = Judgement((Finding("format_error", None, None, None, None, "cut"),))
 EQUAL = "frac_reward_zero_std"
@@ -55,7 +55,7 @@ WATCHED = (
 )
 
 
-def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
+def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> PreparedData:
     """Read and render the prompts, and check that the reward pays for gold.
 
     Raises:
@@ -70,7 +70,7 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     read_validation(config, examples)  # refuses shared tables
     asked, facts = ask(tokenizer, config, *_payable(examples, config))
     facts |= {"examples": len(examples), "reward": reward_of(config).name}
-    return Prepared(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
+    return PreparedData(asked, None, [one.ids for one in asked[:PROMPTS]], facts)
 
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
@@ -114,7 +114,7 @@ def _payable(
     return kept, dropped
 
 
-def show(asked: Asked, config: GrpoExperiment) -> str:
+def show(asked: RolloutPrompt, config: GrpoExperiment) -> str:
     """A prompt, its gold answer, and what that earns."""
     reward = reward_of(config)
     gold = reward.gold(asked.sample, asked.view)
@@ -138,7 +138,7 @@ def grpo_arguments(config: GrpoExperiment, folder: str) -> GRPOConfig:
 
 
 def build_trainer(
-    config: GrpoExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
+    config: GrpoExperiment, run: Run, tokenizer: Tokenizer, prepared: PreparedData
 ) -> Trainer:
     """Load the model and put it, the prompts and the reward into a Trainer."""
     arguments = grpo_arguments(config, str(checkpoints_of(run, config.stage)))
@@ -153,7 +153,7 @@ def build_trainer(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RolloutPrompt:
     """One prompt: a sample as it is shown; where there is a teacher, the ids that it reads."""
 
     sample: Sample
@@ -168,7 +168,7 @@ def ask(
     config: DrawingExperiment,
     samples: Iterable[Sample],
     dropped: Counter[str],
-) -> tuple[list[Asked], dict[str, Any]]:
+) -> tuple[list[RolloutPrompt], dict[str, Any]]:
     """Render the prompts; those that leave no room for an answer are dropped and counted.
 
     Returns:
@@ -179,7 +179,7 @@ def ask(
     """
     task = config.task_of()
     room = config.longest_row - config.drawing.max_new_tokens
-    asked: list[Asked] = []
+    asked: list[RolloutPrompt] = []
     shortest = 0
     for sample, view in product(samples, config.shown):
         texts, ids = [], []
@@ -193,7 +193,7 @@ def ask(
         if length > room:
             dropped[f"prompt longer than {room} tokens"] += 1
         else:
-            asked.append(Asked(sample, view, texts[0], *ids))
+            asked.append(RolloutPrompt(sample, view, texts[0], *ids))
     needed = config.train.global_batch // config.group
     if not asked and shortest:
         most = config.drawing.max_new_tokens
@@ -270,7 +270,7 @@ def drawing_options(config: DrawingExperiment, folder: str) -> dict[str, Any]:
     }
 
 
-class Draws:
+class RolloutMixin:
     """What every trainer does alike that draws answers, put before TRL's class."""
 
     accelerator: Any
@@ -278,7 +278,7 @@ class Draws:
     eos_token_ids: Sequence[int]
 
     def __init__(
-        self, *, config: DrawingExperiment, asked: Sequence[Asked], **options: Any
+        self, *, config: DrawingExperiment, asked: Sequence[RolloutPrompt], **options: Any
     ) -> None:
         self.asked = asked
         self.opened = opened_thought(options["processing_class"], asked[0].ids)
@@ -325,7 +325,7 @@ class Draws:
         text = f"{self.opened}{text}"
         return None if self.opened and open_thought(text) >= 0 else text
 
-    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[Asked]) -> float:
+    def hallucinated(self, texts: Sequence[str | None], asked: Sequence[RolloutPrompt]) -> float:
         """Answers with a finding, of those scored; one that was cut (``None``) has one."""
         whole = [
             Submission(one.sample, one.view, text)
@@ -338,14 +338,16 @@ class Draws:
         return sum(scored) / max(1, len(scored))
 
 
-class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
+class Trainer(TrainerMixin, RolloutMixin, GRPOTrainer):  # type: ignore[misc]
     """GRPOTrainer on prompts that are rendered already, with one decomposed reward.
 
     Differs from its parent in the ids of the prompts, which are the renderer's, and in what is
     logged of the rewards.
     """
 
-    def __init__(self, *, asked: Sequence[Asked], reward: Reward[Any], **options: Any) -> None:
+    def __init__(
+        self, *, asked: Sequence[RolloutPrompt], reward: Reward[Any], **options: Any
+    ) -> None:
         self.reward = reward
         columns = {"prompt": [one.prompt for one in asked], "number": list(range(len(asked)))}
         self._ids = {one.prompt: list(one.ids) for one in asked}
@@ -396,7 +398,7 @@ class Trainer(Paced, Draws, GRPOTrainer):  # type: ignore[misc]
         log_metric("hallucinated", self.hallucinated(texts, asked))
         return [score.reward for score in scores]
 
-    def _score(self, text: str | None, asked: Asked) -> Score:
+    def _score(self, text: str | None, asked: RolloutPrompt) -> Score:
         try:
             return self.reward.score(asked.sample, asked.view, text or "")
         except Exception as error:  # whatever it is, it must not become a number

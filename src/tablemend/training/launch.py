@@ -38,12 +38,12 @@ from tablemend.backends.loading import read_window
 from tablemend.backends.precision import emulation, has_bfloat16, loaded_dtype
 from tablemend.config.section import Precision
 from tablemend.errors import TablemendError, install
-from tablemend.recipe.experiment import DrawingExperiment, Trained
+from tablemend.recipe.experiment import DrawingExperiment, TrainingRecipe
 from tablemend.recipe.training import Train
 from tablemend.runs import read_object, write_json
 
 T = TypeVar("T")
-C = TypeVar("C", bound=Trained)
+C = TypeVar("C", bound=TrainingRecipe)
 SHARDED = ("zero3", "fsdp2")
 """Strategies under which no process holds a whole weight."""
 NOTE = "launch.json"
@@ -273,7 +273,7 @@ def settle_precision(config: C, device: str) -> C:
 
 
 def describe_precision(
-    config: Trained, settled: Trained, device: str, threads: int | None
+    config: TrainingRecipe, settled: TrainingRecipe, device: str, threads: int | None
 ) -> Iterator[str]:
     """What the log says of it: type, why, and threads.
 

@@ -26,9 +26,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
-from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, TrainingRecipe
 from tablemend.training.architectures import PLAIN_MLP, Layer, Shape, weights_of
 
 GIB = 2**30
@@ -151,53 +150,37 @@ class Planner:
     Attributes:
         size: bytes of a number that is computed with.
         stored: bytes of a weight as it is loaded.
+        trained: weights that train: all that a text passes through, or adapters.
+        total: all weights, adapters too.
+        packed: weights in 4 bits.
+        trained_bytes: of what trains, as it is loaded; PEFT makes adapters float32, and TRL
+            QLoRA's bfloat16.
+        loaded: bytes of weights that are not divided.
     """
 
-    def __init__(self, config: Trained, shape: Shape, on_gpu: bool = True) -> None:
+    def __init__(self, config: TrainingRecipe, shape: Shape, on_gpu: bool = True) -> None:
         self.config, self.shape, self.on_gpu = config, shape, on_gpu
+        method, lora, layers = config.train.method, config.train.lora, shape.layers
         self.size = 4 if config.train.precision == "float32" else 2  # auto: as on a GPU
         self.stored = BYTES.get(weight_type(config, shape.stored), 4)
         self.tuning = not isinstance(config, DpoExperiment | DrawingExperiment)
-
-    @cached_property
-    def trained(self) -> int:
-        """Weights that train: all that a text passes through, or adapters."""
-        lora, layers = self.config.train.lora, self.shape.layers
-        if lora is None:
-            return self.shape.total - self.shape.unused
-        named = None if isinstance(lora.target_modules, str) else set(lora.target_modules)
-        taken = [
-            (layer.count if at is layer.experts else 1) * (out + into)
-            for layer in layers
-            for at in (layer.matrices, layer.experts)
-            for name, (out, into) in at.items()
-            if named is None or name in named
-        ]
-        return lora.r * sum(taken)
-
-    @property
-    def total(self) -> int:
-        """All weights, adapters too."""
-        return self.shape.total + (self.trained if self.config.train.lora else 0)
-
-    @property
-    def trained_bytes(self) -> int:
-        """What trains, as it is loaded; PEFT makes adapters float32, and TRL QLoRA's bfloat16."""
-        method = self.config.train.method
-        return self.trained * {"full": self.stored, "lora": 4, "qlora": 2}[method]
-
-    @property
-    def packed(self) -> int:
-        """Weights in 4 bits."""
-        if self.config.train.method != "qlora":
-            return 0
-        return sum(weights_of(layer.matrices) for layer in self.shape.layers)
-
-    @property
-    def loaded(self) -> int:
-        """Bytes of weights that are not divided."""
-        frozen = self.shape.total - self.packed - (0 if self.config.train.lora else self.trained)
-        return frozen * self.stored + math.ceil(self.packed * FOUR_BITS) + self.trained_bytes
+        self.trained = shape.total - shape.unused
+        if lora is not None:
+            named = None if isinstance(lora.target_modules, str) else set(lora.target_modules)
+            self.trained = lora.r * sum(
+                (layer.count if at is layer.experts else 1) * (out + into)
+                for layer in layers
+                for at in (layer.matrices, layer.experts)
+                for name, (out, into) in at.items()
+                if named is None or name in named
+            )
+        self.total = shape.total + (self.trained if lora else 0)
+        self.trained_bytes = self.trained * {"full": self.stored, "lora": 4, "qlora": 2}[method]
+        matrices = sum(weights_of(layer.matrices) for layer in layers)
+        self.packed = matrices if method == "qlora" else 0
+        frozen = shape.total - self.packed - (0 if lora else self.trained)
+        packed_bytes = math.ceil(self.packed * FOUR_BITS)
+        self.loaded = frozen * self.stored + packed_bytes + self.trained_bytes
 
     def memory(self, strategy: Strategy, supervised: int | None = None) -> Memory:
         """What one GPU holds at the worst moment.
@@ -305,7 +288,12 @@ class Planner:
             found += 3 * size * layer.query
             found += shape.heads * self.config.longest_row * (4 + size)
         else:
-            found += 2 * size * (layer.query + (layer.query if self._masked else layer.keys))
+            # rows of several lengths, or packed ones, make attention take a mask
+            if self.tuning and train.packing:
+                masked = self.config.model.attn in ("sdpa", "eager")
+            else:
+                masked = not self.tuning or (self.on_gpu and train.micro_batch > 1)
+            found += 2 * size * (layer.query + (layer.query if masked else layer.keys))
         plain = shape.type in PLAIN_MLP
         dense = "down_proj" in layer.matrices
         found += size * layer.inner * (1 if plain else 3) * dense
@@ -317,14 +305,6 @@ class Planner:
         else:
             found += size * (2 * hidden + layer.inner * dense)
         return found + (lora.r * size * len(layer.matrices) if lora else 0)
-
-    @property
-    def _masked(self) -> bool:
-        """Whether rows of several lengths, or packed ones, make attention take a mask."""
-        train = self.config.train
-        if self.tuning and train.packing:
-            return self.config.model.attn in ("sdpa", "eager")
-        return not self.tuning or (self.on_gpu and train.micro_batch > 1)
 
     def _head_bytes(self, rows: int, supervised: int | None) -> int:
         """Beside what the layers keep: logits and their gradients, and the gradient of the head.
@@ -368,12 +348,12 @@ class Planner:
         return cache + rows * self.shape.vocabulary * 4 * 3 + gathered
 
 
-def weight_type(config: Trained, stored: str) -> str:
+def weight_type(config: TrainingRecipe, stored: str) -> str:
     """The type that weights are loaded in, of a checkpoint that has stored them in another."""
     return stored if config.weights_dtype == "auto" else config.weights_dtype
 
 
-def has_copy(config: Trained, strategy: Strategy) -> bool:
+def has_copy(config: TrainingRecipe, strategy: Strategy) -> bool:
     """Whether the reference is a second model."""
     if config.train.lora is not None or config.distil is not None:
         return config.train.lora is None

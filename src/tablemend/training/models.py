@@ -38,13 +38,13 @@ from transformers.utils import (
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import read_config
 from tablemend.errors import TablemendError, install
-from tablemend.recipe.experiment import Model, Trained
+from tablemend.recipe.experiment import Model, TrainingRecipe
 from tablemend.recipe.training import Lora
 from tablemend.runs import say
 from tablemend.training import checkpoints, launch
 
 
-def trainable_model(config: Trained) -> PreTrainedModel:
+def trainable_model(config: TrainingRecipe) -> PreTrainedModel:
     """The weights of model.path: on the CPU, or in 4 bits on this process's GPU.
 
     Parts that a text never passes through (a vision tower) are frozen.
@@ -77,7 +77,7 @@ def trainable_model(config: Trained) -> PreTrainedModel:
 
 
 def trainer_parts(
-    config: Trained, tokenizer: Tokenizer, arguments: TrainingArguments
+    config: TrainingRecipe, tokenizer: Tokenizer, arguments: TrainingArguments
 ) -> dict[str, Any]:
     """What every trainer is built from; the arguments come first: the model asks them for ZeRO-3.
 
@@ -94,7 +94,7 @@ def trainer_parts(
     }
 
 
-def trained_shapes(model: PreTrainedModel, config: Trained) -> checkpoints.Shapes:
+def trained_shapes(model: PreTrainedModel, config: TrainingRecipe) -> checkpoints.Shapes:
     """The tensors that a saved checkpoint must hold; of adapters, theirs alone."""
     if config.train.lora is None:
         return checkpoints.saved_shapes(model)
@@ -155,7 +155,7 @@ CHECKPOINTING = (
 transformers that has the new one."""
 
 
-def options_of(config: Trained, folder: str, validate: bool) -> dict[str, Any]:
+def options_of(config: TrainingRecipe, folder: str, validate: bool) -> dict[str, Any]:
     """The recipe as what all of TRL's configurations take.
 
     Raises:
@@ -225,7 +225,7 @@ ADAPTABLE = LINEAR | nn.Embedding | nn.MultiheadAttention
 """What PEFT (0.21, ``dispatch_default``) can put an adapter on in a language model."""
 
 
-def check_method(config: Trained) -> None:
+def check_method(config: TrainingRecipe) -> None:
     """Refuse compiling, 4-bit weights and moved activations where they cannot be had.
 
     Raises:
@@ -357,7 +357,7 @@ def check_targets(model: PreTrainedModel, targets: Sequence[str], unused: Sequen
             )
 
 
-def refuse_recipe(config: Trained, architecture: PretrainedConfig) -> None:
+def refuse_recipe(config: TrainingRecipe, architecture: PretrainedConfig) -> None:
     """Refuse adapters and packing that an architecture does not take; reads no weights.
 
     Raises:

@@ -94,25 +94,42 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
                 return noted
             run.record(STAGE, inputs)
             asked = [example for example in everything if _is_asked(example, config)]
-            sampling = sampling_config(config)
-            systems = resolve(sampling, run)
-            if asked:
-                refuse(problems(sampling, systems))
             answers: ScoredSystems = {}
             if asked:
+                sampling = sampling_config(config)
+                systems = resolve(sampling, run)
+                refuse(problems(sampling, systems))
                 generate(systems, asked, sampling, run)
                 answers = score(systems, asked, sampling, run, {task.format: scorer})
+
+            def drawn_for(example: Sample, context: ContextKind) -> list[Scored] | None:
+                if not _is_asked(example, config):
+                    return None
+                return [system[context][example.id] for system in answers.values()]
+
             generator = PairGenerator(config, scorer)
             say(f"pairing the answers to {inputs['examples']:,} examples")
-            pairs = generator.pairs_of(_prompts(examples, config, answers))
+            prompts = [
+                Prompt(example, context, split, drawn_for(example, context))
+                for split, members in examples.items()
+                for example in members
+                for context in config.shown
+            ]
+            pairs = generator.pairs_of(prompts)
         if not (pairs or generator.targets):
             reasons = ", ".join(f"{n} x {reason}" for reason, n in generator.dropped.most_common())
             raise TablemendError(f"no pair came of {inputs['examples']} examples: {reasons}")
         write_jsonl(files["targets_hash"], generator.targets)
         write_jsonl(files["pairs_hash"], [pair.to_json() for pair in pairs])
+        kinds = Counter(pair.edit or "the model's own" for pair in pairs)
+        types = Counter(finding.type for pair in pairs for finding in pair.findings)
         facts = {
             **inputs,
-            **_counts(pairs),
+            "pairs": len(pairs),
+            "splits": dict(Counter(pair.split for pair in pairs)),
+            "rejected": dict(kinds.most_common()),
+            "chosen": dict(Counter(pair.chosen_source for pair in pairs)),
+            "findings": dict(types.most_common()),
             "asked": len(asked),
             "dropped": dict(generator.dropped),
             "passed_over": dict(generator.passed_over),
@@ -165,30 +182,6 @@ def sampling_config(config: DpoExperiment) -> DpoExperiment:
         }
     )
     return config.model_copy(update={"evaluation": evaluation})
-
-
-def _prompts(examples: Examples, config: DpoExperiment, answers: ScoredSystems) -> Iterator[Prompt]:
-    """Every prompt, with what was drawn for it."""
-    for split, members in examples.items():
-        for example in members:
-            for context in config.shown:
-                own = None
-                if _is_asked(example, config):
-                    own = [system[context][example.id] for system in answers.values()]
-                yield Prompt(example, context, split, own)
-
-
-def _counts(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """How many pairs there are, of which kind, and what stands between the two answers."""
-    kinds = Counter(pair.edit or "the model's own" for pair in pairs)
-    types = Counter(finding.type for pair in pairs for finding in pair.findings)
-    return {
-        "pairs": len(pairs),
-        "splits": dict(Counter(pair.split for pair in pairs)),
-        "rejected": dict(kinds.most_common()),
-        "chosen": dict(Counter(pair.chosen_source for pair in pairs)),
-        "findings": dict(types.most_common()),
-    }
 
 
 def describe(facts: dict[str, Any], config: DpoExperiment) -> Iterator[str]:
@@ -245,14 +238,14 @@ class PairGenerator:
 
     def pairs_of(self, prompts: Iterable[Prompt]) -> list[Pair]:
         """The pairs, in the order of the prompts."""
-        return [pair for prompt in prompts if (pair := self._pair_of(prompt)) is not None]
-
-    def _pair_of(self, prompt: Prompt) -> Pair | None:
-        gold = self._gold(prompt) if self.config.dpo.pairs.scorer == "detector" else ""
-        make = self._injected if prompt.answers is None else self._sampled
-        sides = None if gold is None else make(gold, prompt)
-        about = prompt.example.id, prompt.context, prompt.split
-        return None if sides is None else Pair(*about, *sides)
+        pairs = []
+        for prompt in prompts:
+            gold = self._gold(prompt) if self.config.dpo.pairs.scorer == "detector" else ""
+            make = self._injected if prompt.answers is None else self._sampled
+            sides = None if gold is None else make(gold, prompt)
+            if sides is not None:
+                pairs.append(Pair(prompt.example.id, prompt.context, prompt.split, *sides))
+        return pairs
 
     def _gold(self, prompt: Prompt) -> str | None:
         """The target of gold, where the scorer finds nothing in it."""

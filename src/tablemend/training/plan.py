@@ -23,7 +23,12 @@ from pydantic import ValidationError
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.recipe.experiment import DpoExperiment, DrawingExperiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import (
+    DpoExperiment,
+    DrawingExperiment,
+    GrpoExperiment,
+    TrainingRecipe,
+)
 from tablemend.runs import say
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import check_local, mixed, read_training
@@ -59,7 +64,7 @@ SmolLM2-135M's shape on an H100 (59,407 and 76,026 tokens/s) and of Qwen3-8B's o
 8,959), what checkpointing computes twice counted (docs/training.md). Between them by logarithms."""
 
 
-def preflight(config: Trained) -> None:
+def preflight(config: TrainingRecipe) -> None:
     """Refuse data that is not there, and say what comes; before torch is imported.
 
     Raises:
@@ -104,7 +109,7 @@ def print_plan(config: Any) -> None:
         print(f"# no plan: {error}")
 
 
-def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
+def lines(config: TrainingRecipe, gpus: int | None = None) -> Iterator[str]:
     """The plan, a line at a time.
 
     Args:
@@ -171,7 +176,7 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
     yield from _suggestions(config, shape, found)
 
 
-def _data_lines(config: Trained, shape: Shape) -> Iterator[str]:
+def _data_lines(config: TrainingRecipe, shape: Shape) -> Iterator[str]:
     """How much data there is, how many steps are made of it, and the hours that they take."""
     train, (of, unit) = config.train, UNITS[config.kind]
     try:
@@ -201,7 +206,7 @@ def _data_lines(config: Trained, shape: Shape) -> Iterator[str]:
     )
 
 
-def gpu_hours(config: Trained, shape: Shape, amount: Amount) -> float:
+def gpu_hours(config: TrainingRecipe, shape: Shape, amount: Amount) -> float:
     """Hours that all steps take on one H200 or H100, by operations and :data:`MEASURED`.
 
     A weight costs a token 2 operations forward and 2 back, 2 more where it trains, and 2 for each
@@ -229,7 +234,7 @@ def gpu_hours(config: Trained, shape: Shape, amount: Amount) -> float:
     return float(work / (rate * 1e12 * 3600))
 
 
-def steps_line(config: Trained, amount: Amount) -> str:
+def steps_line(config: TrainingRecipe, amount: Amount) -> str:
     """Steps and tokens of a training."""
     train = config.train
     batch, (_, unit) = train.global_batch, UNITS[config.kind]
@@ -259,7 +264,7 @@ def steps_line(config: Trained, amount: Amount) -> str:
     return f"{steps} of {batch} {unit}, about {tokens / 1e6:.2f} M tokens"
 
 
-def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator[str]:
+def _table(config: TrainingRecipe, found: Mapping[Strategy, Memory | None]) -> Iterator[str]:
     """Memory under each launch."""
     shown = [memory for memory in found.values() if memory is not None]
     more = [name for name in SOMETIMES if any(getattr(each, name) for each in shown)]
@@ -285,14 +290,14 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
         yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {where}{host}{batch}"
 
 
-def unsupported_launch(config: Trained, strategy: Strategy) -> str:
+def unsupported_launch(config: TrainingRecipe, strategy: Strategy) -> str:
     """Why a training is refused under a launch; empty where it is not."""
     if config.train.method == "qlora" and "weights" in strategy.shards:
         return "train.method=qlora keeps whole weights on every GPU"
     return ""
 
 
-def batch_mismatch(config: Trained, strategy: Strategy) -> str:
+def batch_mismatch(config: TrainingRecipe, strategy: Strategy) -> str:
     """What to set where the global batch does not divide over a launch; empty where it does."""
     train, gpus = config.train, strategy.gpus
     for size in range(train.micro_batch, 0, -1):
@@ -305,7 +310,7 @@ def batch_mismatch(config: Trained, strategy: Strategy) -> str:
 
 
 def _suggestions(
-    config: Trained, shape: Shape, found: Mapping[Strategy, Memory | None]
+    config: TrainingRecipe, shape: Shape, found: Mapping[Strategy, Memory | None]
 ) -> Iterator[str]:
     """For each card that one GPU of is too small: what else fits on it."""
     memory = single = found[STRATEGIES[0]]
@@ -331,7 +336,7 @@ def _suggestions(
         yield f"{card} GB: " + ("; or ".join(ways) if ways else "not with anything above")
 
 
-def suggest_overrides(config: Trained) -> Iterator[tuple[tuple[str, ...], Trained]]:
+def suggest_overrides(config: TrainingRecipe) -> Iterator[tuple[tuple[str, ...], TrainingRecipe]]:
     """Overrides that make a recipe need less and less, the cheapest first, and what it is then.
 
     All train on the same rows. One that the schema refuses, beside those before it, is left out.
@@ -389,7 +394,7 @@ Render = Callable[[Any], Sequence[Row]]
 """Makes the row of an example, the two of a pair, or none, with a tokenizer."""
 
 
-def amount_of(config: Trained) -> Amount:
+def amount_of(config: TrainingRecipe) -> Amount:
     """Count rows, and tokens of a sample where the tokenizer is here too.
 
     Raises:
@@ -399,7 +404,16 @@ def amount_of(config: Trained) -> Amount:
         if source.source.startswith(HUB):
             raise TablemendError(f"{source.source} is not fetched for a plan")
     check_local(*config.data.training_sources, command=config.task_of().makes)
-    renders, total = _pairs(config) if isinstance(config, DpoExperiment) else _samples(config)
+    if isinstance(config, DpoExperiment):
+        known = {sample.id: sample for sample in config.task_of().samples(config.data.train)}
+        renders: list[Render] = [
+            partial(render_pair, sample=known[pair.example_id], pair=pair, config=config)
+            for pair in read_pairs(Path(config.dpo.pairs.path))
+            if pair.split == "train" and pair.example_id in known
+        ]
+        total = len(renders)
+    else:
+        renders, total = _samples(config)
     from tablemend.backends.loading import has_tokenizer
     from tablemend.training import checkpoints
 
@@ -435,18 +449,7 @@ def amount_of(config: Trained) -> Amount:
     return Amount(count, total - count, tokens, supervised, len(looked_at))
 
 
-def _pairs(config: DpoExperiment) -> tuple[list[Render], int]:
-    """The pairs that are trained on, and how many there are."""
-    known = {sample.id: sample for sample in config.task_of().samples(config.data.train)}
-    renders: list[Render] = [
-        partial(render_pair, sample=known[pair.example_id], pair=pair, config=config)
-        for pair in read_pairs(Path(config.dpo.pairs.path))
-        if pair.split == "train" and pair.example_id in known
-    ]
-    return renders, len(renders)
-
-
-def _samples(config: Trained) -> tuple[list[Render], int]:
+def _samples(config: TrainingRecipe) -> tuple[list[Render], int]:
     """The samples, as they are shown, or some of them; and how many there are in all."""
     train, task, count = config.data.train, config.task_of(), None
     if isinstance(config, DrawingExperiment) and config.thinking == "on":  # no gold answer has it

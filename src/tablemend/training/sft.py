@@ -39,11 +39,11 @@ from tablemend.training.data import (
     show,
 )
 from tablemend.training.models import MASKED, make_config, options_of, trainer_parts
-from tablemend.training.stage import Method, Prepared, checkpoints_of
-from tablemend.training.trainer import LengthGrouped, Paced
+from tablemend.training.stage import Method, PreparedData, checkpoints_of
+from tablemend.training.trainer import LengthGrouped, TrainerMixin
 
 
-def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
+def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> PreparedData:
     """Read, render and verify the data.
 
     Raises:
@@ -78,7 +78,7 @@ def prepare(config: Experiment, run: Run, tokenizer: Tokenizer) -> Prepared:
         **task.versions(),
     }
     prompts = [row.prompt for row in built.rows[:PROMPTS]]
-    return Prepared(built.rows, held_out.rows if held_out else None, prompts, facts)
+    return PreparedData(built.rows, held_out.rows if held_out else None, prompts, facts)
 
 
 def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sample]) -> None:
@@ -105,7 +105,7 @@ def _check_chats(config: Experiment, tokenizer: Tokenizer, chats: Sequence[Chat]
 
 
 def build_trainer(
-    config: Experiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
+    config: Experiment, run: Run, tokenizer: Tokenizer, prepared: PreparedData
 ) -> Trainer:
     """Load the model and put it, the rows and the schedule into a Trainer."""
     validation = prepared.validation
@@ -144,7 +144,7 @@ def as_dataset(rows: Sequence[Row]) -> Dataset:
     )
 
 
-class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
+class Trainer(TrainerMixin, SFTTrainer):  # type: ignore[misc]
     """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
 
     Differs from its parent in the order of rows, and in the loss where TRL's fused head would

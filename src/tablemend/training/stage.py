@@ -28,7 +28,7 @@ from tablemend.backends.checkpoints import Checkpoint, local_folder
 from tablemend.backends.loading import read_config
 from tablemend.backends.precision import has_bfloat16
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import STAGES, Trained
+from tablemend.recipe.experiment import STAGES, TrainingRecipe
 from tablemend.recipe.training import Train
 from tablemend.runs import Run, disk_errors, say, sole_writer
 from tablemend.training import adapters, checkpoints, launch, models
@@ -39,7 +39,7 @@ from tablemend.training.models import refuse_kernel, refuse_recipe, refuse_start
 from tablemend.training.trainer import read_rates, summarise_rates
 
 Facts = dict[str, Any]
-C = TypeVar("C", bound=Trained)
+C = TypeVar("C", bound=TrainingRecipe)
 FIXED = tuple("seed task model data.train format thinking train dpo grpo distil".split())
 """What must not change between an interruption and the resumption."""
 FREE = frozenset(
@@ -58,7 +58,7 @@ REPLACED = ".replaced"
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedData:
     """The data of a training as ids, verified.
 
     Attributes:
@@ -88,8 +88,8 @@ class Method:
         start: refuses a loaded model that there is no use in training.
     """
 
-    prepare: Callable[[Any, Run, Tokenizer], Prepared]
-    build_trainer: Callable[[Any, Run, Tokenizer, Prepared], Any]
+    prepare: Callable[[Any, Run, Tokenizer], PreparedData]
+    build_trainer: Callable[[Any, Run, Tokenizer, PreparedData], Any]
     show: Callable[[Any, Tokenizer], Iterator[str]]
     check: Callable[[Any], None] = lambda config: None
     summarise: Callable[[Facts], Mapping[str, Any]] = lambda facts: {}
@@ -120,7 +120,7 @@ def train(config: Any, method: Method) -> None:
             _train_once(config, pinned(config, run), method, run)
 
 
-def _train_once(config: Trained, pinned: Trained, method: Method, run: Run) -> None:
+def _train_once(config: TrainingRecipe, pinned: TrainingRecipe, method: Method, run: Run) -> None:
     tokenizer = checkpoints.load_tokenizer(pinned.model)
     prepared = launch.on_main_process(lambda: method.prepare(config, run, tokenizer))
     rated = launch.on_main_process(lambda: read_rates(config, tokenizer))
@@ -159,7 +159,7 @@ def set_up(config: C) -> C:
     return settled
 
 
-def run_steps(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
+def run_steps(trainer: Any, config: TrainingRecipe, run: Run) -> dict[str, Any]:
     """Train from the last whole checkpoint on; return what the manifest says of it.
 
     Raises:
@@ -285,7 +285,7 @@ def alone(run: Run) -> Iterator[None]:
             raise
 
 
-def begin(config: Trained, run: Run, overwrite: bool) -> bool:
+def begin(config: TrainingRecipe, run: Run, overwrite: bool) -> bool:
     """Open the run folder; ``False``, with a line, where this training is finished already.
 
     Raises:
@@ -304,7 +304,7 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     return not finished
 
 
-def _open(config: Trained, run: Run, overwrite: bool) -> None:
+def _open(config: TrainingRecipe, run: Run, overwrite: bool) -> None:
     """Put the run folder in order, or refuse it."""
     stage = config.stage
     _put_back(run)  # an earlier command was killed before its training began
@@ -358,7 +358,7 @@ def pinned(config: C, run: Run) -> C:
     return config
 
 
-def _refuse_start(config: Trained) -> None:
+def _refuse_start(config: TrainingRecipe) -> None:
     refuse_start(config.model)
     architecture = read_config(Checkpoint(config.model.path, config.model.revision))
     refuse_recipe(config, architecture)
@@ -395,7 +395,7 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
 
 def save(
     trainer: Any,
-    config: Trained,
+    config: TrainingRecipe,
     run: Run,
     tokenizer: Tokenizer,
     prompts: Sequence[Sequence[int]],

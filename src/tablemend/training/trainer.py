@@ -36,7 +36,7 @@ from tablemend.backends.hf import HFModel
 from tablemend.backends.loading import stop_ids
 from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import Trained
+from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.recipe.training import Evaluate, Train
 from tablemend.renderer import prompt_ids
 from tablemend.runs import hash_text, say
@@ -56,7 +56,7 @@ def rate_factor(progress: float, train: Train) -> float:
     return 1 - done if train.scheduler == "linear" else (1 + math.cos(math.pi * done)) / 2
 
 
-class Paced:
+class TrainerMixin:
     """What every trainer here does alike, put before TRL's class; the schedule is our own."""
 
     model: Any
@@ -140,17 +140,17 @@ class Paced:
 
 CHOSEN_BY = "eval_selection"
 """Of the log: what the best checkpoint has least of."""
-Asked = tuple[Sample, str, tuple[int, ...]]  # a sample, how it is shown, its prompt
+EvalPrompt = tuple[Sample, str, tuple[int, ...]]  # a sample, how it is shown, its prompt
 
 
 @dataclass(frozen=True)
 class Rates:
     """Greedy answers of the model that trains, scored by program: no other model is loaded."""
 
-    config: Trained
+    config: TrainingRecipe
     evaluate: Evaluate
     longest: int
-    asked: Sequence[Asked]
+    asked: Sequence[EvalPrompt]
 
     def attach(self, trainer: Any) -> dict[str, Any]:
         """Let a trainer evaluate; what the manifest says of the prompts."""
@@ -181,7 +181,7 @@ class Rates:
         return {f"eval_{name}": round(rate, 6) for name, rate in rates.items()}
 
     def values(
-        self, asked: Sequence[Asked], texts: Sequence[str | None]
+        self, asked: Sequence[EvalPrompt], texts: Sequence[str | None]
     ) -> Iterator[dict[str, float]]:
         """What each answer adds to each rate; ``None`` is one that was cut."""
         task = TASKS[self.config.task](TaskOptions(self.config.format))
@@ -209,7 +209,7 @@ class Rates:
                 yield values
 
 
-def read_rates(config: Trained, tokenizer: Tokenizer) -> Rates | None:
+def read_rates(config: TrainingRecipe, tokenizer: Tokenizer) -> Rates | None:
     """What ``train.evaluate`` asks for; ``None`` without that section.
 
     Raises:
@@ -220,7 +220,7 @@ def read_rates(config: Trained, tokenizer: Tokenizer) -> Rates | None:
         return None
     task, longest = config.task_of(), evaluate.max_new_tokens or config.evaluation.max_new_tokens
     room = config.model.context_length - longest
-    asked: list[Asked] = []
+    asked: list[EvalPrompt] = []
     shortest = 0
     shown = ((one, view) for one in task.samples(source) for view in config.shown_to(one.id))
     for sample, view in shown:

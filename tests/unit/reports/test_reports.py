@@ -25,7 +25,7 @@ from tablemend.reports.content import points, with_interval
 from tablemend.reports.rendering import inline_hash, resource
 from tablemend.reports.report import (
     SCRIPTS,
-    Shown,
+    ShownAnswer,
     fill_results_page,
     terminal_table,
     write_html,
@@ -120,7 +120,7 @@ def make_results(
     shown = {
         system: {
             context: {
-                one.id: Shown(
+                one.id: ShownAnswer(
                     Answer(one.id, system, context, text, 10, 20, "stop"),
                     wrong if system == "base" or index % 6 == 0 else right,
                 )
@@ -208,7 +208,7 @@ def _answered(finding: Finding | None, unscored: str, share: float):
     for own in shown["base"].values():
         for place, (name, one) in enumerate(own.items()):
             said = bad if place < share * len(own) else make_judgement()
-            own[name] = Shown(one.answer, said)
+            own[name] = ShownAnswer(one.answer, said)
     examples = [make_example(number, ("Finance", "Sport")[number % 2]) for number in range(12)]
     return *results_of(examples, shown), shown
 

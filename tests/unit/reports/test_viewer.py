@@ -11,7 +11,7 @@ import pytest
 
 from tablemend.records import Finding, Mark
 from tablemend.reports import report
-from tablemend.reports.report import BETWEEN_WORDS, Shown, pack_examples, write_html
+from tablemend.reports.report import BETWEEN_WORDS, ShownAnswer, pack_examples, write_html
 from tablemend.tables.table import Table
 from tests.support.chromium import Browser
 from tests.support.results import unpack
@@ -84,7 +84,7 @@ def test_an_answer_that_is_missing_or_unscored_is_said() -> None:
     first, second = list(views["clean"])[:2]
     del shown["sft"]["clean"][first]
     one = shown["sft"]["clean"][second]
-    shown["sft"]["clean"][second] = Shown(
+    shown["sft"]["clean"][second] = ShownAnswer(
         one.answer, replace(one.judgement, findings=(), unscored="the request failed")
     )
     packed = pack_examples(results, views, shown)
@@ -113,7 +113,7 @@ def make_page(folder: Path) -> Path:
             text = f"| City | Shops |\n|---|---|\n| {cell} | 8 |"
             finding = replace(ATTRIBUTE, evidence=HOSTILE, expected=HOSTILE)
             judgement = make_judgement(finding)
-            shown[system][context][name] = Shown(replace(answer, text=text), judgement)
+            shown[system][context][name] = ShownAnswer(replace(answer, text=text), judgement)
     path = folder / "report.html"
     path.write_text(write_html(results, views, shown), "utf-8")
     return path
@@ -297,7 +297,7 @@ def test_an_answer_in_words_has_its_claims_marked(reader: Browser, tmp_path: Pat
     at = text.index("8")
     finding = Finding("attribute", None, None, "7", "8", "not 8", at, at + 1)
     answer = replace(one.answer, text=text)
-    shown["base"]["clean"][name] = Shown(answer, make_judgement(finding))
+    shown["base"]["clean"][name] = ShownAnswer(answer, make_judgement(finding))
     views["clean"][name] = replace(views["clean"][name], gold="7 shops", text="", marks=())
     path = tmp_path / "report.html"
     path.write_text(write_html(results, views, shown), "utf-8")

@@ -76,7 +76,7 @@ def test_weights_are_cast_once_for_all_tokens(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(grpo, "draw", answers)
     monkeypatch.setattr(grpo, "drawing_model", lambda _: nullcontext())
-    trainer = grpo.Draws.__new__(grpo.Draws)
+    trainer = grpo.RolloutMixin.__new__(grpo.RolloutMixin)
     trainer.drawing, trainer.processing_class, trainer.eos_token_ids = (
         Distil(max_new_tokens=4),
         None,

@@ -18,7 +18,7 @@ import planner as benchmark
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, TrainingRecipe
 from tablemend.training import memory, plan
 from tablemend.training.architectures import Shape, config_of, known
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner, Strategy
@@ -48,7 +48,7 @@ def grpo(*overrides: str, name: str = "qwen3-8b-grpo") -> GrpoCommand:
     return parse(GrpoCommand, [f"recipe={name}", *overrides])
 
 
-def planner(config: Trained, path: str = SMALL) -> Planner:
+def planner(config: TrainingRecipe, path: str = SMALL) -> Planner:
     return Planner(config, Shape(config_of(path)))
 
 
@@ -264,7 +264,7 @@ def test_vllm_takes_its_share_of_the_card_beside_the_training() -> None:
     ids=["dpo", "grpo", "sft"],
 )
 def test_what_a_plan_proposes_is_a_valid_recipe(
-    make: Callable[..., Trained], given: tuple[str, ...]
+    make: Callable[..., TrainingRecipe], given: tuple[str, ...]
 ) -> None:
     changed = list(plan.suggest_overrides(make(*given)))
     assert changed

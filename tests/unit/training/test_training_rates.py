@@ -12,7 +12,13 @@ import pytest
 from transformers import TrainerCallback
 
 from tablemend.config import ConfigError
-from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import (
+    DistilCommand,
+    DpoCommand,
+    GrpoCommand,
+    SftCommand,
+    TrainingRecipe,
+)
 from tablemend.recipe.training import Evaluate
 from tablemend.training import plan
 from tablemend.training import trainer as training
@@ -30,7 +36,7 @@ from tests.support.trainings_in_process import METHODS, begin, interrupt, pay_sm
 
 DATA = small_data(16).replace("null", "{source: small-world, n: 4, seed: 2}")
 STEPS = ("train.epochs=null", "train.max_steps=6", "train.save_every=1")
-Make = Callable[..., Trained]
+Make = Callable[..., TrainingRecipe]
 
 
 def _log(*found: tuple[float, ...]) -> list[dict[str, float]]:
@@ -55,7 +61,7 @@ def test_the_best_has_the_lowest_rate_then_the_lowest_loss_then_is_the_last() ->
 def make(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.chdir(ROOT)
 
-    def command(kind: type[Trained], name: str, *overrides: str) -> Trained:
+    def command(kind: type[TrainingRecipe], name: str, *overrides: str) -> TrainingRecipe:
         return short(kind, tiny_model, tmp_path / name, DATA, *STEPS, *overrides)
 
     return command
@@ -108,7 +114,7 @@ class _Reported(TrainerCallback):  # type: ignore[misc]
 
 @pytest.mark.parametrize("kind", [SftCommand, DpoCommand, GrpoCommand, DistilCommand])
 def test_every_training_logs_the_rates_of_its_own_answers(
-    kind: type[Trained], make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[TrainingRecipe], make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = ["train.max_steps=2", "train.evaluate={every: 1, n: 3, max_new_tokens: 8}"]
     if kind is DpoCommand:
@@ -179,7 +185,7 @@ def test_what_has_no_recall_is_not_chosen_by(make: Make) -> None:
 
 @pytest.mark.parametrize("kind", [GrpoCommand, DistilCommand])
 def test_what_was_counted_since_the_last_log_line_outlives_an_evaluation(
-    kind: type[Trained], make: Make, monkeypatch: pytest.MonkeyPatch
+    kind: type[TrainingRecipe], make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A training shorter than its first log line."""
     _rates_by_step(monkeypatch, 0.5, 0.2)

@@ -11,7 +11,7 @@ from peft import get_peft_model
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import Model, SftCommand, Trained
+from tablemend.recipe.experiment import Model, SftCommand, TrainingRecipe
 from tablemend.recipe.training import Lora
 from tablemend.runs import Run
 from tablemend.training import adapters, checkpoints, stage
@@ -25,7 +25,7 @@ def _config(path: object, run: Path, *overrides: str) -> SftCommand:
 
 @pytest.mark.parametrize("kind", RECIPES)
 def test_an_adapter_is_refused_before_anything_is_written(
-    kind: type[Trained], tiny_model: Path, tmp_path: Path
+    kind: type[TrainingRecipe], tiny_model: Path, tmp_path: Path
 ) -> None:
     """PEFT would put the new adapter on the base, and the old one would be gone."""
     adapter = tmp_path / "adapter"

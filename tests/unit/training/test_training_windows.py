@@ -9,7 +9,7 @@ import pytest
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DistilCommand, GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import DistilCommand, GrpoCommand, SftCommand, TrainingRecipe
 from tablemend.training import checkpoints, trainer
 from tablemend.training.architectures import check_window, config_of, to_fit, window_of
 from tablemend.training.plan import amount_of
@@ -47,7 +47,7 @@ def test_the_advice_can_be_followed(needed: int) -> None:
     ],
 )
 def test_a_plan_of_data_that_does_not_fit_says_what_to_set(
-    command: type[Trained], recipe: str, most: int
+    command: type[TrainingRecipe], recipe: str, most: int
 ) -> None:
     config = parse(command, [f"recipe={recipe}", f"train.max_length={most}", f"model.path={BASE}"])
     with pytest.raises(TablemendError, match=rf"fits {most} tokens, the shortest has \d+: set mod"):
