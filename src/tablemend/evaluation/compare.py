@@ -93,9 +93,19 @@ def mend(
         edit = system.mitigation
         if not isinstance(edit, PostEdit) or system.name in impossible:
             continue
+        identity: dict[str, Any] = {
+            "mender": edit.text if system.task.format is None else edit.table
+        }
+        tools = Tools(ProgramVerifier(), ProgramExtractor(), thinking=system.thinking != "off")
         try:
             with ExitStack() as stack:
-                tools, identity = _open(system, edit, config, stack)
+                if edit.asks_model:
+                    opened = open_backend(system.model, system.options, attn=config.model.attn)
+                    backend = stack.enter_context(opened)
+                    most = min(tools.sampling.max_new_tokens, system.sampling.max_new_tokens)
+                    sampling = Sampling(most, max_repeats=system.sampling.max_repeats)
+                    tools = tools._replace(backend=backend, sampling=sampling)
+                    identity["rewriting"] = backend.identity
                 for context in config.contexts:
                     _mend_part(system, context, examples, generations, tools, identity)
         except Stopped:
@@ -107,22 +117,6 @@ def mend(
             run.record(STAGE, {**run.recorded(STAGE), IMPOSSIBLE: impossible})
 
 
-def _open(
-    system: ResolvedSystem, edit: PostEdit, config: Comparison, stack: ExitStack
-) -> tuple[Tools, dict[str, Any]]:
-    """What a mitigation works with, and all that its work depends on."""
-    identity: dict[str, Any] = {"mender": edit.text if system.task.format is None else edit.table}
-    tools = Tools(ProgramVerifier(), ProgramExtractor(), thinking=system.thinking != "off")
-    if edit.asks_model:
-        opened = open_backend(system.model, system.options, attn=config.model.attn)
-        backend = stack.enter_context(opened)
-        most = min(tools.sampling.max_new_tokens, system.sampling.max_new_tokens)
-        sampling = Sampling(most, max_repeats=system.sampling.max_repeats)
-        tools = tools._replace(backend=backend, sampling=sampling)
-        identity["rewriting"] = backend.identity
-    return tools, identity
-
-
 def _mend_part(
     system: ResolvedSystem,
     context: ContextKind,
@@ -131,7 +125,10 @@ def _mend_part(
     tools: Tools,
     identity: dict[str, Any],
 ) -> None:
-    """Mend one system's answers on one context."""
+    """Mend one system's answers on one context; those that failed or were cut stay as they are.
+
+    ``identity`` is all that the work of ``tools`` depends on.
+    """
     assert system.after is not None
     answered = generations.read(system.after, context)
     lacking = sum(example.id not in answered for example in examples)
@@ -146,52 +143,42 @@ def _mend_part(
         print(note, file=sys.stderr)
     stored = generations.read(system.name, context)
     missing = [e for e in examples if e.id not in stored or stored[e.id].failed]
-    stream = (
-        one
-        for place in range(0, len(missing), CHUNK)
-        for one in _mend_chunk(system, context, missing[place : place + CHUNK], answered, tools)
-    )
+
+    def mended(chunk: Sequence[Sample]) -> Iterator[Stored]:
+        began = time.monotonic()
+        asked = [
+            Submission(example, context, answered[example.id].answer.text)
+            for example in chunk
+            if answered[example.id].answer.finish_reason == "stop"
+        ]
+        assert isinstance(system.mitigation, PostEdit)
+        edits = mend_answers(asked, system.task, system.mitigation, tools)
+        found = {one.sample.id: edited for one, edited in zip(asked, edits, strict=True)}
+        seconds = (time.monotonic() - began) / max(1, len(found))
+        for example in chunk:
+            before = answered[example.id]
+            answer = replace(before.answer, system=system.name)
+            if example.id not in found:
+                yield replace(before, answer=answer, seconds=0.0)
+                continue
+            edited = found[example.id]
+            yield replace(
+                before,
+                answer=replace(
+                    answer,
+                    text=edited.text,
+                    prompt_tokens=answer.prompt_tokens + edited.usage.prompt_tokens,
+                    completion_tokens=answer.completion_tokens + edited.usage.completion_tokens,
+                ),
+                seconds=seconds,
+                calls=before.calls + edited.usage.calls,
+                edits=len(edited.edits),
+                passes=edited.passes,
+            )
+
+    chunks = (missing[place : place + CHUNK] for place in range(0, len(missing), CHUNK))
+    stream = (one for chunk in chunks for one in mended(chunk))
     described = f"{system.name}, {context}"
     with tqdm(total=len(missing), unit="answer", desc=described, disable=not missing) as progress:
         for _ in write_out(generations, {system.name: settings}, stream):
             progress.update()
-
-
-def _mend_chunk(
-    system: ResolvedSystem,
-    context: ContextKind,
-    examples: Sequence[Sample],
-    answered: dict[str, Stored],
-    tools: Tools,
-) -> Iterator[Stored]:
-    """Some answers, mended; those that failed or were cut stay as they are."""
-    began = time.monotonic()
-    asked = [
-        Submission(example, context, answered[example.id].answer.text)
-        for example in examples
-        if answered[example.id].answer.finish_reason == "stop"
-    ]
-    assert isinstance(system.mitigation, PostEdit)
-    mended = mend_answers(asked, system.task, system.mitigation, tools)
-    found = {one.sample.id: edited for one, edited in zip(asked, mended, strict=True)}
-    seconds = (time.monotonic() - began) / max(1, len(found))
-    for example in examples:
-        before = answered[example.id]
-        answer = replace(before.answer, system=system.name)
-        if example.id not in found:
-            yield replace(before, answer=answer, seconds=0.0)
-            continue
-        edited = found[example.id]
-        yield replace(
-            before,
-            answer=replace(
-                answer,
-                text=edited.text,
-                prompt_tokens=answer.prompt_tokens + edited.usage.prompt_tokens,
-                completion_tokens=answer.completion_tokens + edited.usage.completion_tokens,
-            ),
-            seconds=seconds,
-            calls=before.calls + edited.usage.calls,
-            edits=len(edited.edits),
-            passes=edited.passes,
-        )

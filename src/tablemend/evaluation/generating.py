@@ -6,15 +6,13 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any
 
 from tqdm import tqdm
 
 from tablemend.backends.backend import Backend, Spent, open_backend
-from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.evaluation.systems import IN_PROCESS, STAGE, ResolvedSystem, why_untrained
@@ -60,9 +58,7 @@ def generate(
             backend = stack.enter_context(opened)
             noted = run.recorded(STAGE).get("spent", {}).get(backend.name, {})
             backend.go_on(Spent(**noted))
-            models.append(
-                _Queue.of(backend, own, examples, config.contexts, generations, impossible)
-            )
+            models.append(_Queue(backend, own, examples, config.contexts, generations, impossible))
         for model in models:
             model.check()
         total = sum(len(missing) for model in models for _, _, missing in model.parts)
@@ -108,7 +104,6 @@ def _by_model(systems: Sequence[ResolvedSystem]) -> list[list[ResolvedSystem]]:
     return groups
 
 
-@dataclass(frozen=True)
 class _Queue:
     """One model, and what its systems have not answered.
 
@@ -121,42 +116,40 @@ class _Queue:
         noted: what of this command's spending the manifest holds.
     """
 
-    backend: Backend
-    settings: dict[str, dict[str, Any]]
-    parts: list[Part]
-    failed: frozenset[str]
-    impossible: dict[str, str]
-    noted: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         backend: Backend,
         systems: Sequence[ResolvedSystem],
         examples: Sequence[Sample],
         contexts: Sequence[ContextKind],
         generations: Generations,
         impossible: dict[str, str],
-    ) -> _Queue:
+    ) -> None:
         """Take up what is stored under the same settings, and list what is missing."""
-        noted, parts, failed = {}, [], []
+        self.backend, self.impossible = backend, impossible
+        self.engine = systems[0].model.engine
+        self.settings: dict[str, dict[str, Any]] = {}
+        self.parts: list[Part] = []
+        self.failed: set[str] = set()
+        self.noted: dict[str, float] = {}
         for system in systems:
-            settings = settings_of(system, backend.identity)
-            noted[system.name] = settings
+            # a server's address is left out: the same model may answer from another one
+            known = {key: value for key, value in backend.identity.items() if key != "server"}
+            assert not known.keys() & system.settings.keys(), (known, system.settings)
+            prompts = {"prompts": system.task.versions()["prompt_hash"]}
+            settings = self.settings[system.name] = {**known, **prompts, **system.settings}
             for context in contexts:
                 if note := generations.take_up(system.name, context, settings):
                     print(note, file=sys.stderr)
                 stored = generations.read(system.name, context)
                 missing = [e for e in examples if e.id not in stored or stored[e.id].failed]
-                failed += [name_of(system.name, context, e.id) for e in missing if e.id in stored]
+                self.failed |= {
+                    name_of(system.name, context, e.id) for e in missing if e.id in stored
+                }
                 if missing:
-                    parts.append((system, context, missing))
-        return cls(backend, noted, parts, frozenset(failed), impossible)
-
-    @property
-    def engine(self) -> EngineKind:
-        """What generates."""
-        return self.parts[0][0].model.engine
+                    self.parts.append((system, context, missing))
+        self._systems = {system.name: system for system, _, _ in self.parts}
+        self._examples = {one.id: one for _, _, missing in self.parts for one in missing}
 
     def check(self) -> None:
         """Refuse prompts that do not fit."""
@@ -269,14 +262,6 @@ class _Queue:
                 return
             asked = again
 
-    @cached_property
-    def _systems(self) -> dict[str, ResolvedSystem]:
-        return {system.name: system for system, _, _ in self.parts}
-
-    @cached_property
-    def _examples(self) -> dict[str, Sample]:
-        return {example.id: example for _, _, missing in self.parts for example in missing}
-
     def record(self, run: Run) -> None:
         """Note in the manifest what was spent, by this command and those before it."""
         before = run.recorded(STAGE)
@@ -301,16 +286,6 @@ class _Queue:
         for system, context, example in wanted:
             if system.name not in self.impossible:
                 yield request_of(system, context, example)
-
-
-def settings_of(system: ResolvedSystem, identity: dict[str, Any]) -> dict[str, Any]:
-    """Everything that a system's answers depend on, beside the example.
-
-    A server's address is left out: the same model may answer from another one.
-    """
-    assert not identity.keys() & system.settings.keys(), (identity, system.settings)
-    known = {name: value for name, value in identity.items() if name != "server"}
-    return {**known, "prompts": system.task.versions()["prompt_hash"], **system.settings}
 
 
 def _stored(completion: Completion, before: Stored | None = None) -> Stored:
@@ -382,24 +357,19 @@ def is_held(text: str, system: ResolvedSystem, context: ContextKind, sample: Sam
 
 def request_of(system: ResolvedSystem, context: ContextKind, example: Sample) -> Request:
     """What a system is asked of one sample."""
-    name = name_of(system.name, context, example.id)
+    name, held = name_of(system.name, context, example.id), system.mitigation
+    grammar = None
+    if isinstance(held, Constraint):  # nothing of the gold is used
+        assert system.task.format is not None
+        grammar = held.grammar(system.task.evidence(example, context), system.task.format)
     return Request(
         id=name,
         messages=system.task.messages(example, context, system.prompt),
         sampling=system.sampling,
         thinking=system.thinking != "off",
-        grammar=grammar_of(system, context, example),
+        grammar=grammar,
         seed=stream_seed(system.seed, name) if system.sampling.temperature else 0,
     )
-
-
-def grammar_of(system: ResolvedSystem, context: ContextKind, sample: Sample) -> str | None:
-    """What an answer is held to; nothing of the gold is used."""
-    held, format = system.mitigation, system.task.format
-    if not isinstance(held, Constraint):
-        return None
-    assert format is not None
-    return held.grammar(system.task.evidence(sample, context), format)
 
 
 def name_of(system: str, context: ContextKind, example_id: str) -> str:

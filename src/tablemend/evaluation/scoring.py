@@ -50,81 +50,64 @@ def score(
     run: Run,
     scorers: Scorers,
 ) -> ScoredSystems:
-    """Score the stored answers of every system.
-
-    Args:
-        systems: those that answered.
-        examples: what was answered.
-        config: the recipe.
-        run: its folder.
-        scorers: by table format (:func:`scorers`).
+    """Score the stored answers of every system, with the scorers that :func:`scorers` opens.
 
     Raises:
         TablemendError: an answer that is not stored or was made otherwise than the recipe
             says.
     """
     generations = Generations(run.path / "generations")
-    return {
-        system.name: {
-            context: _score_part(generations, system, context, examples, config, scorers)
-            for context in config.contexts
+
+    def score_part(system: ResolvedSystem, context: ContextKind) -> dict[str, Scored]:
+        stored = generations.read(system.name, context)
+        path = generations.path(system.name, context)
+        if missing := sum(example.id not in stored for example in examples):
+            raise TablemendError(
+                f"{path}: {missing} of {len(examples)} answers are missing: run the command without "
+                "rescore=true"
+            )
+        made = generations.settings(system.name, context) or {}
+        changes = [  # answers asked for in JSON must not be scored as Markdown
+            f"{name} was {made.get(name)!r}, is {value!r}"
+            for name, value in system.settings.items()
+            if made.get(name) != value
+        ]
+        if changes:
+            raise TablemendError(
+                f"{path} was generated with other settings ({'; '.join(changes)}): give those "
+                "again, or run without rescore=true"
+            )
+        task = system.task
+        has_second = config.evaluation.second_scorer != "none" and task.second_scorer is not None
+        submissions = [
+            Submission(
+                example,
+                context,
+                "" if is_cut(stored[example.id]) else stored[example.id].answer.text,
+                why_unscored(stored[example.id], config),
+            )
+            for example in examples
+        ]
+        judgements = scorers[task.format].score(submissions)
+
+        def second_opinion(one: Submission[Any]) -> Judgement:
+            assert task.second_scorer is not None
+            if one.unscored:  # as for the detector
+                return Judgement(unscored=one.unscored, scorer=task.second_scorer)
+            return fault_cut(stored[one.sample.id], task.second_opinion(one), task)
+
+        return {
+            one.sample.id: Scored(
+                stored[one.sample.id],
+                fault_cut(stored[one.sample.id], judgement, task),
+                second_opinion(one) if has_second else None,
+            )
+            for one, judgement in zip(submissions, judgements, strict=True)
         }
-        for system in systems
-    }
-
-
-def _score_part(
-    generations: Generations,
-    system: ResolvedSystem,
-    context: ContextKind,
-    examples: Sequence[Sample],
-    config: Comparison,
-    scorers: Scorers,
-) -> dict[str, Scored]:
-    stored = generations.read(system.name, context)
-    missing = sum(example.id not in stored for example in examples)
-    if missing:
-        raise TablemendError(
-            f"{generations.path(system.name, context)}: {missing} of {len(examples)} answers are "
-            "missing: run the command without rescore=true"
-        )
-    made = generations.settings(system.name, context) or {}
-    changes = [  # answers asked for in JSON must not be scored as Markdown
-        f"{name} was {made.get(name)!r}, is {value!r}"
-        for name, value in system.settings.items()
-        if made.get(name) != value
-    ]
-    if changes:
-        raise TablemendError(
-            f"{generations.path(system.name, context)} was generated with other settings "
-            f"({'; '.join(changes)}): give those again, or run without rescore=true"
-        )
-    task = system.task
-    has_second = config.evaluation.second_scorer != "none" and task.second_scorer is not None
-    submissions = [
-        Submission(
-            example,
-            context,
-            "" if is_cut(stored[example.id]) else stored[example.id].answer.text,
-            why_unscored(stored[example.id], config),
-        )
-        for example in examples
-    ]
-    judgements = scorers[task.format].score(submissions)
-
-    def second_opinion(one: Submission[Any]) -> Judgement:
-        assert task.second_scorer is not None
-        if one.unscored:  # as for the detector
-            return Judgement(unscored=one.unscored, scorer=task.second_scorer)
-        return fault_cut(stored[one.sample.id], task.second_opinion(one), task)
 
     return {
-        one.sample.id: Scored(
-            stored[one.sample.id],
-            fault_cut(stored[one.sample.id], judgement, task),
-            second_opinion(one) if has_second else None,
-        )
-        for one, judgement in zip(submissions, judgements, strict=True)
+        system.name: {context: score_part(system, context) for context in config.contexts}
+        for system in systems
     }
 
 
@@ -276,10 +259,6 @@ def share_seconds(
     one's answer came at the end of a wait says nothing: they share their seconds by the tokens that
     were computed for them (prompts less what had been read before, and answers). A system that
     mends has the seconds of the answers beside its own.
-
-    Args:
-        scored: the answers.
-        systems: those that answered, by name.
     """
     own: dict[tuple[str, ContextKind], float] = {}
     computed: dict[tuple[str, ContextKind], int] = {}

@@ -151,7 +151,21 @@ def begin(config: Comparison, run: Run, examples: Sequence[Sample]) -> None:
         TablemendError: the run holds answers to other examples, or a training that kept its data
             apart from others.
     """
-    _refuse_unchecked(config, run)
+    path = run.path / f"{config.stage}.yaml"
+    if config.stage is not None and path.is_file():
+        # a training keeps its tables apart from one test set: it may have seen those of another
+        asked = config.data.test.model_dump(mode="json")
+        try:
+            kept = yaml.safe_load(path.read_text("utf-8"))["data"]["test"]
+            changes = other_test(kept, asked)
+        except (yaml.YAMLError, ValueError, LookupError, TypeError) as error:
+            raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
+        if changes:
+            raise TablemendError(
+                f"the training in {run.path} kept its tables apart from another test set: "
+                f"{'; '.join(changes)}: give that one, or run=NAME and the folder {run.model} as "
+                "an system's model"
+            )
     stored = Generations(run.path / "generations").any()
     data = {
         **config.data.test.model_dump(mode="json"),
@@ -167,24 +181,6 @@ def begin(config: Comparison, run: Run, examples: Sequence[Sample]) -> None:
         )
     run.begin("compare", config, FIXED if stored else (), mend="give run=NAME for a new run")
     run.record(STAGE, {"spent": noted.get("spent", {}), "data": data})
-
-
-def _refuse_unchecked(config: Comparison, run: Run) -> None:
-    """A training keeps its tables apart from one test set: it may have seen those of another."""
-    path = run.path / f"{config.stage}.yaml"
-    if config.stage is None or not path.is_file():
-        return
-    asked = config.data.test.model_dump(mode="json")
-    try:
-        changes = other_test(yaml.safe_load(path.read_text("utf-8"))["data"]["test"], asked)
-    except (yaml.YAMLError, ValueError, LookupError, TypeError) as error:
-        raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
-    if changes:
-        raise TablemendError(
-            f"the training in {run.path} kept its tables apart from another test set: "
-            f"{'; '.join(changes)}: give that one, or run=NAME and the folder {run.model} as an "
-            "system's model"
-        )
 
 
 def other_test(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
