@@ -63,8 +63,8 @@ def score(
         path = generations.path(system.name, context)
         if missing := sum(example.id not in stored for example in examples):
             raise TablemendError(
-                f"{path}: {missing} of {len(examples)} answers are missing: run the command without "
-                "rescore=true"
+                f"{path}: {missing} of {len(examples)} answers are missing: run the command "
+                "without rescore=true"
             )
         made = generations.settings(system.name, context) or {}
         changes = [  # answers asked for in JSON must not be scored as Markdown
@@ -153,11 +153,7 @@ def write_results(
     run: Run,
     impossible: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Write examples, views, judgements of both scorers (.jsonl), and results.json.
-
-    Returns:
-        The results.
-    """
+    """Write examples, views, judgements of both scorers (.jsonl), and results.json: the results."""
     generations = Generations(run.path / "generations")
     task, resolved = config.task_of(), {one.name: one for one in systems}
     answers = defaultdict[tuple[ContextKind, str], list[tuple[str, Judgement]]](list)
