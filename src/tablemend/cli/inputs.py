@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple, Self, TypeVar
 
 from pydantic import PlainValidator, model_validator
 
-from tablemend.config import batch
+from tablemend.config.load import BatchLine, read_batch
 from tablemend.detector.algorithm import AnswerFormat, Submission
 from tablemend.detector.query import (
     columns_from_query,
@@ -117,7 +117,7 @@ def _given_gold(value: object) -> Table:
         raise TablemendError(f"the gold table cannot be read ({error})") from error
 
 
-class AnswerFields(batch.Fields):
+class AnswerFields(BatchLine):
     """The fields of a line of ``detect --batch``."""
 
     answer: str
@@ -126,7 +126,7 @@ class AnswerFields(batch.Fields):
     query: str = ""
 
 
-class Fields(batch.Fields):
+class Fields(BatchLine):
     """The fields of a line of ``verify --batch`` and ``mend --batch``."""
 
     text: str | None = None
@@ -222,8 +222,8 @@ def read_input(
 
 
 def read_documents(path: Path) -> list[Input | Failed]:
-    """The documents of a batch file for ``verify`` and ``mend``; see :func:`batch.read_batch`."""
-    named = ((f"{path}, line {number}", own) for number, own in batch.read_batch(path, Fields))
+    """The documents of a batch file for ``verify`` and ``mend``; see :func:`read_batch`."""
+    named = ((f"{path}, line {number}", own) for number, own in read_batch(path, Fields))
     return [_of_line(name, own) for name, own in named]
 
 
@@ -232,7 +232,7 @@ def read_submissions(
 ) -> list[tuple[str, AnswerFields, Submission]]:
     """The answers of a batch file for ``detect``, each with its line."""
     found = []
-    for number, one in batch.read_batch(path, AnswerFields):
+    for number, one in read_batch(path, AnswerFields):
         order = sort_rule_from_query(one.query, one.gold.columns)
         decimals = decimals_from_query(one.query, one.gold.columns)
         submission = Submission(

@@ -524,16 +524,16 @@ def _default(info: FieldInfo) -> str:
     return "null" if info.default is None else str(info.default)
 
 
-class Fields(BaseModel):
+class BatchLine(BaseModel):
     """The fields of a line."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
 
-FieldsT = TypeVar("FieldsT", bound=Fields)
+LineT = TypeVar("LineT", bound=BatchLine)
 
 
-def read_batch(path: Path, model: type[FieldsT]) -> Iterator[tuple[int, FieldsT]]:
+def read_batch(path: Path, model: type[LineT]) -> Iterator[tuple[int, LineT]]:
     """The lines of a file that are not blank, one at a time, with their numbers.
 
     Raises:
@@ -557,7 +557,7 @@ def read_batch(path: Path, model: type[FieldsT]) -> Iterator[tuple[int, FieldsT]
         raise TablemendError(f"the batch file {path} is empty")
 
 
-def _read_line(line: str, place: str, model: type[FieldsT]) -> FieldsT:
+def _read_line(line: str, place: str, model: type[LineT]) -> LineT:
     known = list(model.model_fields)
     try:
         data = json.loads(line.rstrip())

@@ -168,7 +168,20 @@ def say_tests(
     """
     apart = [test for test in tests if is_significant(test)]
     rest = [test for test in tests if not is_significant(test)]
-    sentences = [_say_apart(test, systems, metric) for test in apart]
+    sentences = []
+    is_share = metric.kind == "share"
+    for test in apart:
+        a, b = test["system_a"], test["system_b"]
+        rate_a, rate_b = (
+            percent(systems[one][test["context"]][test["metric"]]["rate"]) for one in (a, b)
+        )
+        how = "better" if (test["difference"] > 0) == is_share else "worse"
+        sentences.append(
+            f"{b} is {how} than {a}: {metric.title} {rate_b} % instead of {rate_a} %, "
+            f"{_difference(test)}. {'Higher' if is_share else 'Wrong'} in {a} alone: "
+            f"{test['a_only']}, in {b} alone: {test['b_only']}, of {test['n']} examples; "
+            f"p {p_value(test['p_holm'])}."
+        )
     if rest:
         named = "; ".join(f"{test['system_b']}, {_difference(test)}" for test in rest)
         sentences.append(
@@ -181,21 +194,6 @@ def say_tests(
 def is_significant(test: Mapping[str, Any], level: float = 0.05) -> bool:
     """Whether the corrected p-value is below the level."""
     return test["p_holm"] is not None and test["p_holm"] < level
-
-
-def _say_apart(test: Mapping[str, Any], systems: Mapping[str, Any], metric: Metric) -> str:
-    is_share = metric.kind == "share"
-    better = (test["difference"] > 0) == is_share
-    a, b = test["system_a"], test["system_b"]
-    rate_a, rate_b = (
-        percent(systems[one][test["context"]][test["metric"]]["rate"]) for one in (a, b)
-    )
-    what = "Higher" if is_share else "Wrong"
-    return (
-        f"{b} is {'better' if better else 'worse'} than {a}: {metric.title} {rate_b} % instead of "
-        f"{rate_a} %, {_difference(test)}. {what} in {a} alone: {test['a_only']}, in {b} "
-        f"alone: {test['b_only']}, of {test['n']} examples; p {p_value(test['p_holm'])}."
-    )
 
 
 def _difference(test: Mapping[str, Any]) -> str:
@@ -288,14 +286,12 @@ def rate_table(
             rows.append([Cell(name, title=second["scorer"]), *rates])
     rows.append([Cell("scored answers (n)"), *(Cell(str(one[TOTAL]["n"])) for one in own.values())])
     for metric in (one for one in metrics if one.kind in ("event", "context")):
-        cells = []
+        numbers = []
         for system, rates in own.items():
             left_out = results.get("left_out", {}).get(system, {}).get(context, {})
             more = left_out.get(metric.name, 0)
-            cells.append(
-                Cell(f"{rates[metric.name]['n']}" + (f", {more} left out" if more else ""))
-            )
-        rows.append([Cell(f"{metric.title} (n)"), *cells])
+            numbers.append(f"{rates[metric.name]['n']}" + (f", {more} left out" if more else ""))
+        rows.append([Cell(f"{metric.title} (n)"), *map(Cell, numbers)])
     if any(results["relations"][system][context].keys() - {UNDECIDED} for system in systems):
         counts = [results["relations"][system][context] for system in systems]
         rows.append([Cell("commonest relation"), *map(_relation, counts)])
