@@ -320,7 +320,7 @@ _OF_GENERATE = frozenset(
 """TRL's settings of ``generate``, which draws no answers here (training/grpo.py)."""
 
 
-class _Read(BaseModel):
+class _TrlValues(BaseModel):
     """TRL's settings that the plan and the engine's check read; TRL takes any value of them."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
@@ -373,7 +373,7 @@ class RolloutConfig(Section):
                 f"{self.section}.max_new_tokens alone: leave it out, or take vLLM",
             )
         try:
-            drawn = _Read.model_validate(train.trl).generation_kwargs or {}
+            drawn = _TrlValues.model_validate(train.trl).generation_kwargs or {}
         except ValidationError as error:
             for one in error.errors():
                 yield f"train.trl.{one['loc'][0]}", f"{one['msg']}, not {one['input']!r}"

@@ -124,7 +124,7 @@ class Run:
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
         new = yaml.safe_load(to_yaml(config))
-        changes = []
+        changes: list[str] = []
         for part in parts:
             before, after = _select(old, part), _select(new, part)
             if before is None and part in LATER:
