@@ -229,11 +229,8 @@ def refuse(found: Sequence[str]) -> None:
 
 
 def problems(config: Comparison, systems: Sequence[ResolvedSystem]) -> list[str]:
-    """Packages, checkpoints, keys and servers that are missing, each with what to do.
-
-    Args:
-        config: the recipe.
-        systems: those that are to be asked; what scores is looked at in any case.
+    """Packages, checkpoints, keys and servers that are missing, each with what to do; what
+    scores is looked at, whichever systems are to be asked.
     """
     task = config.task_of()
     asking = [

@@ -263,13 +263,8 @@ def rate_table(
     metrics: Sequence[Metric],
     systems: Mapping[str, str] | None = None,
 ) -> Rows:
-    """Rates in percent with their intervals, one system a column.
-
-    Args:
-        results: of the comparison.
-        context: that was shown.
-        metrics: one a row; TotalHallu also by each second scorer.
-        systems: those that are shown and what they are called; ``None``: all, by name.
+    """Rates in percent with their intervals, one metric a row (TotalHallu also by the second
+    scorer), one of ``systems`` a column, under what they are called; ``None``: all, by name.
     """
     systems = systems or {system: system for system in results["systems"]}
     own = {system: results["systems"][system][context] for system in systems}

@@ -78,13 +78,7 @@ def plot_errors(results: Mapping[str, Any]) -> Markup:
 
 
 def plot_parts(results: Mapping[str, Any], by: str, metric: str) -> Markup | None:
-    """A rate by part of the data, one panel a context; ``None`` where there is one part only.
-
-    Args:
-        results: of the comparison.
-        by: ``by_domain`` or ``by_calculation``.
-        metric: whose rate.
-    """
+    """A rate by part of the data, one panel a context; ``None`` where there is one part only."""
     parts, names = results.get(by, {}), parts_of(results, by)
     if len(names) < 2:
         return None

@@ -55,13 +55,8 @@ Tables = Mapping[str, str]
 def tabulate(
     judgements: Judgements, views: Views, metrics: Sequence[Metric], tables: Tables
 ) -> dict[str, Any]:
-    """The part of results.json that follows from the judgements.
-
-    Args:
-        judgements: of every system.
-        views: what the systems were shown.
-        metrics: of the task, and :func:`context_metrics`.
-        tables: that the examples were made from.
+    """The part of results.json that follows from the judgements, by metrics of the task and
+    :func:`context_metrics`.
 
     Returns:
         ``systems`` (system -> context -> metric -> rate), ``left_out`` (system -> context -> metric
@@ -143,12 +138,8 @@ def summarise(
 ) -> dict[str, Rate]:
     """All metrics over one system's judgements of one context.
 
-    Unscored answers count in ``unscored`` alone: elsewhere they are neither 0 nor 1.
-
-    Args:
-        judgements: of the answers.
-        metrics: of the task.
-        tables: that the examples were made from, in the same order; ``None``: one each.
+    Unscored answers count in ``unscored`` alone: elsewhere they are neither 0 nor 1. ``tables`` are
+    those that the examples were made from, in the same order; ``None``: one each.
     """
     rates = {}
     for metric in metrics:
@@ -320,13 +311,8 @@ def cost(
     price_in: float | None = None,
     price_out: float | None = None,
 ) -> dict[str, Any]:
-    """Tokens, seconds, price and endings of one system's answers on one context.
-
-    Args:
-        stored: the answers.
-        seconds: what generating them took.
-        price_in: price of a million prompt tokens.
-        price_out: price of a million tokens of answers; ``None`` for both: no price is given.
+    """Tokens, seconds, price and endings of one system's answers on one context; prices are of a
+    million tokens, of prompts and of answers.
     """
     listed = list(stored)
     answers = [one.answer for one in listed]
@@ -358,12 +344,7 @@ ROW_RECALL = Metric("row_recall", "Row recall", "row recall", "rows that are the
 
 
 def tabulate_second(second: Judgements, first: Judgements, tables: Tables) -> dict[str, Any]:
-    """What results.json says of the second scorer.
-
-    Args:
-        second: its judgements; empty contexts where there is none.
-        first: the detector's.
-        tables: that the examples were made from.
+    """What results.json says of the second scorer, beside ``first``, the detector.
 
     Returns:
         ``scorer``, its name or ``None``; ``systems`` (system -> context -> rates and

@@ -178,12 +178,7 @@ def hash_settings(settings: Mapping[str, Any]) -> str:
 
 
 def refuse_other(old: Any, new: Any, where: str) -> None:
-    """Refuse what was made with other settings, naming them.
-
-    Args:
-        old: the settings that it was made with.
-        new: those of now.
-        where: what was made.
+    """Refuse what was made with other settings than those of now, naming them.
 
     Raises:
         TablemendError: a setting differs.

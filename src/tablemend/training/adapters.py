@@ -133,11 +133,7 @@ def _shares(both: PeftModel, add: bool) -> list[torch.Tensor]:
     """How far each adapted weight points along its adapter: (weight . delta) / (delta . delta).
 
     Rounding has no direction, so this shows a part that is missing where logits do not: of 16-bit
-    weights each is rounded by as much as a small adapter adds to it.
-
-    Args:
-        both: weights and their adapter.
-        add: whether the weights lack it yet.
+    weights each is rounded by as much as a small adapter adds to it. ``add``: they lack it yet.
     """
     found = []
     for layer in both.modules():

@@ -145,10 +145,6 @@ def read_shapes(folder: Path) -> Shapes:
 def load_tokenizer(config: Model, **options: Any) -> Tokenizer:
     """The model's tokenizer, with a chat template and a padding token of its own.
 
-    Args:
-        config: names it.
-        options: of ``from_pretrained``.
-
     Raises:
         TablemendError: it cannot be loaded, or lacks one of the two.
     """
@@ -249,10 +245,6 @@ def own_names(model: PreTrainedModel) -> Iterator[None]:
 
 def check_shapes(folder: Path, expected: Shapes) -> None:
     """Every expected tensor was saved, whole; reads the headers of the weights alone.
-
-    Args:
-        folder: a checkpoint, or an adapter.
-        expected: the tensors that must be there.
 
     Raises:
         TablemendError: naming the first tensor that is wrong.

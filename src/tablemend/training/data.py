@@ -272,11 +272,8 @@ def check_templates(
 
 
 def check_template(tokenizer: Tokenizer, thinks: bool) -> None:
-    """Refuse a chat template that does not itself write prompt, answer and end of turn so.
-
-    Args:
-        tokenizer: of the model.
-        thinks: whether the answers have a thought, which the template must keep.
+    """Refuse a chat template that does not itself write prompt, answer (with its thought, where it
+    ``thinks``) and end of turn so.
     """
     check_end_of_turn(tokenizer)
     answer = f"<think>\nb\n</think>\n\n{ANSWER}" if thinks else ANSWER

@@ -275,14 +275,7 @@ def settle_precision(config: C, device: str) -> C:
 def describe_precision(
     config: TrainingRecipe, settled: TrainingRecipe, device: str, threads: int | None
 ) -> Iterator[str]:
-    """What the log says of it: type, why, and threads.
-
-    Args:
-        config: the recipe.
-        settled: the same as :func:`settle_precision` returned it.
-        device: its type.
-        threads: a process that the user has set.
-    """
+    """What the log says of it: type, why, and threads."""
     why = "train.precision"
     if config.train.precision == "auto":
         has = "has" if has_bfloat16(device) else "has no"
@@ -320,10 +313,6 @@ def speed_up_cpu(model: PreTrainedModel, precision: str) -> None:
     costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16:
     torch 2.13's fused attention for CPUs computes it at the speed of float32. Either can go when
     benchmarks/sft_throughput.py is as fast without it. New tokens: :mod:`.cpu_attention`.
-
-    Args:
-        model: to be trained.
-        precision: what its products are computed in.
     """
     if libc := _glibc():
         libc.mallopt(_MMAP_MAX, 0)

@@ -100,10 +100,6 @@ class Method:
 def train(config: Any, method: Method) -> None:
     """Data, model, steps, checkpoint; the same call continues where an earlier one stopped.
 
-    Args:
-        config: a command that trains: a recipe with ``show`` and ``overwrite``.
-        method: SFT, DPO, GRPO or self-distillation.
-
     Raises:
         TablemendError: see each phase.
     """
