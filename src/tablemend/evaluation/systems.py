@@ -19,7 +19,7 @@ from tablemend.config import HUB, BackendOptions
 from tablemend.errors import TablemendError, not_installed
 from tablemend.generations import Generations
 from tablemend.mitigations.mitigation import MITIGATIONS, Constraint, Mitigation, PostEdit
-from tablemend.recipe.evaluation import System, Thinking
+from tablemend.recipe.evaluation import SystemConfig, Thinking
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import MOVE_AWAY, Run, hash_text
 from tablemend.tasks.sources import refuse_engines
@@ -135,7 +135,7 @@ def resolve(config: Comparison, run: Run) -> list[ResolvedSystem]:
     return [systems[name] for name in own.systems]
 
 
-def model_of(config: Comparison, system: System) -> tuple[str, ModelName]:
+def model_of(config: Comparison, system: SystemConfig) -> tuple[str, ModelName]:
     """The model of a system in the recipe's words (of one that edits, the other's), and parsed."""
     text = (system if system.own_model else config.evaluation.answering_system(system)).model
     if text == config.stage:

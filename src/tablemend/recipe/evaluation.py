@@ -34,7 +34,7 @@ SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 """System names become file names."""
 
 
-class System(Section):
+class SystemConfig(Section):
     """One way of answering: a model and a mitigation."""
 
     model: str = "base"
@@ -112,7 +112,7 @@ class Evaluation(Section):
     options: BackendOptions = BackendOptions()
     """How the models are asked; dtype and context_length are the model section's where they are
     not set here."""
-    systems: dict[SystemName, System] = Field(min_length=1)
+    systems: dict[SystemName, SystemConfig] = Field(min_length=1)
     """Name of each system and what it does; `systems.NAME=null` leaves the recipe's NAME out."""
 
     @field_validator("systems", mode="before")
@@ -162,6 +162,6 @@ class Evaluation(Section):
         if edit is not None and not edit.asks_model and system.own_model:
             yield f"{path}.model", f"{system.mitigation} asks no model"
 
-    def answering_system(self, system: System) -> System:
+    def answering_system(self, system: SystemConfig) -> SystemConfig:
         """The system whose model answers: itself, or the one whose answers it edits."""
         return system if system.after is None else self.systems.get(system.after, system)

@@ -25,7 +25,7 @@ from tablemend.config.section import (
     nearest,
 )
 from tablemend.errors import TablemendError
-from tablemend.recipe.evaluation import Evaluation, System, Thinking
+from tablemend.recipe.evaluation import Evaluation, SystemConfig, Thinking
 from tablemend.recipe.training import (
     Distil,
     DistilTrain,
@@ -228,7 +228,7 @@ class Comparison(Recipe):
                 )
 
     def _prefix_conflicts(
-        self, name: str, system: System, train: Train
+        self, name: str, system: SystemConfig, train: Train
     ) -> Iterator[tuple[str, str]]:
         """The prompt of the fine-tuned system must be the one it was trained on."""
         path = f"evaluation.systems.{name}"
@@ -266,21 +266,21 @@ class Comparison(Recipe):
         is_full = self.train is not None and self.train.method == "full"
         return "float32" if is_full and self.model.dtype == "auto" else self.model.dtype
 
-    def thinking_of(self, system: System) -> Thinking:
+    def thinking_of(self, system: SystemConfig) -> Thinking:
         """The system's own thinking, else the recipe's."""
         thinking = self.evaluation.answering_system(system).thinking
         return self.thinking if thinking is None else thinking
 
-    def format_of(self, system: System) -> Format:
+    def format_of(self, system: SystemConfig) -> Format:
         """The table format that a system's prompt asks for: its own, else the recipe's."""
         format = self.evaluation.answering_system(system).format
         return self.format if format is None else format
 
-    def serialisation_of(self, system: System) -> Serialisation | None:
+    def serialisation_of(self, system: SystemConfig) -> Serialisation | None:
         """How the tables that a system reads are written: its own way, else the recipe's."""
         return self.evaluation.answering_system(system).serialisation or self.serialisation
 
-    def task_of(self, system: System | None = None) -> Task[Any]:
+    def task_of(self, system: SystemConfig | None = None) -> Task[Any]:
         """The task as a system has it, with its table format; without one, as the recipe."""
         evaluation = self.evaluation
         return TASKS[self.task](
@@ -299,7 +299,7 @@ class Comparison(Recipe):
         """How every sample is shown to every system."""
         return self.evaluation.contexts or tuple(self.task_of().views)
 
-    def options_of(self, system: System) -> BackendOptions:
+    def options_of(self, system: SystemConfig) -> BackendOptions:
         """How a system's model is asked, with what the model section says of every model."""
         options = self.evaluation.options if system.options is None else system.options
         update: dict[str, Any] = {}

@@ -25,7 +25,7 @@ from tablemend.evaluation.systems import (
 )
 from tablemend.generations import Scored, ScoredSystems
 from tablemend.mitigations.repair_scorer import RepairScorer
-from tablemend.recipe.evaluation import System
+from tablemend.recipe.evaluation import SystemConfig
 from tablemend.recipe.experiment import DpoExperiment, PairsCommand
 from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
@@ -169,7 +169,7 @@ def _is_asked(example: Sample, config: DpoExperiment) -> bool:
 def sampling_config(config: DpoExperiment) -> DpoExperiment:
     """The recipe with one system for each answer that is drawn, in place of its own systems."""
     pairs = config.dpo.pairs
-    system = System(model=pairs.model, prompt=config.train.prompt)
+    system = SystemConfig(model=pairs.model, prompt=config.train.prompt)
     evaluation = config.evaluation.model_copy(
         update={
             "n": None,
