@@ -16,7 +16,6 @@ from tablemend.backends.requests import Sampling
 from tablemend.errors import Stopped, TablemendError
 from tablemend.evaluation.generating import IMPOSSIBLE
 from tablemend.evaluation.systems import STAGE, ResolvedSystem
-from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, write_out
 from tablemend.mitigations.edits import Tools
 from tablemend.mitigations.mitigation import PostEdit
@@ -25,6 +24,7 @@ from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind
 from tablemend.runs import Run
 from tablemend.tasks.task import Sample, Submission
+from tablemend.verifier.verifiers import ProgramExtractor, ProgramVerifier
 
 CHUNK = 64
 """Answers that are mended together: a kill loses no more."""

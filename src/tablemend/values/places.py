@@ -8,13 +8,17 @@ from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
 
-from tablemend.values.amounts import same_amount
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.dates import StatedDate, find_dates
-from tablemend.values.number_words import ORDINALS
-from tablemend.values.numbers import Number, Stated, find_quantities, find_spelled
-from tablemend.values.sentences import Span
-from tablemend.values.text import align, placed_tokens, tokens_of
+from tablemend.values.numbers import (
+    ORDINALS,
+    Number,
+    Stated,
+    find_quantities,
+    find_spelled,
+    same_amount,
+)
+from tablemend.values.text import Span, align, placed_tokens, singular, tokens_of
 from tablemend.values.units import MEASURES, MILLION, ONE, PLAIN, Unit
 
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
@@ -174,13 +178,6 @@ class Places:
         return _equal(positive, stated.number, unit) and bool(
             _MINUS.search(before.rpartition(". ")[2])
         )
-
-
-def singular(word: str) -> str:
-    """Both forms of a plural in one spelling; not a grammar, only a common form."""
-    if len(word) > 3 and word[-1] == "s" and word[-2:] != "ss" and word.isalpha():
-        return word[:-1]
-    return word
 
 
 def _equal(cell: Number, stated: Number, unit: Unit) -> bool:

@@ -7,12 +7,12 @@ import pytest
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.repair_table import repair_table
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.units import header_unit
-from tablemend.verifier.scope import read_scope
+from tablemend.verifier.query_parser import read_scope
+from tablemend.verifier.staf import verify_answer
 from tests.support import llm_kernels
 
 CONTEXT = """In 2031, Ama Dru of Norvik scored 240 points.

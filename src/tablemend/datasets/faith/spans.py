@@ -17,8 +17,7 @@ from tablemend.errors import TablemendError
 from tablemend.tasks.faith.values import unit_words
 from tablemend.values.dates import MONTHS
 from tablemend.values.numbers import Stated, find_quantities, find_spelled
-from tablemend.values.sentences import Span
-from tablemend.values.text import align
+from tablemend.values.text import Span, align
 from tablemend.values.units import MEASURES
 
 Recogniser = Literal["program", "spacy"]

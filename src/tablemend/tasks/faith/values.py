@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import yaml
 
-from tablemend.values.amounts import THOUSANDS
 from tablemend.values.dates import find_dates
-from tablemend.values.numbers import Stated, find_quantities
+from tablemend.values.numbers import THOUSANDS, Stated, find_quantities
 from tablemend.values.text import clean
 from tablemend.values.units import MEASURES, same_currency
 

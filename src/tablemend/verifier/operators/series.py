@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean, median
 
-from tablemend.claims.cues import Cue
-from tablemend.verifier.amounts import (
+from tablemend.verifier.lexicon import Cue, opposite
+from tablemend.verifier.number_agreement import (
     GAINING,
     counts_in_its_unit,
     counts_rows,
@@ -22,14 +22,15 @@ from tablemend.verifier.amounts import (
     spelled,
     states,
 )
-from tablemend.verifier.frame import Frame
-from tablemend.verifier.measures import moment
-from tablemend.verifier.mentions import ColumnMention, StatedNumber
 from tablemend.verifier.operators.slots import Computed, Slots, number_of, reaches_ratio
-from tablemend.verifier.row_filter import RowFilter, range_set, within
-from tablemend.verifier.views import ColumnIndex, View
-from tablemend.verifier.vocabulary import (
-    opposite,
+from tablemend.verifier.oriented_table import ColumnIndex, View, moment
+from tablemend.verifier.sentence_links import (
+    ColumnMention,
+    Frame,
+    RowFilter,
+    StatedNumber,
+    range_set,
+    within,
 )
 
 _EACH = frozenset("each every always constantly".split())
