@@ -18,7 +18,7 @@ from tablemend.values.numbers import (
     find_spelled,
     same_amount,
 )
-from tablemend.values.text import Span, align, placed_tokens, singular, tokens_of
+from tablemend.values.text import PlacedToken, Span, align, placed_tokens, singular, tokens_of
 from tablemend.values.units import MEASURES, MILLION, ONE, PLAIN, Unit
 
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
@@ -96,9 +96,9 @@ class Places:
         return [found[start] for start in sorted(found)]
 
     @cached_property
-    def tokens(self) -> list[tuple[str, int, int]]:
+    def tokens(self) -> list[PlacedToken]:
         """Every word and number with its place; plurals in ``s`` are spelled without it."""
-        return [(singular(word), start, end) for word, start, end in placed_tokens(self._plain)]
+        return [one._replace(word=singular(one.word)) for one in placed_tokens(self._plain)]
 
     @cached_property
     def _words(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -21,12 +21,12 @@ from tablemend.records import ClaimError, Evidence
 from tablemend.values.cells import is_blank, year_of
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number, label_signs, plain_digits
-from tablemend.values.text import fold
+from tablemend.values.text import Span, fold
 from tablemend.values.units import PLAIN
 from tablemend.verifier.conditions import PLURAL, conditions
 from tablemend.verifier.entity_linking import MomentLink
 from tablemend.verifier.indexing import sort_of_period
-from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS, Cue, terms
+from tablemend.verifier.lexicon import LITTLE_WORDS, UNIT_TERMS, terms
 from tablemend.verifier.number_agreement import (
     Agreement,
     compare,
@@ -48,7 +48,6 @@ from tablemend.verifier.sentence_links import (
     RowFilter,
     StatedNumber,
     in_brackets,
-    own_clauses,
     range_set,
 )
 
@@ -130,8 +129,13 @@ class Lookups:
     def candidates(self) -> Iterator[Candidate]:
         """All candidates, for every stated number, period and name."""
         for stated in self.frame.amounts:
-            counted = stated.amount.role != "year" and not self._in_header(stated)
-            if counted and isfinite(stated.value):
+            in_header = any(  # a part of a column's name that is said: "1990 - 95"
+                h.first <= stated.first < stated.last <= h.last
+                and h.last - h.first > stated.last - stated.first
+                and h.share > 0.99
+                for h in self.frame.headings
+            )
+            if stated.amount.role != "year" and not in_header and isfinite(stated.value):
                 yield from _nearest_row_first(list(self.of_number(stated)))
         for link in self.frame.links.moments:
             yield from self.of_period(link)
@@ -140,35 +144,19 @@ class Lookups:
 
     # ---- numbers
 
-    def _in_header(self, stated: StatedNumber) -> bool:
-        """Whether a number is a part of a column's name that is said: "1990 - 95"."""
-        return any(
-            h.first <= stated.first < stated.last <= h.last
-            and h.last - h.first > stated.last - stated.first
-            and h.share > 0.99
-            for h in self.frame.headings
-        )
-
     def of_number(self, stated: StatedNumber) -> Iterator[Candidate]:
         """Cells that can be what a number states."""
-        place = (stated.first, stated.last)
+        place = stated.span
         own = self._number_features(stated)
         if size_of(self.frame, stated):
             possible = sizes(self.frame, stated)
             narrowed = {len(f.rows) for f in self.filters}  # "of the four companies in 2020"
             truth = int(stated.value) in possible | narrowed
-            amount = stated.amount
-            yield Candidate(
-                "number",
-                amount.start,
-                amount.end,
-                truth,
-                dict.fromkeys(["size", *self._beside(place), *self._context], 1.0),
-                (),
-                "NUM",
-                (str(len(self.view.rows)),) if len(possible) == 1 else (),
-                f"the table has {len(self.view.rows)} rows",
-            )
+            features = ["size", *self._beside(place), *self._context]
+            expected = (str(len(self.view.rows)),) if len(possible) == 1 else ()
+            reason = f"the table has {len(self.view.rows)} rows"
+            said = Span(stated.amount.start, stated.amount.end)
+            yield self._reading("number", said, truth, features, (), "NUM", expected, reason)
             return
         entities = self._entities(place, None)
         among = self._of_unit(stated)
@@ -240,7 +228,7 @@ class Lookups:
         among: Sequence[int],
     ) -> Iterator[Candidate]:
         """The number as the smallest or largest of a column: "from 3 to 14", "a high of 14"."""
-        place = (stated.first, stated.last)
+        place = stated.span
         words = self.frame.words[max(0, stated.first - 5) : stated.last + 2]
         near = [word for word in words if word in _EXTREME]
         if not near:
@@ -255,27 +243,15 @@ class Lookups:
                 rows = [r for r in entity.rows if r in ordered.of]
                 if len(rows) < 2 or self.view.columns[column].kind != "number":
                     continue
-                ends = {
-                    min(rows, key=ordered.of.__getitem__),
-                    max(rows, key=ordered.of.__getitem__),
-                }
+                ends = {pick(rows, key=ordered.of.__getitem__) for pick in (min, max)}
                 outcome, cells = self._agreement(stated.amount, sorted(ends), column)
                 unsure = column not in named or self._is_of_several(stated.first)
                 if not cells or (unsure and outcome != "same"):
                     continue
+                which = [f for f in entity.features if f in _WHICH]
                 said = self._heading_features(column, place)
-                yield self._candidate(
-                    stated,
-                    [
-                        *own,
-                        "extreme",
-                        f"extreme {lead}",
-                        *said,
-                        *(f for f in entity.features if f in _WHICH),
-                    ],
-                    outcome,
-                    cells,
-                )
+                features = [*own, "extreme", f"extreme {lead}", *said, *which]
+                yield self._candidate(stated, features, outcome, cells)
 
     def _derived(
         self,
@@ -414,17 +390,25 @@ class Lookups:
         expected: tuple[str, ...] = ()
         if truth is False and cells:
             expected = tuple(dict.fromkeys(self._right(amount, *cell) for cell in cells))
-        return Candidate(
-            "number",
-            amount.start,
-            amount.end,
-            truth,
-            dict.fromkeys(features, 1.0),
-            tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
-            error,
-            expected if len(expected) <= 3 else (),
-            _reason(self.frame.reading.text[amount.start : amount.end], truth, expected),
-        )
+        said = Span(amount.start, amount.end)
+        reason = _reason(self.frame.reading.text[slice(*said)], truth, expected)
+        return self._reading("number", said, truth, features, cells, error, expected, reason)
+
+    def _reading(
+        self,
+        kind: Literal["number", "period", "name"],
+        said: Span,
+        truth: bool | None,
+        features: Iterable[str],
+        cells: Sequence[tuple[int, int]],
+        error: ClaimError,
+        expected: tuple[str, ...],
+        reason: str,
+    ) -> Candidate:
+        """A candidate; of many corrections none is named."""
+        known, evidence = dict.fromkeys(features, 1.0), self.view.evidence_of(cells[:3])
+        expected = expected if len(expected) <= 3 else ()
+        return Candidate(kind, *said, truth, known, evidence, error, expected, reason)
 
     def _right(self, amount: Amount, row: int, column: int) -> str:
         """What a cell has in place of an amount: its share, where it states a count and a share."""
@@ -498,7 +482,7 @@ class Lookups:
         if self._other_noun(stated):
             found.append("other noun")
         found += self._cues_near(stated.first)
-        found += self._beside((stated.first, stated.last))
+        found += self._beside(stated.span)
         return found
 
     def _beside(self, place: tuple[int, int]) -> list[str]:
@@ -530,7 +514,10 @@ class Lookups:
         for cue in self.frame.cues:
             if cue.kind in _CUES:
                 at = self.frame.token_range(cue.start, cue.end)[0]
-                found.append((at, cue.kind if cue.kind != "change" else _change(cue)))
+                is_change = cue.kind == "change"
+                found.append(
+                    (at, cue.sense if is_change and cue.sense == "difference" else cue.kind)
+                )
         return found
 
     def _other_noun(self, stated: StatedNumber) -> bool:
@@ -611,35 +598,25 @@ class Lookups:
         own += self._beside((first, last))
         known = bool(link.places or link.columns) or self._known_elsewhere(link)
         own.append("period known" if known else "period unknown")
-        said = self.frame.reading.text[moment.start : moment.end]
 
         def candidate(
             truth: bool | None, features: list[str], cells: Sequence[tuple[int, int]]
         ) -> Candidate:
-            expected = (
-                ()
-                if truth is not False
-                else tuple(dict.fromkeys(self.view.cell(*cell) for cell in cells))
-            )
-            return Candidate(
-                "period",
-                moment.start,
-                moment.end,
-                truth,
-                dict.fromkeys([*own, *features, *self._context], 1.0),
-                tuple(e for cell in cells[:3] if (e := self.view.evidence(*cell)) is not None),
-                "TMP",
-                expected if len(expected) <= 3 else (),
-                NAMED[1] if truth and not cells else _reason(said, truth, expected),
-            )
+            said, right = Span(moment.start, moment.end), [self.view.cell(*cell) for cell in cells]
+            expected = tuple(dict.fromkeys(right)) if truth is False else ()
+            words = self.frame.reading.text[slice(*said)]
+            reason = NAMED[1] if truth and not cells else _reason(words, truth, expected)
+            known = [*own, *features, *self._context]
+            return self._reading("period", said, truth, known, cells, "TMP", expected, reason)
 
         if self.view.turned:
             return
         clock = moment.kind == "clock"
         bounded = clock and self.frame.words[max(0, first - 1) : first] in _AROUND
         if self.grid.number == 0 and not bounded:
-            unlike = None if self._states_none_alike(moment.readings) else False
-            yield candidate(known or unlike, ["period anywhere"], ())
+            sorts = self.frame.linking.index.period_sorts
+            alike = not sorts.isdisjoint(map(sort_of_period, moment.readings))
+            yield candidate(known or (False if alike else None), ["period anywhere"], ())
         kinds = ("time",) if clock else ("date", "span")
         dated = [c for c in self.view.columns if c.kind in kinds or (c.temporal and not clock)]
         named = {h.column for h in self.frame.headings}
@@ -680,10 +657,6 @@ class Lookups:
             return None
         return same_date(own, readings) or covers_date(own, readings) or covers_date(readings, own)
 
-    def _states_none_alike(self, readings: tuple[str, ...]) -> bool:
-        """Whether no table has a period of a sort: a year, a month, a day, a time."""
-        return self.frame.linking.index.period_sorts.isdisjoint(map(sort_of_period, readings))
-
     def _known_elsewhere(self, link: MomentLink) -> bool:
         """Whether any table states the period; a weekday by the dates that fall on it."""
         linking = self.frame.linking
@@ -700,9 +673,10 @@ class Lookups:
         """Cells that can be what a name states."""
         if self.view.turned:
             return
-        place = (phrase.first, phrase.last)
-        start = self.frame.tokens[phrase.first].start
-        end = self.frame.tokens[phrase.last - 1].end
+        place = phrase.span
+        start, end = said = Span(
+            self.frame.tokens[phrase.first].start, self.frame.tokens[phrase.last - 1].end
+        )
         if any(link.start < end and start < link.end for link in self.frame.links.moments):
             return
         for mention in phrase.mentions[:2]:
@@ -715,35 +689,21 @@ class Lookups:
             if sum(p.mentions[0].column == mention.column for p in self.frame.phrases) > 1:
                 own.append("several names of the column")
             near = [e for e in self._entities(place, mention.column) if e.filters or e.carried]
-            outcomes = [(bool(mention.rows & set(e.rows)), e) for e in near]
-            said = self._heading_features(mention.column, place)
-            for truth, entity in outcomes:
-                graded = f"name {_grade(entity.features, 'row')} {said[0]}"
+            named = self._heading_features(mention.column, place)
+            error: ClaimError = "ATT" if column.index != self.view.key else "REL"
+            for entity in near:
+                truth = bool(mention.rows & set(entity.rows))
+                graded = f"name {_grade(entity.features, 'row')} {named[0]}"
                 rows = [r for r in entity.rows if r in mention.rows] if truth else entity.rows
                 cells = [(row, mention.column) for row in rows[:3]]
                 expected = () if truth else tuple(dict.fromkeys(self.view.cell(*c) for c in cells))
-                yield Candidate(
-                    "name",
-                    start,
-                    end,
-                    truth,
-                    dict.fromkeys([*own, *said, graded, *entity.features, *self._context], 1.0),
-                    tuple(e for cell in cells if (e := self.view.evidence(*cell)) is not None),
-                    "ATT" if column.index != self.view.key else "REL",
-                    expected if len(expected) <= 3 else (),
-                    _reason(self.frame.text(*place), truth, expected),
-                )
-            if not outcomes:
+                known = [*own, *named, graded, *entity.features, *self._context]
+                reason = _reason(self.frame.text(*place), truth, expected)
+                yield self._reading("name", said, truth, known, cells, error, expected, reason)
+            if not near:
                 cells = [(row, mention.column) for row in sorted(mention.rows)[:2]]
-                yield Candidate(
-                    "name",
-                    start,
-                    end,
-                    True,
-                    dict.fromkeys([*own, "name alone", *self._context], 1.0),
-                    tuple(e for cell in cells if (e := self.view.evidence(*cell)) is not None),
-                    reason=NAMED[0],
-                )
+                known = [*own, "name alone", *self._context]
+                yield self._reading("name", said, True, known, cells, "NUM", (), NAMED[0])
 
     # ---- columns
 
@@ -775,7 +735,7 @@ class Lookups:
             features = self._heading_features(column, place)
             features.append("col nearest" if not number else "col farther")
             found.append((column, features))
-        gaps = (self._gap((h.first, h.last), place) for h in self.frame.headings if h.share > 0.99)
+        gaps = (self._gap(h.span, place) for h in self.frame.headings if h.share > 0.99)
         apart = min((breaks + numbers for _, breaks, numbers, _ in gaps), default=3)
         found.append((None, [f"col none, a column apart {min(apart, 3)}"]))
         return found
@@ -796,7 +756,7 @@ class Lookups:
         best: tuple[int, ColumnMention | None] = (1000, None)
         for heading in self.frame.headings:
             if heading.column == column:
-                words, breaks, numbers, side = self._gap((heading.first, heading.last), place)
+                words, breaks, numbers, side = self._gap(heading.span, place)
                 cost = words + 3 * breaks + 4 * numbers + (side == "before")
                 if cost < best[0]:
                     best = (cost, heading)
@@ -809,7 +769,7 @@ class Lookups:
             single = len(self._value_columns) == 1 and not self.grid.key_value
             general = single and _GENERAL.issuperset(self.view.columns[column].terms)
             return ["col general" if general else "col unnamed"]
-        span = (heading.first, heading.last)
+        span = heading.span
         found = [
             "col whole"
             if heading.share > 0.99
@@ -839,7 +799,7 @@ class Lookups:
             and not any(a.first < f.last and f.first < a.last for a in self._plain_amounts)
         ]
         free = self._of_own_part(free, place)
-        gaps = {id(f): self._gap((f.first, f.last), place) for f in free}
+        gaps = {id(f): self._gap(f.span, place) for f in free}
         cost = {
             id(f): g[0] + 2 * g[1] + 2 * g[2] + 3 * (g[3] == "after")
             for f in free
@@ -857,14 +817,13 @@ class Lookups:
             if rows in seen:
                 continue
             seen.add(rows)
-            features = self._relation("row", (anchor.first, anchor.last), place)
+            features = self._relation("row", anchor.span, place)
             features.append("row nearest" if not number else "row farther")
             features.append("row whole" if anchor.fit >= 0.99 else "row part")
             features.append("row by key" if anchor.column == self.view.key else "row by cell")
             features.append(f"rows {bucket(len(rows))}")
             if any(
-                h.column == anchor.column
-                and self._gap((h.first, h.last), (anchor.first, anchor.last))[0] <= 1
+                h.column == anchor.column and self._gap(h.span, anchor.span)[0] <= 1
                 for h in self.frame.headings
             ):
                 features.append("row with its column")
@@ -902,9 +861,10 @@ class Lookups:
         if beside:
             return beside
         named = all(a.first != place[0] for a in self._plain_amounts)
-        if named and self._own_clauses and place[0] >= self._own_clauses[0][0]:
-            first, last = next(c for c in self._own_clauses if c[0] <= place[0] < c[1])
-            opening = self._own_clauses[0][0]
+        clauses = self.frame.own_clauses
+        if named and clauses and place[0] >= clauses[0][0]:
+            first, last = next(c for c in clauses if c[0] <= place[0] < c[1])
+            opening = clauses[0][0]
             free = [f for f in free if first <= f.first < last or f.last <= opening]
         own = self.frame.comparison(place[0])
         part = {f.column for f in free if own and self.frame.comparison(f.first) == own}
@@ -914,10 +874,6 @@ class Lookups:
             if (other := self.frame.comparison(f.first)) == own
             or (other is None and f.column not in part)
         ]
-
-    @cached_property
-    def _own_clauses(self) -> tuple[tuple[int, int], ...]:
-        return own_clauses(self.frame)
 
     def _own_member(self, names: RowFilter, place: tuple[int, int]) -> frozenset[int]:
         """The rows of the 2nd name for the 2nd number: "A and B scored 5 and 7"."""
@@ -942,7 +898,7 @@ class Lookups:
         """The column that alone can hold a number: "F1 (86.5)", "for A and B 5 and 7"."""
         headings = [h for h in self.frame.headings if h.share > 0.99]
         for heading in headings:
-            if in_brackets(self.frame, (heading.first, heading.last), place):
+            if in_brackets(self.frame, heading.span, place):
                 return heading.column
         for firsts in _listed(self.frame, headings) if self._in_turn else ():
             for places in self._lists:
@@ -1024,7 +980,7 @@ class Lookups:
 
     @cached_property
     def _named_tokens(self) -> frozenset[int]:
-        found = {p for h in self.frame.headings for p in range(h.first, h.last)}
+        found = {p for h in self.frame.headings for p in h.tokens}
         return frozenset(found | {p for c in self.filters for p in range(c.first, c.last)})
 
 
@@ -1138,10 +1094,6 @@ def _grade(features: Sequence[str], name: str) -> str:
     whole = f"{name} whole" in features or f"{name} only" in features
     apart = any("between" in f or "other clause" in f for f in features if f.startswith(name))
     return f"{name} A" if whole and not apart else f"{name} B"
-
-
-def _change(cue: Cue) -> str:
-    return "difference" if cue.sense == "difference" else "change"
 
 
 def scope_features(frame: Frame) -> list[str]:

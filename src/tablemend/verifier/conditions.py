@@ -29,6 +29,8 @@ from tablemend.verifier.sentence_links import (
 )
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
+_PASSED = frozenset("be is are was were from the in of play played have at a by win score".split())
+"""Words between a "not" and what it denies."""
 _LACKING = frozenset("lack lacks lacked lacking without no".split())
 _HAVING = frozenset(
     "support supports supported has have had with offer offers include includes "
@@ -61,15 +63,15 @@ def conditions(frame: Frame) -> list[RowFilter]:
             if heading.column == phrase.mentions[0].column and (
                 0 <= phrase.first - heading.last <= 1 or 0 <= heading.first - phrase.last <= 1
             ):
-                used |= frozenset(range(heading.first, heading.last))
+                used |= heading.tokens
         taken |= used
         column, rows = phrase.mentions[0].column, phrase.rows
         said = _predicated(frame, phrase)
         if said is not None and all(m.column != said.column for m in phrase.mentions):
             column, rows = said.column, frozenset()  # named as something that it is not
-            used |= range_set(said.first, said.last)
+            used |= said.tokens
         found.append(RowFilter(phrase.first, phrase.last, rows, used, fit, column))
-    headed = {place for h in frame.headings for place in range(h.first, h.last)}
+    headed = {p for h in frame.headings for p in h.tokens}
     found += _origins(frame, frozenset(taken | headed))
     found += _carried(frame, found)
     found.sort(key=lambda condition: condition.first)
@@ -160,25 +162,7 @@ def _negate(frame: Frame, condition: RowFilter, rows: frozenset[int]) -> RowFilt
     place = condition.first - 1
     steps = 0
     while place >= 0 and steps < 3 and frame.words[place] not in _NEGATED:
-        if frame.words[place] not in (
-            "be",
-            "is",
-            "are",
-            "was",
-            "were",
-            "from",
-            "the",
-            "in",
-            "of",
-            "play",
-            "played",
-            "have",
-            "at",
-            "a",
-            "by",
-            "win",
-            "score",
-        ):
+        if frame.words[place] not in _PASSED:
             return condition
         place, steps = place - 1, steps + 1
     if place < 0 or frame.words[place] not in _NEGATED:
@@ -306,7 +290,7 @@ def days(frame: Frame) -> Iterator[RowFilter]:
             low = day + (word == "after") * 0.5
         else:
             continue
-        yearless = moment.readings[0].startswith("--")
+        yearless = stated.readings[0].startswith("--")
         for column in frame.view.columns:
             if column.kind != "date":
                 continue
@@ -386,20 +370,6 @@ def worded_bounds(frame: Frame) -> Iterator[RowFilter]:
     yield from _flagged(frame)
 
 
-def _between(
-    frame: Frame,
-    column: ColumnIndex,
-    low: float,
-    high: float,
-    used: frozenset[int],
-    first: int,
-    last: int,
-) -> RowFilter:
-    of = column.ordered.of
-    rows = frozenset(row for row in frame.rows if row in of and low <= of[row] <= high)
-    return RowFilter(first, last, rows, used, 0.9, column.index, True)
-
-
 def _ranges(frame: Frame) -> Iterator[RowFilter]:
     """As in "between 10 and 20 points"; both ends count."""
     for one, other in zip(frame.amounts, frame.amounts[1:], strict=False):
@@ -418,25 +388,26 @@ def _ranges(frame: Frame) -> Iterator[RowFilter]:
             and fits(column, value, one, "at least")
             and fits(column, value, other, "at most")
         )
-        used = range_set(one.first - 1, other.last) | range_set(heading.first, heading.last)
+        used = range_set(one.first - 1, other.last) | heading.tokens
         yield RowFilter(one.first, other.last, rows, used, 0.9, column.index, True)
 
 
 def _signed(frame: Frame) -> Iterator[RowFilter]:
-    """As in "negative growth", "a positive margin"."""
+    """As in "negative growth", "a positive margin", "the margin was positive"."""
     for heading in frame.headings:
         column = frame.view.columns[heading.column]
-        sign = frame.words[heading.first - 1] if heading.first else ""
-        if sign in _SIGNED and column.adds_up and heading.share > 0.5:
-            used = range_set(heading.first - 1, heading.last)
-            yield _between(frame, column, *_SIGNED[sign], used, heading.first - 1, heading.last)
-        place = heading.last  # "the margin was positive"
+        place, of = heading.last, column.ordered.of
         while frame.words[place : place + 1] and frame.words[place] in _BEING:
             place += 1
-        sign = frame.words[place] if heading.last < place < len(frame.words) else ""
-        if sign in _SIGNED and column.adds_up and heading.share > 0.5:
-            used = range_set(heading.first, place + 1)
-            yield _between(frame, column, *_SIGNED[sign], used, place, place + 1)
+        before = heading.first - 1, heading.first - 1, heading.last, heading.last
+        for word, start, end, last in (before, (place, heading.first, place + 1, place + 1)):
+            inside = 0 <= word < len(frame.words) and word != heading.last
+            low, high = _SIGNED.get(frame.words[word] if inside else "", (0.0, 0.0))
+            if low < high and column.adds_up and heading.share > 0.5:
+                rows = frozenset(r for r in frame.rows if r in of and low <= of[r] <= high)
+                first = start if word < heading.first else word
+                used = range_set(start, end)
+                yield RowFilter(first, last, rows, used, 0.9, column.index, True)
 
 
 def _flagged(frame: Frame) -> Iterator[RowFilter]:
@@ -475,7 +446,7 @@ def column_pairs(frame: Frame) -> Iterator[RowFilter]:
             if row in one and row in other and (one[row] - other[row]) * cue.direction > 1e-9
         )
         used = range_set(first, last)
-        used |= range_set(left.first, left.last) | range_set(right.first, right.last)
+        used |= left.tokens | right.tokens
         used |= {p for p in range(last, len(frame.words)) if frame.words[p] == "than"}
         start, end = min(used), max(used) + 1
         yield RowFilter(start, end, rows, used, 1.0, right.column, True)
@@ -571,7 +542,7 @@ def is_part(frame: Frame, used: frozenset[int], fault: tuple[int, int]) -> bool:
     last = min((p for p in commas if p > max(used | {fault[0]})), default=last)
     if any(frame.words[p] in LIMITING for p in range_set(first, last) - used):
         return True
-    named = {p for h in frame.headings for p in range(h.first, h.last)}
+    named = {p for h in frame.headings for p in h.tokens}
     left = unread(frame, used, (first, last)) - named
     return any(_may_limit(frame, p) and not _is_verb(frame, p) for p in left)
 

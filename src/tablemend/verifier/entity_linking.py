@@ -137,17 +137,17 @@ class Links:
 
     def within(self, start: int, end: int) -> Links:
         """The part of them that stands between two places."""
-        return Links(
-            self.grid,
-            Span(start, end),
-            tuple(link for link in self.columns if start <= link.start and link.end <= end),
-            tuple(link for link in self.rows if start <= link.start and link.end <= end),
-            tuple(link for link in self.cells if start <= link.start and link.end <= end),
-            tuple(link for link in self.moments if start <= link.start and link.end <= end),
-            tuple(amount for amount in self.amounts if start <= amount.start < end),
-            tuple(name for name in self.unknown_names if start <= name.start and name.end <= end),
-            self.subject,
-            self.scoped_phrases,
+        return replace(
+            self,
+            span=Span(start, end),
+            columns=tuple(one for one in self.columns if start <= one.start and one.end <= end),
+            rows=tuple(one for one in self.rows if start <= one.start and one.end <= end),
+            cells=tuple(one for one in self.cells if start <= one.start and one.end <= end),
+            moments=tuple(one for one in self.moments if start <= one.start and one.end <= end),
+            amounts=tuple(one for one in self.amounts if start <= one.start < end),
+            unknown_names=tuple(
+                one for one in self.unknown_names if start <= one.start and one.end <= end
+            ),
         )
 
 
@@ -227,10 +227,7 @@ class Headings:
         return found
 
     def _runs(
-        self,
-        sentence: Span,
-        tokens: Sequence[Token],
-        covered: Sequence[Span],
+        self, sentence: Span, tokens: Sequence[Token], covered: Sequence[Span]
     ) -> list[list[Said]]:
         """Words that stand in headers, as far as little stands between them."""
         plain = self._plain

@@ -335,10 +335,7 @@ def _foci(plain: str, dates: list[Span], numbers: list[Span], cues: Sequence[Cue
             before, first = joined[-1]
             kind = before.kind if first <= rank else focus.kind
             kind = "temporal" if _is_season(plain, before, focus) else kind
-            joined[-1] = (
-                _Focus(before.start, max(before.end, focus.end), kind),
-                min(first, rank),
-            )
+            joined[-1] = (_Focus(before.start, max(before.end, focus.end), kind), min(first, rank))
         else:
             joined.append((focus, rank))
     references = [Span(*match.span()) for match in _REFERENCE.finditer(plain)]

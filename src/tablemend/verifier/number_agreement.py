@@ -428,9 +428,7 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
                 else states(column, column.ordered, row, stated)
             )
         )
-        used = frozenset(range(stated.first, stated.last)) | frozenset(
-            range(heading.first, heading.last)
-        )
+        used = stated.tokens | heading.tokens
         if hedge:
             used |= hedge_tokens(frame, stated)
         yield RowFilter(

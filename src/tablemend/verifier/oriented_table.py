@@ -520,6 +520,10 @@ class View:
             return self.grid.evidence(row, column)
         return self.grid.evidence(self._lines[column - 1], self._fields[row]) if column else None
 
+    def evidence_of(self, cells: Iterable[tuple[int, int]]) -> tuple[Evidence, ...]:
+        """Cells as evidence, without headers."""
+        return tuple(one for cell in cells if (one := self.evidence(*cell)) is not None)
+
     def place(self, row: int, column: int) -> tuple[int, int] | None:
         """Where a cell of the grid stands in the view; ``None`` for one that it leaves out."""
         if not self.turned:

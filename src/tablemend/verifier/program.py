@@ -203,7 +203,7 @@ def features(slots: Slots, readings: Sequence[Computed], reading: Computed) -> d
     weight = {place: _weight(slots, place) for place in content}
     covered = 1.0 - sum(weight[place] for place in left) / (sum(weight.values()) or 1.0)
     stated = [s for s in frame.amounts if first <= s.first < last]
-    numbers = sum(not reading.used & range_set(s.first, s.last) for s in stated)
+    numbers = sum(not reading.used & s.tokens for s in stated)
     named = [f for f in slots.filters if first <= f.first < last]
     names = sum(not f.used & reading.used for f in named)
     spans = [(cue.kind, frame.token_range(cue.start, cue.end)) for cue in frame.cues]
@@ -447,8 +447,7 @@ def _computed(
         used = frozenset(
             frame.tokens[place].start for place in reading.used if place < len(frame.tokens)
         )
-        cells = (frame.view.evidence(*cell) for cell in dict.fromkeys(reading.cells[:3]))
-        evidence = tuple(one for one in cells if one is not None)
+        evidence = frame.view.evidence_of(dict.fromkeys(reading.cells[:3]))
         if reading.operator != "together" or not evidence:  # that one only looks up
             evidence = (Evidence(reading.reason, frame.links.grid), *evidence)
         known = features(slots, readings, reading)

@@ -20,66 +20,58 @@ from tablemend.verifier.reading import Amount, Reading, ScopedPhrase, Token
 
 
 @dataclass(frozen=True, slots=True)
-class CellMention:
+class Words:
+    """Some tokens of the statement: ``first`` to ``last``, half open."""
+
+    first: int
+    last: int
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Both ends."""
+        return self.first, self.last
+
+    @property
+    def tokens(self) -> frozenset[int]:
+        """Each of them."""
+        return frozenset(range(self.first, self.last))
+
+
+@dataclass(frozen=True, slots=True)
+class CellMention(Words):
     """Words that name cells of one column.
 
     Attributes:
-        first, last: the tokens, half open.
         column: the column whose cells have the words.
         rows: the rows whose cell has them; where cells consist of them, only those.
         share: how much of the cells' words they are, 1 where they are the whole cell.
     """
 
-    first: int
-    last: int
     column: int
     rows: frozenset[int]
     share: float
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnMention:
-    """Words that name a column.
+class ColumnMention(Words):
+    """Words that name a column; ``share`` is how much of the header they are."""
 
-    Attributes:
-        first, last: the tokens, half open.
-        column: the column.
-        share: how much of the header they are.
-    """
-
-    first: int
-    last: int
     column: int
     share: float
 
 
 @dataclass(frozen=True, slots=True)
-class StatedNumber:
-    """A number of the statement as one token or several.
+class StatedNumber(Words):
+    """A number of the statement, with what is stated and its value."""
 
-    Attributes:
-        first, last: the tokens, half open.
-        amount: what is stated.
-        value: the number.
-    """
-
-    first: int
-    last: int
     amount: Amount
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """Words that select rows, with every column in which they can.
+class Phrase(Words):
+    """Words that select rows; a mention for every column in which they can, likeliest first."""
 
-    Attributes:
-        first, last: the tokens, half open.
-        mentions: one for every column, the likeliest first.
-    """
-
-    first: int
-    last: int
     mentions: tuple[CellMention, ...]
 
     @property
@@ -93,15 +85,11 @@ class Phrase:
         return self.mentions[0].share
 
 
-# ---- conditions on rows
-
-
 @dataclass(frozen=True, slots=True)
-class RowFilter:
-    """Something that holds of some rows.
+class RowFilter(Words):
+    """A condition: something that the statement says and that holds of some rows.
 
     Attributes:
-        first, last: the tokens that say it, half open.
         rows: the rows of which it holds.
         used: the tokens that the reading accounts for.
         fit: how surely it is meant so.
@@ -110,19 +98,12 @@ class RowFilter:
         members: the rows of each name of a list ("A, B and C"); empty for one name.
     """
 
-    first: int
-    last: int
     rows: frozenset[int]
     used: frozenset[int]
     fit: float
     column: int
     bound: bool = False
     members: tuple[frozenset[int], ...] = ()
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """Its tokens, half open."""
-        return self.first, self.last
 
 
 def within(conditions: Iterable[RowFilter], rows: Iterable[int]) -> frozenset[int]:
@@ -165,6 +146,8 @@ _OVER = re.compile(r"[\w.,]+? ?- ?(?:day|week|month|year|hour|minute)s?\b")
 _PER = re.compile(r"\bper \Z")
 _KINDS_OF = frozenset("gross net operating adjusted pretax comprehensive".split())
 _VALUE = frozenset({"value", "year"})
+_LEADS = frozenset("and while whereas but or".split())
+_ARTICLES = frozenset({"the", "a", "an"})
 
 
 def _both(one: Phrase, other: Phrase) -> Phrase | None:
@@ -378,9 +361,7 @@ class Frame:
     def _distance(self, mention: CellMention) -> int:
         """Words between a mention and the name of its column; 9 where it is not named."""
         gaps = [
-            self._content_between(
-                *sorted(((heading.first, heading.last), (mention.first, mention.last)))
-            )
+            self._content_between(*sorted((heading.span, mention.span)))
             for heading in self.headings
             if heading.column == mention.column and heading.share >= 0.5
         ]
@@ -540,47 +521,41 @@ class Frame:
             and (word in _AUXILIARIES or not place or self.words[place - 1] not in _NO_VERB_AFTER)
         )
 
+    @cached_property
+    def own_clauses(self) -> tuple[tuple[int, int], ...]:
+        """Clauses that say the same sort of thing of a row each, from its name on, or none.
+
+        As in "A is in B and C in D", "A and B won 5 and 7".
+        """
+        key = self.view.key
+        single = (p for p in self.phrases if len(p.mentions[0].rows) == 1)
+        names = [p for p in single if p.mentions[0].column == key]
+        cells = [p for p in self.phrases if all(m.column != key for m in p.mentions)]
+
+        def columns(first: int, last: int) -> set[int]:
+            """Of what is said behind a name; a mere list of names says nothing."""
+            inside = [p for p in cells if first <= p.first and p.last <= last]
+            said = [p for p in inside if not _LEADS.issuperset(self.words[first : p.first])]
+            return {m.column for p in said for m in p.mentions}
+
+        def leads(place: int) -> bool:
+            """Whether a new clause can begin at a name."""
+            while place > 0 and self.words[place - 1] in _ARTICLES:
+                place -= 1
+            before = self.between(place - 1, place) if place else ""
+            return place > 0 and (self.words[place - 1] in _LEADS or "," in before or ";" in before)
+
+        ends = [*(p.first for p in names[1:]), len(self.words)]
+        cuts: list[int] = []
+        for (one, other), end in zip(pairwise(names), ends[1:], strict=True):
+            said = columns(one.last, other.first)
+            if said & columns(other.last, end) and leads(other.first):
+                cuts += [other.first] if cuts else [one.first, other.first]
+        return tuple(pairwise([*cuts, len(self.words)])) if cuts else ()
+
     def between(self, first: int, last: int) -> str:
         """The characters between the end of one token and the beginning of another."""
         return self.reading.plain[self.tokens[first].end : self.tokens[last].start]
-
-
-# ---- clauses of a row each
-
-_LEADS = frozenset("and while whereas but or".split())
-_ARTICLES = frozenset({"the", "a", "an"})
-
-
-def own_clauses(frame: Frame) -> tuple[tuple[int, int], ...]:
-    """Clauses that say the same sort of thing of a row each, from its name on; none or several."""
-    names = [p for p in frame.phrases if _names_one_row(frame, p)]
-    cells = [p for p in frame.phrases if all(m.column != frame.view.key for m in p.mentions)]
-    ends = [*(p.first for p in names[1:]), len(frame.words)]
-    cuts: list[int] = []
-    for (one, other), end in zip(pairwise(names), ends[1:], strict=True):
-        said = _columns(frame, cells, one.last, other.first)
-        if said & _columns(frame, cells, other.last, end) and _leads(frame, other.first):
-            cuts += [other.first] if cuts else [one.first, other.first]
-    return tuple(pairwise([*cuts, len(frame.words)])) if cuts else ()
-
-
-def _names_one_row(frame: Frame, phrase: Phrase) -> bool:
-    return phrase.mentions[0].column == frame.view.key and len(phrase.mentions[0].rows) == 1
-
-
-def _columns(frame: Frame, cells: list[Phrase], first: int, last: int) -> set[int]:
-    """The columns of what is said behind a name; a mere list of names says nothing."""
-    inside = [p for p in cells if first <= p.first and p.last <= last]
-    said = [p for p in inside if not _LEADS.issuperset(frame.words[first : p.first])]
-    return {m.column for p in said for m in p.mentions}
-
-
-def _leads(frame: Frame, place: int) -> bool:
-    """Whether a new clause can begin at a name."""
-    while place > 0 and frame.words[place - 1] in _ARTICLES:
-        place -= 1
-    before = frame.between(place - 1, place) if place else ""
-    return place > 0 and (frame.words[place - 1] in _LEADS or "," in before or ";" in before)
 
 
 def in_brackets(frame: Frame, one: tuple[int, int], other: tuple[int, int]) -> bool:

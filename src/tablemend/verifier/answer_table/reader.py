@@ -20,6 +20,7 @@ from tablemend.values.dates import MONTHS, WEEKDAYS
 from tablemend.values.places import Places
 from tablemend.values.text import (
     FUNCTION_WORDS,
+    PlacedToken,
     Span,
     akin,
     content_words,
@@ -55,14 +56,6 @@ _SUBJECT = re.compile(
     r",? [a-z]"
 )
 _LITTLE = frozenset("the a an for with in as while when".split())
-
-
-class Token(NamedTuple):
-    """A word or number of the text in its compared form, and its place."""
-
-    word: str
-    start: int
-    end: int
 
 
 class About(NamedTuple):
@@ -166,13 +159,10 @@ class ContextReader:
         """Number of the sentence at a place."""
         return max(0, bisect_right(self.starts, place) - 1)
 
-    @cached_property
-    def _tokens(self) -> list[Token]:
-        return [Token(*token) for token in self.places.tokens]
-
-    def tokens(self, span: Span) -> Sequence[Token]:
+    def tokens(self, span: Span) -> Sequence[PlacedToken]:
         """The words and numbers that begin within a place."""
-        return self._tokens[slice(*(bisect_left(self._tokens, at, key=_start) for at in span))]
+        tokens = self.places.tokens
+        return tokens[slice(*(bisect_left(tokens, at, key=lambda one: one.start) for at in span))]
 
     @cached_property
     def _amounts(self) -> list[Span]:
@@ -180,7 +170,8 @@ class ContextReader:
 
     def amounts(self, span: Span) -> Sequence[Span]:
         """The numbers and dates that begin within a place."""
-        return self._amounts[slice(*(bisect_left(self._amounts, at, key=_start) for at in span))]
+        all_ = self._amounts
+        return all_[slice(*(bisect_left(all_, at, key=lambda one: one.start) for at in span))]
 
     def has_word(self, word: str) -> bool:
         """Whether the text has a word, in some form."""
@@ -190,7 +181,7 @@ class ContextReader:
     @cached_property
     def _words(self) -> dict[str, set[str]]:
         words: dict[str, set[str]] = defaultdict(set)
-        for token in self._tokens:
+        for token in self.places.tokens:
             words[token.word[:4]].add(token.word)
         return dict(words)
 
@@ -317,7 +308,7 @@ class ContextReader:
     def _capital_before(self, span: Span) -> str:
         """The word with a capital directly before a place; empty where there is none."""
         before = self.tokens(Span(max(0, span.start - 40), span.start))
-        word, start, end = before[-1] if before else Token("", 0, 0)
+        word, start, end = before[-1] if before else PlacedToken("", 0, 0)
         gap = self.text[end : span.start]
         beside = gap == " " or (gap == ". " and len(word) == 1)  # "J. Smith"
         return word if beside and self.text[start].isupper() and word not in _LITTLE else ""
@@ -457,10 +448,6 @@ class ContextReader:
             ):
                 return True
         return False
-
-
-def _start(one: Span | Token) -> int:
-    return one.start
 
 
 # ---- values

@@ -116,12 +116,7 @@ _TRACE = 0.5  # share of a text's words that are a trace of it
 _CLEAR_TRACE = 0.75  # the same where the context names attributes as the table does
 _LOOKED_AT = 20  # sentences of a record that are looked at
 _QUARTER, _DAY = re.compile(r"q([1-4])"), re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_QUARTERS = (
-    {"first", "opening"},
-    {"second"},
-    {"third"},
-    {"fourth", "last", "final", "closing"},
-)
+_QUARTERS = ({"first", "opening"}, {"second"}, {"third"}, {"fourth", "last", "final", "closing"})
 _ITEMS = re.compile(r"\s*[,;/]\s*|\s+and\s+|(?<=\d)\s*[-\u2013]+\s*(?=\d)")
 
 

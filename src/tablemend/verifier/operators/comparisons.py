@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
 
 from tablemend.programs.execute import read_range
 from tablemend.records import ClaimError
@@ -27,14 +29,9 @@ from tablemend.verifier.operators.slots import (
     reaches_ratio,
 )
 from tablemend.verifier.oriented_table import ColumnIndex
-from tablemend.verifier.sentence_links import (
-    RowFilter,
-    StatedNumber,
-    own_clauses,
-    range_set,
-    within,
-)
+from tablemend.verifier.sentence_links import RowFilter, StatedNumber, range_set, within
 
+_INSTEAD_OF_THAN = frozenset("as to over compared from".split())
 _OTHERS = frozenset("any all every each other others else everyone rest".split())
 _SIDES = {
     word: side
@@ -57,75 +54,81 @@ def comparisons(slots: Slots) -> Iterator[Computed]:
             continue
         if timed and frame.words[last : last + 1] and frame.words[last][0].isdigit():
             continue  # "after 2:29:47"
-        words = (first, last)
         than = next((p for p in range(first, len(frame.words)) if frame.words[p] == "than"), None)
         if than is None:
-            than = next(
-                (
-                    p
-                    for p in range(last - 1, len(frame.words))
-                    if frame.words[p] in ("as", "to", "over", "compared", "from")
-                ),
-                last - 1,
-            )
+            behind = range(last - 1, len(frame.words))
+            than = next((p for p in behind if frame.words[p] in _INSTEAD_OF_THAN), last - 1)
             if timed or cue.sense in ("exceed", "lead"):
                 than = last - 1
         if than - last > 6:
             continue
+        comparison = _Comparison(slots, cue, (first, last), than)
         columns = orderings(frame, cue, first, min(last, than) or last)
         if timed:
             columns = [
-                Ordering(c, cue.direction, range_set(*words), ("column of time",), c.ordered)
+                Ordering(c, cue.direction, range_set(first, last), ("column of time",), c.ordered)
                 for c in slots.view.columns
                 if c.temporal or c.ranking
             ][:2]
-        yield from _columns_compared(slots, cue, words, than)
+        yield from comparison.of_columns()
         for ordering in columns:
-            yield from _rows_compared(slots, cue, words, than, ordering)
+            yield from comparison.of_rows(ordering)
         if cue.sense in ("many", "few", "little"):
-            yield from _counts_compared(slots, cue, words, than)
+            yield from comparison.of_counts()
 
 
-def _difference(slots: Slots, first: int) -> StatedNumber | None:
-    """The 5 of "5 more points", of "5 points more" and of "more points than B by 5"."""
-    frame = slots.frame
-    for stated in frame.amounts if first < len(frame.words) else ():
-        before = 0 <= first - stated.last <= 1 and stated.amount.role == "value"
-        if before and not set("(),;") & set(frame.between(stated.last - 1, first)):
-            return stated
-        if stated.first > first and frame.words[stated.first - 1] == "by":
-            return stated
-    return None
+class _Comparison(NamedTuple):
+    """The words of a comparison.
 
+    Attributes:
+        slots: the sentence.
+        cue: what compares: "more".
+        words: its tokens.
+        than: where "than" stands, or what stands for it.
+    """
 
-def _rows_compared(
-    slots: Slots, cue: Cue, words: tuple[int, int], than: int, ordering: Ordering
-) -> Iterator[Computed]:
-    frame, column, of = slots.frame, ordering.column, ordering.ordered.of
-    amount = _difference(slots, words[0])
-    if amount and not counts_in_its_unit(frame, column, amount):
-        return
-    taken = ordering.used | range_set(*words)
-    taken |= range_set(amount.first, amount.last) if amount else frozenset()
-    free = [f for f in slots.filters if not f.used & taken and f.column != column.index]
-    left = [f for f in free if f.last <= max(words[0], than)][-4:]
-    right = [f for f in slots.every if not f.used & taken and f.column != column.index]
-    right = [f for f in right if f.first > than][:2]  # "than in 2020" too
-    rest = frozenset(frame.words[than + 1 : than + 5])
-    if left and not right and rest & _OTHERS:
-        yield from _above_all(slots, words, than, ordering, left[-1])
-    if right and not left and {"no", "none"} & set(frame.words[: words[0]]):
-        yield from _above_all(slots, words, than, ordering, right[0], ties=True)
-    for one in left:
-        for other in right:
+    slots: Slots
+    cue: Cue
+    words: tuple[int, int]
+    than: int
+
+    def difference(self) -> StatedNumber | None:
+        """The 5 of "5 more points", of "5 points more" and of "more points than B by 5"."""
+        frame, first = self.slots.frame, self.words[0]
+        for stated in frame.amounts if first < len(frame.words) else ():
+            before = 0 <= first - stated.last <= 1 and stated.amount.role == "value"
+            if before and not set("(),;") & set(frame.between(stated.last - 1, first)):
+                return stated
+            if stated.first > first and frame.words[stated.first - 1] == "by":
+                return stated
+        return None
+
+    def of_rows(self, ordering: Ordering) -> Iterator[Computed]:
+        """Two rows or groups, or a row and all others, by one column."""
+        slots, words, than = self.slots, self.words, self.than
+        frame, column, of = slots.frame, ordering.column, ordering.ordered.of
+        amount = self.difference()
+        if amount and not counts_in_its_unit(frame, column, amount):
+            return
+        taken = ordering.used | range_set(*words)
+        taken |= amount.tokens if amount else frozenset()
+        free = [f for f in slots.filters if not f.used & taken and f.column != column.index]
+        left = [f for f in free if f.last <= max(words[0], than)][-4:]
+        right = [f for f in slots.every if not f.used & taken and f.column != column.index]
+        right = [f for f in right if f.first > than][:2]  # "than in 2020" too
+        rest = frozenset(frame.words[than + 1 : than + 5])
+        if left and not right and rest & _OTHERS:
+            yield from self.with_all_others(ordering, left[-1])
+        if right and not left and {"no", "none"} & set(frame.words[: words[0]]):
+            yield from self.with_all_others(ordering, right[0], ties=True)
+        for one, other in product(left, right):
             if one.rows == other.rows:
                 continue
             scope = [f for f in free if f is not one and f is not other and f.column != one.column]
             for among in ([], scope) if scope else ([],):
-                sides = []
-                for f in (one, other):
-                    rows = within(among, f.rows)
-                    sides.append([of[row] for row in rows if row in of])
+                sides = [
+                    [of[row] for row in within(among, f.rows) if row in of] for f in (one, other)
+                ]
                 if not all(sides) or (max(map(len, sides)) > 1 and not column.adds_up):
                     continue
                 features = [
@@ -138,171 +141,120 @@ def _rows_compared(
                     *slots.describe("among", among, words),
                 ]
                 used = (taken | one.used | other.used | {than}).union(*(f.used for f in among))
-                yield _compared(
-                    slots,
-                    cue,
-                    words,
-                    ordering,
-                    (sum(sides[0]), sum(sides[1])),
-                    (one, other),
-                    amount,
-                    used,
-                    features,
-                )
+                values = sum(sides[0]), sum(sides[1])
+                yield self.outcome(ordering, values, (one, other), amount, used, features)
 
+    def of_counts(self) -> Iterator[Computed]:
+        """As in "more players from Spain than from France": how often each occurs."""
+        slots, amount = self.slots, self.difference()
+        taken = range_set(*self.words) | (amount.tokens if amount else frozenset())
+        free = [f for f in slots.filters if not f.used & taken]
+        for other in [f for f in free if f.first > self.than][:1]:
+            same = [f for f in free if f.last <= self.than and f.column == other.column]
+            for one in [f for f in same if f.rows != other.rows][-1:]:
+                scope = [f for f in free if f is not one and f is not other]
+                column = slots.view.columns[one.column]
+                features = ("compares counts",)
+                ordering = Ordering(column, self.cue.direction, taken, features, column.ordered)
+                counts = float(len(within(scope, one.rows))), float(len(within(scope, other.rows)))
+                if sum(counts) > 0 and max(len(one.rows), len(other.rows)) > 1:
+                    described = [*features, *slots.describe("among", scope, self.words)]
+                    used = taken | one.used | other.used | {self.than}
+                    used = used.union(*(f.used for f in scope))
+                    yield self.outcome(ordering, counts, (one, other), amount, used, described)
 
-def _compared(
-    slots: Slots,
-    cue: Cue,
-    words: tuple[int, int],
-    ordering: Ordering,
-    values: tuple[float, float],
-    sides: tuple[RowFilter, RowFilter],
-    amount: StatedNumber | None,
-    used: frozenset[int],
-    features: Sequence[str],
-) -> Computed:
-    frame, column = slots.frame, ordering.column
-    one, other = values
-    gap = (one - other) * ordering.direction
-    truth = gap > 1e-9
-    if cue.sense == "multiple":
-        factor = float(cue.number or 2)
-        larger, smaller = (one, other) if cue.direction > 0 else (other, one)
-        hedge, hedged = ratio_hedge(frame, words[0])
-        used |= hedged
-        truth = bool(smaller) and reaches_ratio(larger / smaller / factor - 1, hedge)
-        amount = None
-    names = [frame.text(side.first, side.last) for side in sides]
-    reason = f"{column.header}: {names[0]} {shown(column, one)}, {names[1]} {shown(column, other)}"
-    cells = (
-        *slots.cells(sides[0].rows, column.index)[:3],
-        *slots.cells(sides[1].rows, column.index)[:3],
-    )
-    turned = opposite(frame.text(*words)) if gap else ""
-    counted = column.kind not in ("date", "time", "span")  # "3 years before" is no number of days
-    if amount is not None and truth and counted:
-        right = fits(column, abs(gap), amount, hedge_of(frame, amount))
-        return Computed(
-            "compare",
-            right,
-            used,
-            (*features, "with its difference"),
-            cells,
-            f"{reason}, difference {digits(abs(gap))}",
-            (amount.first, amount.last),
-            (spelled(column, abs(gap), amount),),
-            "NUM",
+    def of_columns(self) -> Iterator[Computed]:
+        """As in "more gold than silver medals": two columns of one row."""
+        slots, words, than = self.slots, self.words, self.than
+        columns = slots.view.columns
+        named = [h for h in slots.frame.headings if columns[h.column].measured]
+        left = [h for h in named if words[1] <= h.first < than]
+        left = left or [h for h in named if h.last <= words[0]]
+        right = [h for h in named if 0 < h.first - than <= 3]
+        if not left or not right or left[0].column == right[0].column:
+            return
+        one, other = columns[left[0].column], columns[right[0].column]
+        if one.kind != other.kind or one.temporal or one.kind == "score":
+            return
+        taken = left[0].tokens | right[0].tokens | range_set(*words) | {than}
+        who = slots.free(taken)
+        rows = within(who, slots.frame.rows) & one.ordered.of.keys() & other.ordered.of.keys()
+        if len(rows) != 1:
+            return
+        (row,) = rows
+        left_side, right_side = (
+            RowFilter(h.first, h.last, frozenset(rows), taken, h.share, h.column)
+            for h in (left[0], right[0])
         )
-    error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
-    return Computed(
-        "compare",
-        truth,
-        used,
-        tuple(features),
-        cells,
-        reason,
-        words,
-        (turned,) if turned else (),
-        error,
-    )
+        ordering = Ordering(one, self.cue.direction, taken, ("compares columns",), one.ordered)
+        values = one.ordered.of[row], other.ordered.of[row]
+        amount = self.difference()
+        used = taken.union(*(f.used for f in who), amount.tokens if amount else ())
+        features = [*ordering.features, *slots.describe("who", who, words)]
+        yield self.outcome(ordering, values, (left_side, right_side), amount, used, features)
 
-
-def _above_all(
-    slots: Slots,
-    words: tuple[int, int],
-    than: int,
-    ordering: Ordering,
-    who: RowFilter,
-    ties: bool = False,
-) -> Iterator[Computed]:
-    """As in "more points than any other team"; of "no other team had more than A" as well."""
-    of = ordering.ordered.of
-    own = [of[row] for row in who.rows if row in of]
-    rest = [value for value, row in ordering.ordered.values if row not in who.rows]
-    if len(own) != 1 or not rest:
-        return
-    best = max(rest) if ordering.direction > 0 else min(rest)
-    yield Computed(
-        "compare",
-        (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9),
-        ordering.used | range_set(*words) | who.used | range_set(than, than + 4),
-        (*ordering.features, "with all others", *slots.describe("who", [who], words)),
-        slots.cells(who.rows, ordering.column.index),
-        f"{ordering.column.header}: {shown(ordering.column, own[0])}, "
-        f"best other {shown(ordering.column, best)}",
-        words,
-    )
-
-
-def _counts_compared(
-    slots: Slots, cue: Cue, words: tuple[int, int], than: int
-) -> Iterator[Computed]:
-    """As in "more players from Spain than from France": how often each occurs."""
-    amount = _difference(slots, words[0])
-    taken = range_set(*words) | (range_set(amount.first, amount.last) if amount else frozenset())
-    free = [f for f in slots.filters if not f.used & taken]
-    for other in [f for f in free if f.first > than][:1]:
-        same = [
-            f for f in free if f.last <= than and f.column == other.column and f.rows != other.rows
+    def outcome(
+        self,
+        ordering: Ordering,
+        values: tuple[float, float],
+        sides: tuple[RowFilter, RowFilter],
+        amount: StatedNumber | None,
+        used: frozenset[int],
+        features: Sequence[str],
+    ) -> Computed:
+        """Two values compared; where the first is more, also by how much."""
+        slots, cue, words, column = self.slots, self.cue, self.words, ordering.column
+        one, other = values
+        gap = (one - other) * ordering.direction
+        truth = gap > 1e-9
+        if cue.sense == "multiple":
+            factor = float(cue.number or 2)
+            larger, smaller = (one, other) if cue.direction > 0 else (other, one)
+            hedge, hedged = ratio_hedge(slots.frame, words[0])
+            used |= hedged
+            truth = bool(smaller) and reaches_ratio(larger / smaller / factor - 1, hedge)
+            amount = None
+        told = [
+            f"{slots.frame.text(*side.span)} {shown(column, value)}"
+            for side, value in zip(sides, values, strict=True)
         ]
-        for one in same[-1:]:
-            scope = [f for f in free if f is not one and f is not other]
-            column = slots.view.columns[one.column]
-            ordering = Ordering(column, cue.direction, taken, ("compares counts",), column.ordered)
-            counts = tuple(float(len(within(scope, f.rows))) for f in (one, other))
-            if sum(counts) > 0 and max(len(one.rows), len(other.rows)) > 1:
-                features = [*ordering.features, *slots.describe("among", scope, words)]
-                used = (taken | one.used | other.used | {than}).union(*(f.used for f in scope))
-                yield _compared(
-                    slots,
-                    cue,
-                    words,
-                    ordering,
-                    (counts[0], counts[1]),
-                    (one, other),
-                    amount,
-                    used,
-                    features,
-                )
+        reason = f"{column.header}: {', '.join(told)}"
+        cells = [cell for side in sides for cell in slots.cells(side.rows, column.index)[:3]]
+        # "3 years before" is no number of days
+        if amount is not None and truth and column.kind not in ("date", "time", "span"):
+            right = fits(column, abs(gap), amount, hedge_of(slots.frame, amount))
+            reason = f"{reason}, difference {digits(abs(gap))}"
+            known = (*features, "with its difference")
+            expected = (spelled(column, abs(gap), amount),)
+            return Computed(
+                "compare", right, used, known, tuple(cells), reason, amount.span, expected, "NUM"
+            )
+        turned = opposite(slots.frame.text(*words)) if gap else ""
+        expected = (turned,) if turned else ()
+        error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
+        return Computed(
+            "compare", truth, used, tuple(features), tuple(cells), reason, words, expected, error
+        )
 
-
-def _columns_compared(
-    slots: Slots, cue: Cue, words: tuple[int, int], than: int
-) -> Iterator[Computed]:
-    """As in "more gold than silver medals": two columns of one row."""
-    columns = slots.view.columns
-    named = [h for h in slots.frame.headings if columns[h.column].measured]
-    left = [h for h in named if words[1] <= h.first < than] or [
-        h for h in named if h.last <= words[0]
-    ]
-    right = [h for h in named if 0 < h.first - than <= 3]
-    if not left or not right or left[0].column == right[0].column:
-        return
-    one, other = columns[left[0].column], columns[right[0].column]
-    if one.kind != other.kind or one.temporal or one.kind == "score":
-        return
-    taken = range_set(left[0].first, left[0].last) | range_set(right[0].first, right[0].last)
-    taken |= range_set(*words) | {than}
-    who = slots.free(taken)
-    rows = [
-        r for r in within(who, slots.frame.rows) if r in one.ordered.of and r in other.ordered.of
-    ]
-    if len(rows) != 1:
-        return
-    sides = tuple(
-        RowFilter(h.first, h.last, frozenset(rows), taken, h.share, h.column)
-        for h in (left[0], right[0])
-    )
-    ordering = Ordering(one, cue.direction, taken, ("compares columns",), one.ordered)
-    values = one.ordered.of[rows[0]], other.ordered.of[rows[0]]
-    amount = _difference(slots, words[0])
-    used = taken.union(*(f.used for f in who))
-    used |= range_set(amount.first, amount.last) if amount else frozenset()
-    features = [*ordering.features, *slots.describe("who", who, words)]
-    yield _compared(
-        slots, cue, words, ordering, values, (sides[0], sides[1]), amount, used, features
-    )
+    def with_all_others(
+        self, ordering: Ordering, who: RowFilter, ties: bool = False
+    ) -> Iterator[Computed]:
+        """As in "more points than any other team"; of "no other team had more than A" as well."""
+        of, column, than = ordering.ordered.of, ordering.column, self.than
+        own = [of[row] for row in who.rows if row in of]
+        rest = [value for value, row in ordering.ordered.values if row not in who.rows]
+        if len(own) != 1 or not rest:
+            return
+        best = max(rest) if ordering.direction > 0 else min(rest)
+        yield Computed(
+            "compare",
+            (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9),
+            ordering.used | range_set(*self.words) | who.used | range_set(than, than + 4),
+            (*ordering.features, "with all others", *self.slots.describe("who", [who], self.words)),
+            self.slots.cells(who.rows, column.index),
+            f"{column.header}: {shown(column, own[0])}, best other {shown(column, best)}",
+            self.words,
+        )
 
 
 def references(slots: Slots) -> Iterator[Computed]:
@@ -318,7 +270,7 @@ def references(slots: Slots) -> Iterator[Computed]:
         values = [c for c in named if c.kind == "number"] or [
             c for c in columns if c.kind == "number" and c.index != norm.column
         ]
-        taken = range_set(*words) | range_set(norm.first, norm.last)
+        taken = range_set(*words) | norm.tokens
         free = [
             f for f in slots.free(taken, norm.column) if f.column not in {c.index for c in values}
         ]
@@ -396,7 +348,7 @@ def together(slots: Slots) -> Iterator[Computed]:
     frame = slots.frame
     if "respectively" in frame.words:
         return
-    for first, last in own_clauses(frame) or {(0, len(frame.words)), *frame.clauses}:
+    for first, last in frame.own_clauses or {(0, len(frame.words)), *frame.clauses}:
         named = [f for f in slots.filters if first <= f.first and f.last <= last]
         named = [f for f in named if "than" not in frame.words[named[0].last : f.first]]
         if len({f.column for f in named}) < 2 or len(named) > _MOST:
@@ -455,7 +407,7 @@ def together(slots: Slots) -> Iterator[Computed]:
                 (*features, f"wrong {sort}", f"{len(others)} left"),
                 tuple((row, c) for c in columns),
                 f"{column.header} of {name_rows(frame, others)}: {right}{rather}",
-                (wrong.first, wrong.last),
+                wrong.span,
                 () if same or len(others) > 1 or column.flags else (right,),
                 "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
             )

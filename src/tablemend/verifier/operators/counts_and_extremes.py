@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tablemend.verifier.conditions import unread
 from tablemend.verifier.lexicon import DISTINCT, QUALITIES, THINGS, opposite
@@ -30,7 +31,6 @@ from tablemend.verifier.operators.slots import (
     phrase_end,
     where,
 )
-from tablemend.verifier.oriented_table import ColumnIndex
 from tablemend.verifier.sentence_links import (
     TIME_UNITS,
     ColumnMention,
@@ -56,20 +56,15 @@ _BEFORE_COUNTS = frozenset("the only there in with have has was were are a".spli
 def counts(slots: Slots) -> Iterator[Computed]:
     """As in "3 of the 8 games were won", "there are 5 players from Spain"."""
     for stated in slots.frame.amounts:
-        if _can_count(slots.frame, stated):
+        amount, (after, before) = stated.amount, _beside(slots.frame, stated)
+        if amount.role == "year" or amount.pair == "score" or amount.number.decimals:
+            continue
+        if amount.number.unit.symbol not in ("", *TIME_UNITS) or stated.value < 0:
+            continue
+        most = _ROWS + 5 * len(slots.frame.rows)
+        whole = stated.value == int(stated.value) and stated.value < most
+        if whole and after not in _NO_COUNT_AFTER and before not in _NUMBERING:
             yield from _count(slots, stated)
-
-
-def _can_count(frame: Frame, stated: StatedNumber) -> bool:
-    """Whether a number can say how many: a whole one, of no unit, that names nothing."""
-    amount = stated.amount
-    if amount.role == "year" or amount.pair == "score" or amount.number.decimals:
-        return False
-    if amount.number.unit.symbol not in ("", *TIME_UNITS) or stated.value < 0:
-        return False
-    after, before = _beside(frame, stated)
-    whole = stated.value == int(stated.value) and stated.value < _ROWS + 5 * len(frame.rows)
-    return whole and after not in _NO_COUNT_AFTER and before not in _NUMBERING
 
 
 def _beside(frame: Frame, stated: StatedNumber) -> tuple[str, str]:
@@ -105,7 +100,7 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
         *(["count hedged"] if hedge else []),
     ]
     tokens = range_set(stated.first, start)
-    tokens |= range_set(noun.first, noun.last) if noun else frozenset()
+    tokens |= noun.tokens if noun else frozenset()
     tokens |= hedge_tokens(frame, stated) if hedge else frozenset()
     tokens |= {thing} if thing is not None else frozenset()
     for scope in _scopes(slots, stated, tokens):
@@ -124,6 +119,9 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
         named = (f for f in scope if f.column == slots.view.key and not f.members)
         single = any(len(f.rows) == 1 for f in named)
         for kind, number in kinds:
+            told = number_of(number, kind.removesuffix("s"))
+            if kind == "rows with some" and column is not None:
+                told = f"{number_of(number)} with some {column.header}"
             yield Computed(
                 "count",
                 holds(float(number), stated, hedge),
@@ -133,21 +131,14 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
                     f"count of {kind}{' asked' if distinct else ''}",
                     f"count unread {min(left, 2)}",
                     *(["count in one row"] if single else []),
-                    *slots.describe("of", scope, (stated.first, stated.last)),
+                    *slots.describe("of", scope, stated.span),
                 ),
                 slots.cells(rows, noun.column if noun else slots.view.key),
-                _counted_as(kind, number, column) + where(frame, scope),
-                (stated.first, stated.last),
+                told + where(frame, scope),
+                stated.span,
                 (str(number),) if (number == 1) != after.endswith("s") else (),
                 "NUM",
             )
-
-
-def _counted_as(kind: str, number: int, column: ColumnIndex | None) -> str:
-    """How a reason says what was counted."""
-    if kind == "rows with some" and column is not None:
-        return f"{number_of(number)} with some {column.header}"
-    return number_of(number, kind.removesuffix("s"))
 
 
 def _counted(slots: Slots, noun: ColumnMention, stated: StatedNumber) -> list[str]:
@@ -165,12 +156,12 @@ def _scopes(
     """What can narrow the counted rows down: the names of the clause, all, or one side's."""
     first, last = slots.frame.clause(stated.first)
     amounts = {c.index for c in slots.view.columns if c.adds_up}
-    free = [
-        f
-        for f in slots.conditions
-        if (not f.used & tokens or _is_adjective(f, stated, tokens))
-        and (f.rows or f.bound or f.column not in amounts)
-    ]
+    free = []
+    for f in slots.conditions:
+        # "two BERT models": between a number and what it counts
+        adjective = f.first == stated.last and f.last in tokens and not f.tokens & tokens
+        if (not f.used & tokens or adjective) and (f.rows or f.bound or f.column not in amounts):
+            free.append(f)
     inside = [f for f in free if first <= f.first and f.last <= last]
     scopes = [inside]
     if len(free) > len(inside):
@@ -180,11 +171,6 @@ def _scopes(
         scopes += [behind, behind[:1]]
         scopes.append([f for f in inside if f.last <= stated.first])
     return {tuple(map(id, scope)): scope for scope in scopes}.values()
-
-
-def _is_adjective(f: RowFilter, stated: StatedNumber, tokens: frozenset[int]) -> bool:
-    """Whether a name stands between a number and what it counts: "two BERT models"."""
-    return f.first == stated.last and f.last in tokens and not range_set(*f.span) & tokens
 
 
 def quantifiers(slots: Slots) -> Iterator[Computed]:
@@ -310,20 +296,30 @@ def extremes(slots: Slots) -> Iterator[Computed]:
         if first and not ranked and (ordinal := frame.ordinal(first - 1)):
             first, number = first - 1, ordinal
         nested = "than" in frame.words[frame.clause(first)[0] : first]
+        word = frame.words[first - 1] if first else ""
+        owner = "of its own" if word in _OWN else "of all" if word == "the" else "of whom unsaid"
         words = (first, last)
         for ordering in orderings(frame, cue, first, last):
-            shared = [*ordering.features, *(["nested"] if nested else []), _owner(frame, first)]
+            shared = (*ordering.features, *(["nested"] if nested else []), owner)
+            extreme = _Extreme(slots, ordering, number, words, shared)
             free = slots.free(ordering.used | range_set(*words), ordering.column.index)
             part, free = _own_part(slots, words, free)
-            after = next((f for f in free if _follows(slots, f)), None)
+            after = next(
+                (
+                    f  # as B is in "A has the most, followed by B"
+                    for f in free
+                    if {"followed", "by"} <= set(frame.words[max(0, f.first - 5) : f.first])
+                ),
+                None,
+            )
             free = [f for f in free if f is not after]
             noun = frame.words[first:last] in (("high",), ("low",), ("highs",), ("lows",))
             for who, among in () if noun else slots.splits(free):  # "a high of 17" is its value
-                for reading in _extreme(slots, ordering, number, words, who, among, after, shared):
+                for reading in extreme.of_rows(who, among, after):
                     yield replace(reading, part=part)
                     if reading.truth and after is None:
-                        yield from _its_values(slots, ordering, number, reading, words, among)
-            yield from _extreme_values(slots, ordering, number, words, free, shared)
+                        yield from extreme.of_its_values(reading, among)
+            yield from extreme.of_values(free, shared)
 
 
 def _own_part(
@@ -345,128 +341,103 @@ def _own_part(
     return (start, end), free
 
 
-def _owner(frame: Frame, first: int) -> str:
-    """Whether "its highest" is said, or "the highest"."""
-    word = frame.words[first - 1] if first else ""
-    return "of its own" if word in _OWN else "of all" if word == "the" else "of whom unsaid"
+class _Extreme(NamedTuple):
+    """The words that ask for the n-th of an order.
 
+    Attributes:
+        slots: the sentence.
+        ordering: the order.
+        number: which one: 2 of "second highest".
+        words: their tokens.
+        features: how they stand.
+    """
 
-def _extreme(
-    slots: Slots,
-    ordering: Ordering,
-    number: int,
-    words: tuple[int, int],
-    who: Sequence[RowFilter],
-    among: Sequence[RowFilter],
-    after: RowFilter | None,
-    shared: Sequence[str],
-) -> Iterator[Computed]:
-    """Whether rows have the n-th value among some, and, if one is named, who comes after them."""
-    frame, column = slots.frame, ordering.column
-    rows = within(among, (row for _, row in ordering.ordered.values))
-    top = nth_rows(ordering.ordered, rows, ordering.direction, number)
-    if len(rows) < 2 or not top:
-        return
-    turned = opposite(frame.text(*words))
-    low = nth_rows(ordering.ordered, rows, -ordering.direction, 1)
-    swap = bool(turned and within(who, low))
-    truth = bool(within(who, top))
-    used = (ordering.used | range_set(*words)).union(*(f.used for f in [*who, *among]))
-    if truth and after is not None:
-        for following in after.members or (after.rows,):
-            number += len(top)
-            top = nth_rows(ordering.ordered, rows, ordering.direction, number)
-            if truth := bool(following & top):
+    slots: Slots
+    ordering: Ordering
+    number: int
+    words: tuple[int, int]
+    features: tuple[str, ...]
+
+    def of_rows(
+        self, who: Sequence[RowFilter], among: Sequence[RowFilter], after: RowFilter | None
+    ) -> Iterator[Computed]:
+        """Whether rows have the n-th value among some, and, if one is named, who is next."""
+        slots, ordering, number, words, shared = self
+        frame, column, way = slots.frame, ordering.column, ordering.direction
+        rows = within(among, (row for _, row in ordering.ordered.values))
+        top = nth_rows(ordering.ordered, rows, way, number)
+        if len(rows) < 2 or not top:
+            return
+        turned = opposite(frame.text(*words))
+        swap = bool(turned and within(who, nth_rows(ordering.ordered, rows, -way, 1)))
+        truth = bool(within(who, top))
+        used = (ordering.used | range_set(*words)).union(*(f.used for f in [*who, *among]))
+        if truth and after is not None:
+            for following in after.members or (after.rows,):
+                number += len(top)
+                top = nth_rows(ordering.ordered, rows, way, number)
+                truth = bool(following & top)
+                if not truth:
+                    break
+            who, used, swap = [after], used | after.used, False
+        side = "before" if who[0].last <= words[0] else "behind"
+        sort = "key" if who[0].column == slots.view.key else "cell"
+        yield Computed(
+            "extreme",
+            truth,
+            used,
+            (
+                *shared,
+                f"{shared[-1]} {sort} {side}",
+                *slots.describe("who", who, words),
+                *slots.describe("among", among, words),
+            ),
+            slots.cells(top, column.index),
+            f"{frame.text(*words)} {column.header}: {column.cell(min(top, default=min(rows)))}, "
+            f"of {name_rows(frame, top)}",
+            words if swap else who[0].span,
+            (turned,) if swap else slots.names(top, who[0].column),
+        )
+
+    def of_its_values(self, reading: Computed, among: Sequence[RowFilter]) -> Iterator[Computed]:
+        """As in "A had the most points with 65", where it is A that had the most."""
+        features = (*reading.features, "with its value")
+        for value in self.of_values(among, reading.features):
+            if not value.fault or not range_set(*value.fault) & reading.used:
+                yield replace(value, used=value.used | reading.used, features=features)
+
+    def of_values(self, free: Sequence[RowFilter], features: Sequence[str]) -> Iterator[Computed]:
+        """As in "the highest attendance was 5,000"."""
+        slots, ordering, number, words, _ = self
+        frame, column = slots.frame, ordering.column
+        stated = [s for s in frame.amounts if s.first >= words[1] and s.amount.role == "value"]
+        for amount in stated[:2]:
+            between = frame.words[words[1] : amount.first]
+            if is_difference(frame, amount) or not _GOING_ON.isdisjoint(between):
+                continue  # "peaked at 5 and then slipped to 3"
+            if not counts_in_its_unit(frame, column, amount):
                 continue
-            break
-        who, used, swap = [after], used | after.used, False
-    side = "before" if who[0].last <= words[0] else "behind"
-    sort = "key" if who[0].column == slots.view.key else "cell"
-    yield Computed(
-        "extreme",
-        truth,
-        used,
-        (
-            *shared,
-            f"{shared[-1]} {sort} {side}",
-            *slots.describe("who", who, words),
-            *slots.describe("among", among, words),
-        ),
-        slots.cells(top, column.index),
-        f"{frame.text(*words)} {column.header}: {column.cell(min(top, default=min(rows)))}, "
-        f"of {name_rows(frame, top)}",
-        words if swap else who[0].span,
-        (turned,) if swap else slots.names(top, who[0].column),
-    )
-
-
-def _its_values(
-    slots: Slots,
-    ordering: Ordering,
-    number: int,
-    reading: Computed,
-    words: tuple[int, int],
-    among: Sequence[RowFilter],
-) -> Iterator[Computed]:
-    """As in "A had the most points with 65", where it is A that had the most."""
-    for value in _extreme_values(slots, ordering, number, words, list(among), reading.features):
-        if not value.fault or not range_set(*value.fault) & reading.used:
-            yield replace(
-                value,
-                used=value.used | reading.used,
-                features=(*reading.features, "with its value"),
-            )
-
-
-def _follows(slots: Slots, f: RowFilter) -> bool:
-    """As B does in "A has the most, followed by B"."""
-    return {"followed", "by"} <= set(slots.frame.words[max(0, f.first - 5) : f.first])
-
-
-def _extreme_values(
-    slots: Slots,
-    ordering: Ordering,
-    number: int,
-    words: tuple[int, int],
-    free: Sequence[RowFilter],
-    shared: Sequence[str],
-) -> Iterator[Computed]:
-    """As in "the highest attendance was 5,000"."""
-    column = ordering.column
-    frame = slots.frame
-    stated = [s for s in frame.amounts if s.first >= words[1] and s.amount.role == "value"]
-    for amount in stated[:2]:
-        if is_difference(frame, amount) or not _GOING_ON.isdisjoint(
-            frame.words[words[1] : amount.first]
-        ):
-            continue  # "peaked at 5 and then slipped to 3"
-        if not counts_in_its_unit(frame, column, amount):
-            continue
-        place = (amount.first, amount.last)
-        if any(
-            h.column != column.index and in_brackets(frame, (h.first, h.last), place)
-            for h in frame.headings
-        ):
-            continue  # "the best accuracy (84.9) and F1 (86.5)"
-        tokens = range_set(amount.first, amount.last)
-        among = [f for f in free if not f.used & tokens]
-        for scope in ([], among) if among else ([],):
-            rows = within(scope, (row for _, row in ordering.ordered.values))
-            top = nth_rows(ordering.ordered, rows, ordering.direction, number)
-            if len(rows) < 2 or not top:
-                continue
-            value = ordering.ordered.of[min(top)]
-            yield Computed(
-                "extreme",
-                any(states(column, ordering.ordered, row, amount) for row in top),
-                (ordering.used | range_set(*words) | tokens).union(*(f.used for f in scope)),
-                (*shared, "of a number", *slots.describe("among", scope, words)),
-                slots.cells(top, column.index),
-                f"{slots.frame.text(*words)} {column.header}: {column.cell(min(top))}",
-                (amount.first, amount.last),
-                (spelled(column, value, amount),),
-                "NUM",
-            )
+            others = (h for h in frame.headings if h.column != column.index)
+            if any(in_brackets(frame, h.span, amount.span) for h in others):
+                continue  # "the best accuracy (84.9) and F1 (86.5)"
+            among = [f for f in free if not f.used & amount.tokens]
+            for scope in ([], among) if among else ([],):
+                rows = within(scope, (row for _, row in ordering.ordered.values))
+                top = nth_rows(ordering.ordered, rows, ordering.direction, number)
+                if len(rows) < 2 or not top:
+                    continue
+                used = ordering.used | range_set(*words) | amount.tokens
+                yield Computed(
+                    "extreme",
+                    any(states(column, ordering.ordered, row, amount) for row in top),
+                    used.union(*(f.used for f in scope)),
+                    (*features, "of a number", *slots.describe("among", scope, words)),
+                    slots.cells(top, column.index),
+                    f"{frame.text(*words)} {column.header}: {column.cell(min(top))}",
+                    amount.span,
+                    (spelled(column, ordering.ordered.of[min(top)], amount),),
+                    "NUM",
+                )
 
 
 def ranks(slots: Slots) -> Iterator[Computed]:

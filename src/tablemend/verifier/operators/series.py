@@ -94,7 +94,7 @@ def _total(
     if not counts_in_its_unit(frame, column, stated):
         return
     every = frozenset(place for place, word in enumerate(frame.words) if word == "all")
-    tokens = range_set(*words) | range_set(stated.first, stated.last)
+    tokens = range_set(*words) | stated.tokens
     free = slots.free(tokens, column.index)
     for among in ([], free) if free else ([],):
         rows = within(among, frame.rows)
@@ -105,7 +105,7 @@ def _total(
         exact = stated.amount.number.decimals or value != int(value)
         slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
         rounded = bool(exact) and abs(value - stated.value) <= slack
-        used = tokens | every | range_set(heading.first, heading.last)
+        used = tokens | every | heading.tokens
         yield Computed(
             "total",
             fits(column, value, stated) or (rounded and not stated.amount.hedge),
@@ -113,7 +113,7 @@ def _total(
             (*features, *slots.describe("among", among, words)),
             slots.cells(rows, column.index),
             f"{sense} of {column.header} over {number_of(len(rows))}: {digits(value)}",
-            (stated.first, stated.last),
+            stated.span,
             (spelled(column, value, stated),),
             "NUM",
         )
@@ -138,7 +138,7 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
         if len(values) < 2:
             continue
         wrong, right = (low, values[0]) if not fits(column, values[0], low) else (high, values[-1])
-        used = taken | range_set(heading.first, heading.last)
+        used = taken | heading.tokens
         yield Computed(
             "total",
             fits(column, values[0], low) and fits(column, values[-1], high),
@@ -146,7 +146,7 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
             ("range", *slots.describe("among", among, words)),
             slots.cells(rows, column.index),
             f"{column.header}: from {shown(column, values[0])} to {shown(column, values[-1])}",
-            (wrong.first, wrong.last),
+            wrong.span,
             (spelled(column, right, wrong),),
             "NUM",
         )
@@ -179,7 +179,7 @@ def changes(slots: Slots) -> Iterator[Computed]:
         named.sort(key=lambda h: first - h.last if h.last <= first else 100 + h.first)
         for heading in named[:1]:
             column = slots.view.columns[heading.column]
-            tokens = range_set(*words) | range_set(heading.first, heading.last)
+            tokens = range_set(*words) | heading.tokens
             ends = [s for s in frame.amounts if preposition(frame, s) in _ENDS]
             free = [
                 f
@@ -224,7 +224,7 @@ def _within_a_row(slots: Slots) -> Iterator[Computed]:
         if cue.sense not in ("rise", "fall") or not {"from", "to"} <= set(ends):
             continue
         words, numbers = (first, last), (ends["from"], ends["to"])
-        tokens = range_set(*words).union(*(range_set(s.first, s.last) for s in numbers))
+        tokens = range_set(*words).union(*(s.tokens for s in numbers))
         for who in slots.free(tokens):
             row = min(who.rows, default=0)
             before, after = (
@@ -313,7 +313,7 @@ def _change_amounts(
     gap = abs(last - first)
     share = 100 * gap / abs(first) if first else None
     for stated in slots.frame.amounts:
-        tokens = range_set(stated.first, stated.last)
+        tokens = stated.tokens
         if (
             tokens & change.used
             or stated.amount.role != "value"
@@ -347,12 +347,8 @@ def _change_amounts(
             change,
             truth=truth,
             used=change.used | tokens,
-            features=(
-                *change.features,
-                "its number",
-                f"number {word if word in ends else 'by'}",
-            ),
-            fault=(stated.first, stated.last),
+            features=(*change.features, "its number", f"number {word if word in ends else 'by'}"),
+            fault=stated.span,
             expected=tuple(dict.fromkeys(right)),
             error="NUM",
         )

@@ -270,7 +270,7 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         margin = any(s.last == heading.first for s in frame.amounts) and heading.last == first
         if how == "before" and sense == "lead" and not margin:
             continue  # who leads, and not in what; but "5 points ahead"
-        tokens = used | range_set(heading.first, heading.last)
+        tokens = used | heading.tokens
         share = "whole" if heading.share > 0.99 else "half" if heading.share >= 0.5 else "part"
         by = (
             " by"
@@ -339,7 +339,7 @@ def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
 
 def _by_another(frame: Frame, place: int) -> bool:
     """Whether "by" names what is ordered by, and no column is: "by revenue"."""
-    named = {p for h in frame.headings for p in range(h.first, h.last)}
+    named = {p for h in frame.headings for p in h.tokens}
     named |= {p for phrase in frame.phrases for p in range(phrase.first, phrase.last)}
     named |= {p for stated in frame.amounts for p in range(stated.first, stated.last)}
     by = frame.words[place : place + 1] == ("by",)
