@@ -106,11 +106,11 @@ class ClaimVerification(Task[LabelledClaim]):
     ) -> Sequence[Mapping[str, str]]:
         """What the verifier ``llm:`` asks."""
         from tablemend.verifier.llm import PROMPTS, VERIFY, slots_of
-        from tablemend.verifier.verifiers import Shown, gather, whole_tables
+        from tablemend.verifier.verifiers import Premise, gather, whole_tables
 
         source = self.evidence(sample, view)
         tables = whole_tables(source)
-        shown = Shown((), tables=tables) if tables else gather(sample.claim, source)
+        shown = Premise((), tables=tables) if tables else gather(sample.claim, source)
         return PROMPTS.render(VERIFY, **slots_of(sample.claim, shown, source))
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:

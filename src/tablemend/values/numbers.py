@@ -267,7 +267,7 @@ def quantities(text: str) -> list[Number]:
     return [stated.number for stated in find_quantities(clean(text))]
 
 
-class Stated(NamedTuple):
+class Quantity(NamedTuple):
     """A number in a running text: where its digits or words and its unit stand."""
 
     number: Number
@@ -275,7 +275,7 @@ class Stated(NamedTuple):
     end: int
 
 
-def find_quantities(text: str) -> list[Stated]:
+def find_quantities(text: str) -> list[Quantity]:
     """:func:`quantities` with their places, of a text in plain spelling.
 
     That is one that :func:`~tablemend.values.text.clean` or
@@ -284,8 +284,8 @@ def find_quantities(text: str) -> list[Stated]:
     return _find_digits(text) if _DIGIT.search(text) else find_spelled(text)
 
 
-def _find_digits(text: str) -> list[Stated]:
-    found: list[Stated] = []
+def _find_digits(text: str) -> list[Quantity]:
+    found: list[Quantity] = []
     position = 0
     while match := _DIGITS.search(text, position):
         floor, position = position, match.end()
@@ -297,19 +297,19 @@ def _find_digits(text: str) -> list[Stated]:
         number, start, end = scanned
         if end == match.end() and text[end : end + 1].isalpha():  # "3D"
             continue
-        found.append(Stated(number, start, end))
+        found.append(Quantity(number, start, end))
         position = max(end, position)
     return found
 
 
-def find_spelled(text: str) -> list[Stated]:
+def find_spelled(text: str) -> list[Quantity]:
     """The number words of a text in plain spelling, below a million, with their places."""
-    found: list[Stated] = []
+    found: list[Quantity] = []
     position = 0
     while match := _SPELLED_INSIDE.search(text, position):
         unit, position = read_unit(text, match.end())
         value = EXACT.multiply(_read_words(match[1]), unit.scale)
-        found.append(Stated(Number(value, unit), match.start(), position))
+        found.append(Quantity(Number(value, unit), match.start(), position))
     return found
 
 

@@ -13,7 +13,7 @@ from tablemend.values.dates import StatedDate, find_dates
 from tablemend.values.numbers import (
     ORDINALS,
     Number,
-    Stated,
+    Quantity,
     find_quantities,
     find_spelled,
     same_amount,
@@ -82,7 +82,7 @@ class Places:
         return sorted(find_dates(self._plain), key=lambda date: date.start)
 
     @cached_property
-    def numbers(self) -> list[Stated]:
+    def numbers(self) -> list[Quantity]:
         """Every number in digits or words outside dates, in order."""
         plain = list(self._plain)
         for date in self.dates:
@@ -143,7 +143,7 @@ class Places:
             found += [Span(*match.span()) for match in _ZERO.finditer(self._plain)]
         return sorted(set(found))
 
-    def _near_numbers(self, number: Number, unit: Unit) -> Iterable[Stated]:
+    def _near_numbers(self, number: Number, unit: Unit) -> Iterable[Quantity]:
         """The numbers that can be equal to one: no other passes :func:`_equal`."""
         sizes = {abs(number.value * scale) for scale in {ONE, unit.scale, 1 / unit.scale}}
         sizes |= {size * scale for size in sizes for scale in (MILLION, 1 / MILLION)}
@@ -171,7 +171,7 @@ class Places:
                 dates[year].append(date)
         return dict(dates)
 
-    def _is_negative(self, stated: Stated, number: Number, unit: Unit) -> bool:
+    def _is_negative(self, stated: Quantity, number: Number, unit: Unit) -> bool:
         """Whether "fell by 3.2 %" states this negative number."""
         before = self._plain[max(0, stated.start - _BEFORE_A_MINUS) : stated.start]
         positive = Number(-number.value, number.unit, number.decimals)

@@ -43,9 +43,9 @@ from tablemend.verifier.reading import Amount, clock_of
 from tablemend.verifier.sentence_links import (
     TIME_UNITS,
     ColumnMention,
-    Frame,
     Phrase,
     RowFilter,
+    SentenceLinks,
     StatedNumber,
     in_brackets,
     range_set,
@@ -118,7 +118,7 @@ class Lookups:
         context: features of the sentence that every candidate shares.
     """
 
-    def __init__(self, frame: Frame, context: tuple[str, ...] = ()) -> None:
+    def __init__(self, frame: SentenceLinks, context: tuple[str, ...] = ()) -> None:
         self.frame = frame
         self.view = frame.view
         self.grid = frame.view.grid
@@ -1019,7 +1019,7 @@ _RELATIVE = ("change", "share")
 
 
 def _listed(
-    frame: Frame, items: Sequence[StatedNumber | Phrase | ColumnMention]
+    frame: SentenceLinks, items: Sequence[StatedNumber | Phrase | ColumnMention]
 ) -> list[list[int]]:
     """Where the items of each list begin: with nothing but commas and "and" between them."""
     found: list[list[int]] = []
@@ -1063,7 +1063,7 @@ def _weekday(iso: str) -> str:
         return ""
 
 
-def _weekdays(frame: Frame) -> Iterator[RowFilter]:
+def _weekdays(frame: SentenceLinks) -> Iterator[RowFilter]:
     """Rows whose date falls on a named weekday."""
     for link in frame.links.moments:
         if link.moment.kind != "weekday" or link.places or frame.view.turned:
@@ -1096,7 +1096,7 @@ def _grade(features: Sequence[str], name: str) -> str:
     return f"{name} A" if whole and not apart else f"{name} B"
 
 
-def scope_features(frame: Frame) -> list[str]:
+def scope_features(frame: SentenceLinks) -> list[str]:
     """What of a sentence makes every look-up of it doubtful."""
     found = []
     start, end = frame.links.span

@@ -21,9 +21,9 @@ from tablemend.verifier.number_agreement import (
 from tablemend.verifier.oriented_table import ColumnIndex, date_order, moment
 from tablemend.verifier.sentence_links import (
     ColumnMention,
-    Frame,
     Phrase,
     RowFilter,
+    SentenceLinks,
     StatedNumber,
     range_set,
 )
@@ -43,7 +43,7 @@ _COPULAS = frozenset("be is was are were as".split())
 _PREDICATING = _COPULAS | frozenset("the a an play plays played list listed serve served".split())
 
 
-def conditions(frame: Frame) -> list[RowFilter]:
+def conditions(frame: SentenceLinks) -> list[RowFilter]:
     """Every condition that the statement states, in order; the longest at each place."""
     all_rows = frozenset(frame.view.rows)
     found: list[RowFilter] = [*days(frame), *months(frame)]
@@ -78,7 +78,7 @@ def conditions(frame: Frame) -> list[RowFilter]:
     return [_negate(frame, condition, all_rows) for condition in _listed(frame, found)]
 
 
-def _carried(frame: Frame, found: list[RowFilter]) -> Iterator[RowFilter]:
+def _carried(frame: SentenceLinks, found: list[RowFilter]) -> Iterator[RowFilter]:
     """As in "It also had ...": whom the sentence before spoke of."""
     subject = frozenset(frame.links.subject) & frame.rows
     if frame.view.turned or not subject or any(c.column == frame.view.key for c in found):
@@ -89,7 +89,7 @@ def _carried(frame: Frame, found: list[RowFilter]) -> Iterator[RowFilter]:
             return
 
 
-def _predicated(frame: Frame, phrase: Phrase) -> ColumnMention | None:
+def _predicated(frame: SentenceLinks, phrase: Phrase) -> ColumnMention | None:
     """The column that a name is said to stand in: "the home team was A", "A as the winner"."""
     for heading in frame.headings:
         column = frame.view.columns[heading.column]
@@ -120,7 +120,7 @@ def _predicated(frame: Frame, phrase: Phrase) -> ColumnMention | None:
     return None
 
 
-def _is_subject(frame: Frame, heading: ColumnMention, phrase: Phrase) -> bool:
+def _is_subject(frame: SentenceLinks, heading: ColumnMention, phrase: Phrase) -> bool:
     """As in "the classification in stage 13 was A": the clause's subject, and what it was."""
     start = frame.clause(heading.first)[0]
     while start < heading.first and frame.words[start] in ("the", "a", "his", "their", "its"):
@@ -132,7 +132,7 @@ def _is_subject(frame: Frame, heading: ColumnMention, phrase: Phrase) -> bool:
     return start == heading.first and verb == place and frame.words[place] in _COPULAS
 
 
-def _listed(frame: Frame, found: list[RowFilter]) -> Iterator[RowFilter]:
+def _listed(frame: SentenceLinks, found: list[RowFilter]) -> Iterator[RowFilter]:
     """As in "A, B and C" of one column as one condition: any of them."""
     held: RowFilter | None = None
     for condition in found:
@@ -155,7 +155,7 @@ def _listed(frame: Frame, found: list[RowFilter]) -> Iterator[RowFilter]:
         yield held
 
 
-def _negate(frame: Frame, condition: RowFilter, rows: frozenset[int]) -> RowFilter:
+def _negate(frame: SentenceLinks, condition: RowFilter, rows: frozenset[int]) -> RowFilter:
     """As in "not from Spain" is everyone else."""
     if (taken := frame.exception(condition.first)) is not None:
         return replace(condition, rows=rows - condition.rows, used=condition.used | taken)
@@ -170,7 +170,7 @@ def _negate(frame: Frame, condition: RowFilter, rows: frozenset[int]) -> RowFilt
     return replace(condition, rows=rows - condition.rows, used=condition.used | {place})
 
 
-def _results(frame: Frame) -> Iterator[RowFilter]:
+def _results(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "won", "lost" and "drew" where the table says who won."""
     columns = [column for column in frame.view.columns if column.has_results]
     for place, word in enumerate(frame.words if columns else ()):
@@ -186,7 +186,7 @@ def _results(frame: Frame) -> Iterator[RowFilter]:
             yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, column.index)
 
 
-def _named_flags(frame: Frame) -> Iterator[RowFilter]:
+def _named_flags(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "supports 5G", "lacks 5G", of a column of yes and no."""
     for heading in frame.headings:
         flags = frame.view.columns[heading.column].flags
@@ -201,7 +201,7 @@ def _named_flags(frame: Frame) -> Iterator[RowFilter]:
             yield RowFilter(first - 1, heading.last, rows, used, 0.9, heading.column, True)
 
 
-def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[RowFilter]:
+def _origins(frame: SentenceLinks, taken: frozenset[int]) -> Iterator[RowFilter]:
     """As in "Australian" of rows that say "Australia"."""
     for place, word in enumerate(frame.words):
         for column in frame.view.columns if place not in taken else ():
@@ -224,7 +224,7 @@ _BEFORE = frozenset("before until till prior".split())
 _AFTER = frozenset("after since following".split())
 
 
-def years(frame: Frame, dated: frozenset[int]) -> Iterator[RowFilter]:
+def years(frame: SentenceLinks, dated: frozenset[int]) -> Iterator[RowFilter]:
     """As in "in 2004", "before 2000", "after October 5", "between 2003 and 2009"."""
     columns = [column for column in frame.view.columns if column.temporal]
     if not columns:
@@ -266,7 +266,7 @@ def years(frame: Frame, dated: frozenset[int]) -> Iterator[RowFilter]:
                 break
 
 
-def days(frame: Frame) -> Iterator[RowFilter]:
+def days(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "before May 20", "after October 5, 2004", "between May 20 and August 12"."""
     dates = [link.moment for link in frame.links.moments if link.moment.kind in ("date", "month")]
     skip = -1
@@ -305,7 +305,7 @@ def days(frame: Frame) -> Iterator[RowFilter]:
                 break
 
 
-def months(frame: Frame) -> Iterator[RowFilter]:
+def months(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "in October" where nothing else dates it."""
     for cue in frame.cues:
         if cue.kind != "temporal" or cue.sense != "month":
@@ -363,14 +363,14 @@ _NORMS = frozenset("range ranges limit limits values interval".split())
 _UNFLAGGED = frozenset({"normal", "n", "ok", "within range", "in range"})
 
 
-def worded_bounds(frame: Frame) -> Iterator[RowFilter]:
+def worded_bounds(frame: SentenceLinks) -> Iterator[RowFilter]:
     """The conditions of a statement that bound an amount without stating it as one."""
     yield from _ranges(frame)
     yield from _signed(frame)
     yield from _flagged(frame)
 
 
-def _ranges(frame: Frame) -> Iterator[RowFilter]:
+def _ranges(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "between 10 and 20 points"; both ends count."""
     for one, other in zip(frame.amounts, frame.amounts[1:], strict=False):
         joined = frame.words[one.last : other.first] == ("and",)
@@ -392,7 +392,7 @@ def _ranges(frame: Frame) -> Iterator[RowFilter]:
         yield RowFilter(one.first, other.last, rows, used, 0.9, column.index, True)
 
 
-def _signed(frame: Frame) -> Iterator[RowFilter]:
+def _signed(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "negative growth", "a positive margin", "the margin was positive"."""
     for heading in frame.headings:
         column = frame.view.columns[heading.column]
@@ -410,7 +410,7 @@ def _signed(frame: Frame) -> Iterator[RowFilter]:
                 yield RowFilter(first, last, rows, used, 0.9, column.index, True)
 
 
-def _flagged(frame: Frame) -> Iterator[RowFilter]:
+def _flagged(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "all results were abnormal": by the column of flags, where a normal one is blank."""
     columns = [c for c in frame.view.columns if c.terms[:1] == ("flag",)]
     for place, word in enumerate(frame.words if len(columns) == 1 else ()):
@@ -429,7 +429,7 @@ _WITHIN = frozenset("in during for".split())
 _COMPARING = frozenset("high low large small great good bad many few little exceed beat".split())
 
 
-def column_pairs(frame: Frame) -> Iterator[RowFilter]:
+def column_pairs(frame: SentenceLinks) -> Iterator[RowFilter]:
     """The rows whose value in one named column is above, or below, that in another."""
     for cue in frame.cues:
         first, last = frame.token_range(cue.start, cue.end)
@@ -453,7 +453,7 @@ def column_pairs(frame: Frame) -> Iterator[RowFilter]:
 
 
 def _pair(
-    frame: Frame, cue: Cue, first: int, last: int
+    frame: SentenceLinks, cue: Cue, first: int, last: int
 ) -> tuple[ColumnMention, ColumnMention] | None:
     """The column that is more, or less, and the one that it is compared with."""
     columns = frame.view.columns
@@ -482,7 +482,7 @@ def _pair(
     return pair if one.kind == other.kind and one.index != other.index else None
 
 
-def _before(frame: Frame, named: ColumnMention) -> list[ColumnMention]:
+def _before(frame: SentenceLinks, named: ColumnMention) -> list[ColumnMention]:
     """The period before a named one, where the table has the periods side by side."""
     if frame.words[max(0, named.first - 1)] not in _WITHIN:
         return []
@@ -505,14 +505,14 @@ PHRASE_ENDS = frozenset(
 )
 
 
-def unread(frame: Frame, used: frozenset[int], clause: tuple[int, int]) -> frozenset[int]:
+def unread(frame: SentenceLinks, used: frozenset[int], clause: tuple[int, int]) -> frozenset[int]:
     """The words of a clause that say something and that a reading passes over."""
     left = (frame.content & range_set(*clause)) - used - frame.headed
     empty = EMPTY | THINGS | DISTINCT
     return frozenset(p for p in left if frame.words[p] not in empty and p not in frame.verbs)
 
 
-def is_part_of_group(frame: Frame, used: frozenset[int], first: int) -> bool:
+def is_part_of_group(frame: SentenceLinks, used: frozenset[int], first: int) -> bool:
     """Whether the noun of a count, or a word before it, was not read: "both engineers"."""
     left = {p for p in unread(frame, used, frame.clause(first)) if _may_limit(frame, p)}
     for place in range(first, len(frame.words)):
@@ -526,7 +526,7 @@ def is_part_of_group(frame: Frame, used: frozenset[int], first: int) -> bool:
     return False
 
 
-def _names_rows(frame: Frame, place: int) -> bool:
+def _names_rows(frame: SentenceLinks, place: int) -> bool:
     """Whether a noun is what the rows are: "the four phones" of four rows, or no groups of them."""
     if any(s.last == place and s.value == len(frame.rows) for s in frame.amounts):
         return True
@@ -534,7 +534,7 @@ def _names_rows(frame: Frame, place: int) -> bool:
     return all(column.measured or column.flags for column in columns)
 
 
-def is_part(frame: Frame, used: frozenset[int], fault: tuple[int, int]) -> bool:
+def is_part(frame: SentenceLinks, used: frozenset[int], fault: tuple[int, int]) -> bool:
     """Whether a word of the part of a sentence that is at fault may leave rows out."""
     first, last = frame.clause(fault[0])
     commas = [p for p in range(first + 1, last) if set(",(") & set(frame.between(p - 1, p))]
@@ -547,7 +547,7 @@ def is_part(frame: Frame, used: frozenset[int], fault: tuple[int, int]) -> bool:
     return any(_may_limit(frame, p) and not _is_verb(frame, p) for p in left)
 
 
-def _may_limit(frame: Frame, place: int) -> bool:
+def _may_limit(frame: SentenceLinks, place: int) -> bool:
     """Whether a word can leave rows out: no word of change, no number unless it counts a part."""
     start = frame.tokens[place].start
     if frame.words[place] in _LINKING or any(
@@ -559,14 +559,14 @@ def _may_limit(frame: Frame, place: int) -> bool:
     return stated is None or _counts_part(frame, stated)
 
 
-def _counts_part(frame: Frame, stated: StatedNumber) -> bool:
+def _counts_part(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether a number counts fewer things than there are rows: "the two engineers"."""
     value, number = stated.value, stated.amount.number
     counts = not any(number.unit[1:]) and not number.decimals and value == int(value)
     return counts and 0 < value < len(frame.rows) and value not in sizes(frame, stated)
 
 
-def _is_verb(frame: Frame, place: int) -> bool:
+def _is_verb(frame: SentenceLinks, place: int) -> bool:
     """Whether a word is a verb or an adverb by its ending: "generated", "jointly"."""
     word, before = frame.words[place], frame.words[place - 1] if place else "the"
     return word.endswith("ly") or (word.endswith("ed") and before not in _DETERMINERS)

@@ -161,7 +161,7 @@ _PERCENT = re.compile("%")
 _PARTED = 3  # words between two parts of one header
 
 
-class Said(NamedTuple):
+class WordTerms(NamedTuple):
     """A word and the terms that it stands for."""
 
     start: int
@@ -228,20 +228,20 @@ class Headings:
 
     def _runs(
         self, sentence: Span, tokens: Sequence[Token], covered: Sequence[Span]
-    ) -> list[list[Said]]:
+    ) -> list[list[WordTerms]]:
         """Words that stand in headers, as far as little stands between them."""
         plain = self._plain
-        said: list[Said] = []
+        said: list[WordTerms] = []
         for token in tokens:
             if token.word not in LITTLE_WORDS:
-                said.append(Said(token.start, token.end, self._terms(token)))
+                said.append(WordTerms(token.start, token.end, self._terms(token)))
         if "%" in plain[sentence.start : sentence.end]:
             said += [
-                Said(match.start(), match.end(), ("percent",))
+                WordTerms(match.start(), match.end(), ("percent",))
                 for match in _PERCENT.finditer(plain, *sentence)
             ]
             said.sort()
-        runs: list[list[Said]] = []
+        runs: list[list[WordTerms]] = []
         for word in said:
             if not any(term in self._index.headings for term in word.terms):
                 continue
@@ -268,7 +268,7 @@ class Headings:
         before = self._plain[max(0, token.start - _PARTED * 10) : token.start]
         return (*found, "against") if found == ("scor",) and _CONCEDED.search(before) else found
 
-    def _name(self, run: list[Said]) -> list[tuple[int, ColumnLink | RowLink]]:
+    def _name(self, run: list[WordTerms]) -> list[tuple[int, ColumnLink | RowLink]]:
         """The headings that a run of words fits best, for each grid.
 
         What is left over of the run ("home team score" of two columns) is linked again.

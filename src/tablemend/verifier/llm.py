@@ -29,7 +29,7 @@ from tablemend.values.text import PlacedToken, Span, align, placed_tokens, sente
 from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.verifiers import (
     Extraction,
-    Shown,
+    Premise,
     about,
     gather,
     premise,
@@ -223,7 +223,7 @@ class LLMVerifier(_Asker):
         Raises:
             Stopped: the server is gone.
         """
-        shown: dict[str, Shown] = {}
+        shown: dict[str, Premise] = {}
         requests = []
         for number, (document, source) in enumerate(items):
             tables = whole_tables(source)
@@ -246,7 +246,7 @@ class LLMVerifier(_Asker):
         return found
 
     def _verify(
-        self, claim: Claim, shown: Shown, completion: Completion | None, source: Source
+        self, claim: Claim, shown: Premise, completion: Completion | None, source: Source
     ) -> Verdict:
         if completion is None:
             return unscored(claim, shown, shown.reason, self.name)
@@ -259,7 +259,7 @@ class LLMVerifier(_Asker):
         return scored(claim, verdict, shown.evidence, source, reason, self.name)
 
 
-def slots_of(statement: str, shown: Shown, source: Source, query: str = "") -> dict[str, str]:
+def slots_of(statement: str, shown: Premise, source: Source, query: str = "") -> dict[str, str]:
     """What fills the prompt :data:`VERIFY`; a verifier is fine-tuned on the same.
 
     Args:

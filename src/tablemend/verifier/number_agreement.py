@@ -20,13 +20,13 @@ from tablemend.values.numbers import (
 )
 from tablemend.values.units import ONE, PLAIN, Unit
 from tablemend.verifier.lexicon import LITTLE_WORDS, THINGS, terms
-from tablemend.verifier.oriented_table import ColumnIndex, Ordered
+from tablemend.verifier.oriented_table import ColumnIndex, Order
 from tablemend.verifier.reading import Amount
 from tablemend.verifier.sentence_links import (
     TIME_UNITS,
     ColumnMention,
-    Frame,
     RowFilter,
+    SentenceLinks,
     StatedNumber,
     range_set,
 )
@@ -351,7 +351,7 @@ def _scale_beside(column: ColumnIndex, stated: StatedNumber) -> float:
     return own if full else 1.0
 
 
-def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber) -> bool:
+def states(column: ColumnIndex, ordered: Order, row: int, stated: StatedNumber) -> bool:
     """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
     value, amount = ordered.of.get(row), stated.amount
     if amount.number.percent and (second := column.second(row)):
@@ -367,7 +367,7 @@ def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber
     )
 
 
-def hedge_of(frame: Frame, stated: StatedNumber) -> Bound:
+def hedge_of(frame: SentenceLinks, stated: StatedNumber) -> Bound:
     """How an amount is bounded: by the words before it, or by "or more" behind it."""
     before = frame.words[max(0, stated.first - 3) : stated.first]
     if stated.amount.hedge in ("over", "under") and not _JUST.isdisjoint(before):
@@ -384,7 +384,7 @@ def hedge_of(frame: Frame, stated: StatedNumber) -> Bound:
     return ""
 
 
-def hedge_tokens(frame: Frame, stated: StatedNumber) -> frozenset[int]:
+def hedge_tokens(frame: SentenceLinks, stated: StatedNumber) -> frozenset[int]:
     """The tokens of "more than" or "at least" before an amount, and of "or more" behind it."""
     for cue in frame.cues:
         if cue.kind == "hedge" or cue.sense == "exceed":
@@ -394,7 +394,7 @@ def hedge_tokens(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     return range_set(max(0, stated.first - 2), stated.first)
 
 
-def ratio_hedge(frame: Frame, first: int) -> tuple[Bound, frozenset[int]]:
+def ratio_hedge(frame: SentenceLinks, first: int) -> tuple[Bound, frozenset[int]]:
     """How the ratio at a token is bounded, and by which tokens: "more than doubled"."""
     for words, hedge in _BEFORE_RATIOS.items():
         start = first - len(words)
@@ -403,7 +403,7 @@ def ratio_hedge(frame: Frame, first: int) -> tuple[Bound, frozenset[int]]:
     return "", frozenset()
 
 
-def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
+def bounds(frame: SentenceLinks, timed: frozenset[int]) -> Iterator[RowFilter]:
     """As in "less than 10 points", "a score of 20", "more than 5 at the fa cup"."""
     beside = [(stated, heading_beside(frame, stated)) for stated in frame.amounts]
     hedged = {heading for stated, heading in beside if hedge_of(frame, stated)}
@@ -442,7 +442,7 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
         )
 
 
-def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
+def heading_beside(frame: SentenceLinks, stated: StatedNumber) -> ColumnMention | None:
     """The measured column that an amount counts in: "20 points", "a score of 20"."""
     best: tuple[float, ColumnMention] | None = None
     if is_margin(frame.reading.plain, stated.amount) or preposition(frame, stated) == "by":
@@ -501,7 +501,7 @@ def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     return best[1] if best else _of_unit(frame, stated)
 
 
-def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
+def _of_unit(frame: SentenceLinks, stated: StatedNumber) -> ColumnMention | None:
     """The only column in the unit of a bound that names none: "cost more than $500"."""
     unit = stated.amount.number.unit.currency or stated.amount.number.unit.symbol
     if unit in ("", "%", *TIME_UNITS) or not hedge_of(frame, stated):
@@ -510,7 +510,7 @@ def _of_unit(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     return ColumnMention(stated.first, stated.first, found[0], 0.6) if len(found) == 1 else None
 
 
-def counts_in_its_unit(frame: Frame, column: ColumnIndex, stated: StatedNumber) -> bool:
+def counts_in_its_unit(frame: SentenceLinks, column: ColumnIndex, stated: StatedNumber) -> bool:
     """Whether an amount is compared with one of its kind, where the table says what that is."""
     own = Number(ONE, column.unit()._replace(scale=ONE))
     if in_one_unit(own, stated.amount.number).difference == "unit":
@@ -519,7 +519,7 @@ def counts_in_its_unit(frame: Frame, column: ColumnIndex, stated: StatedNumber) 
     return column.money or not known or not stated.amount.number.unit.currency
 
 
-def is_difference(frame: Frame, stated: StatedNumber) -> bool:
+def is_difference(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether a number says by how much: "33 g less than", "lower than B by 8.4", "for $5 more"."""
     words = frame.words
     later, beyond = words[stated.last : stated.last + 2], words[stated.last : stated.last + 1]
@@ -563,7 +563,7 @@ def is_difference(frame: Frame, stated: StatedNumber) -> bool:
     return False
 
 
-def gained_between(frame: Frame, stated: StatedNumber) -> bool:
+def gained_between(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether an amount is what something rose by: "gained 2 from Q1 to Q2", "lost 6 between"."""
     place = stated.first - 1
     while place > 0 and frame.words[place] in _HEDGING | {"another", "a", "further"}:
@@ -589,20 +589,20 @@ def is_margin(plain: str, amount: Amount) -> bool:
     return not _PARTED.search(plain, amount.end, after.end())
 
 
-def _counts_something(frame: Frame, place: int, heading: ColumnMention) -> bool:
+def _counts_something(frame: SentenceLinks, place: int, heading: ColumnMention) -> bool:
     """Whether the noun right behind an amount is what it counts: a thing, or another column."""
     return frame.words[place] in THINGS or any(
         h.first == place and h.share > 0.99 and h.column != heading.column for h in frame.headings
     )
 
 
-def counts_rows(frame: Frame, stated: StatedNumber) -> bool:
+def counts_rows(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether an amount counts rows: "two quarters", "three of the four"."""
     after = "".join(frame.words[stated.last : stated.last + 1])
     return after == "of" or after in THINGS or counts_names(frame, stated)
 
 
-def counts_names(frame: Frame, stated: StatedNumber) -> bool:
+def counts_names(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether an amount counts what the column of names is headed: "four invoices"."""
     after = "".join(frame.words[stated.last : stated.last + 1])
     key = frame.view.columns[frame.view.key].terms
@@ -632,7 +632,7 @@ def digits(value: float) -> str:
     return plain_digits(Decimal(repr(round(value, 6))))
 
 
-def preposition(frame: Frame, stated: StatedNumber) -> str:
+def preposition(frame: SentenceLinks, stated: StatedNumber) -> str:
     """The word before an amount, its hedges passed over: "from" of "from nearly 5"."""
     place = stated.first - 1
     while place > 0 and frame.words[place] in _HEDGING:
@@ -640,7 +640,7 @@ def preposition(frame: Frame, stated: StatedNumber) -> str:
     return frame.words[place] if place >= 0 else ""
 
 
-def zeros(frame: Frame) -> Iterator[RowFilter]:
+def zeros(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "without a single gold", "no wins": the column is 0 there."""
     for heading in frame.headings:
         column = frame.view.columns[heading.column]
@@ -671,7 +671,7 @@ _PARTS = {
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 
 
-def size_of(frame: Frame, stated: StatedNumber) -> bool:
+def size_of(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether a number says how many rows there are: "4 of the six tests", "all 31 players"."""
     words, place = frame.words, stated.first - 1
     if stated.last >= len(words) or not _can_be_size(stated):
@@ -701,7 +701,7 @@ def size_of(frame: Frame, stated: StatedNumber) -> bool:
     return place > 0 and words[place] == "of" and counted
 
 
-def _has_subject(frame: Frame, place: int) -> bool:
+def _has_subject(frame: SentenceLinks, place: int) -> bool:
     """Whether a clause speaks of one row before a token: the numbers behind it are that row's."""
     first = frame.clause(place)[0]
     named = [p for p in frame.phrases if first <= p.first and p.last < place]
@@ -717,7 +717,7 @@ def _can_be_size(stated: StatedNumber) -> bool:
     )
 
 
-def sizes(frame: Frame, stated: StatedNumber) -> frozenset[int]:
+def sizes(frame: SentenceLinks, stated: StatedNumber) -> frozenset[int]:
     """What "the N rows" can be: with and without totals, or the different values named."""
     view = frame.view
     columns = {view.key, *(h.column for h in frame.headings if h.first == stated.last)}

@@ -209,7 +209,7 @@ _BY_LENGTH = frozenset({"long", "short"})
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class Order:
     """The rows of a column that can be put into an order.
 
     Attributes:
@@ -229,7 +229,7 @@ class ColumnIndex:
         index: the column's place in it.
     """
 
-    def __init__(self, view: View, index: int) -> None:
+    def __init__(self, view: OrientedTable, index: int) -> None:
         self.index = index
         self.header = view.headers[index]
         self.terms = header_terms(self.header)
@@ -395,16 +395,16 @@ class ColumnIndex:
         )
 
     @cached_property
-    def ordered(self) -> Ordered:
+    def ordered(self) -> Order:
         """The column in order, sorted once; a cell of another kind has no place in it."""
         numbers = ("number", "rank")
         kinds = numbers if self.kind in numbers else (self.kind,)
         of = {row: measure.value for row, measure in self.measures.items() if measure.kind in kinds}
         totals = set(self._view.totals)
         values = sorted((value, row) for row, value in of.items() if row not in totals)
-        return Ordered(tuple(values), of)
+        return Order(tuple(values), of)
 
-    def order_of(self, sense: str) -> Ordered:
+    def order_of(self, sense: str) -> Order:
         """The order in which an adjective sees the column: spans of years also by end or length."""
         if self.kind != "span" or sense not in _BY_END | _BY_LENGTH:
             return self.ordered
@@ -414,7 +414,7 @@ class ColumnIndex:
                 last = measure.second if measure.second is not None else measure.value
                 of[row] = last if sense in _BY_END else last - measure.value
         values = sorted((v, row) for row, v in of.items() if row not in self._view.totals)
-        return Ordered(tuple(values), of)
+        return Order(tuple(values), of)
 
     @cached_property
     def flags(self) -> dict[int, bool]:
@@ -435,7 +435,7 @@ class ColumnIndex:
         return {name: tuple(rows) for name, rows in groups.items()}
 
 
-class View:
+class OrientedTable:
     """A table looked at by its rows, or by its columns.
 
     Financial tables often have the periods side by side and one row a metric: there "the highest
@@ -543,11 +543,11 @@ class View:
         return tuple(self._lines.index(row) + 1 for row in rows if row in self._lines)
 
 
-_VIEWS: WeakKeyDictionary[Grid, tuple[View, View]] = WeakKeyDictionary()
+_VIEWS: WeakKeyDictionary[Grid, tuple[OrientedTable, OrientedTable]] = WeakKeyDictionary()
 
 
-def views_of(grid: Grid) -> tuple[View, View]:
+def views_of(grid: Grid) -> tuple[OrientedTable, OrientedTable]:
     """A grid by rows and by columns; built at the first question and kept as long as the grid."""
     if (views := _VIEWS.get(grid)) is None:
-        views = _VIEWS[grid] = (View(grid), View(grid, turned=True))
+        views = _VIEWS[grid] = (OrientedTable(grid), OrientedTable(grid, turned=True))
     return views

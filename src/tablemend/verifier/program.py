@@ -30,10 +30,10 @@ from tablemend.verifier.operators.counts_and_extremes import (
     ranks,
 )
 from tablemend.verifier.operators.series import changes, totals
-from tablemend.verifier.operators.slots import Computed, Slots
+from tablemend.verifier.operators.slots import Derivation, Slots
 from tablemend.verifier.oriented_table import views_of
 from tablemend.verifier.reading import Reading, Scripts
-from tablemend.verifier.sentence_links import Frame, range_set
+from tablemend.verifier.sentence_links import SentenceLinks, range_set
 
 # ---- weights
 
@@ -103,7 +103,7 @@ _AUXILIARIES = frozenset("be is are was were do does did have has had".split())
 _OPERATIONS = frozenset(
     "superlative rank comparative quantifier aggregate change negation count".split()
 )
-_OPERATORS: tuple[Callable[[Slots], Iterator[Computed]], ...] = (
+_OPERATORS: tuple[Callable[[Slots], Iterator[Derivation]], ...] = (
     extremes,
     ranks,
     counts,
@@ -117,7 +117,7 @@ _OPERATORS: tuple[Callable[[Slots], Iterator[Computed]], ...] = (
 )
 
 
-def computed_readings(slots: Slots) -> list[Computed]:
+def computed_readings(slots: Slots) -> list[Derivation]:
     """Every reading; what stands under a "not" is turned round."""
     negated = _negated(slots)
     found = []
@@ -151,14 +151,14 @@ def _negated(slots: Slots) -> int | None:
     return None
 
 
-def _denies(slots: Slots, negated: int, reading: Computed) -> bool:
+def _denies(slots: Slots, negated: int, reading: Derivation) -> bool:
     """Whether a "not" is of the clause that the reading speaks of."""
     place = reading.fault[0] if reading.fault else min(reading.used, default=negated)
     apart = slots.frame.clause(place) != slots.frame.clause(negated)
     return negated not in reading.used and not apart
 
 
-def _overreaches(slots: Slots, reading: Computed) -> bool:
+def _overreaches(slots: Slots, reading: Derivation) -> bool:
     """Whether it fails over rows that words which nobody read may leave out."""
     if reading.truth or reading.fault is None:
         return False
@@ -179,7 +179,7 @@ def _overreaches(slots: Slots, reading: Computed) -> bool:
     return is_part_of_group(frame, used, fault[1])
 
 
-def _is_torn(slots: Slots, reading: Computed) -> bool:
+def _is_torn(slots: Slots, reading: Derivation) -> bool:
     """Whether it computes over rows of one name that differ, and no sum is asked for."""
     torn = slots.view.torn
     if not torn or any(cue.kind == "aggregate" for cue in slots.frame.cues):
@@ -194,7 +194,7 @@ def _is_torn(slots: Slots, reading: Computed) -> bool:
     return not torn.isdisjoint({*reading.cells, *((r, c) for r in rows for c in columns)})
 
 
-def features(slots: Slots, readings: Sequence[Computed], reading: Computed) -> dict[str, float]:
+def features(slots: Slots, readings: Sequence[Derivation], reading: Derivation) -> dict[str, float]:
     """What is known of a reading: its slots, and how much of the sentence it accounts for."""
     frame = slots.frame
     first, last = reading.part or (0, len(frame.words))
@@ -401,7 +401,7 @@ class TextVerifier:
             links = self.linking.links(sentence, grid.number)
             plain, turned = views_of(grid)
             for view in (plain, turned) if turned.sensible else (plain,):
-                frame = Frame(self.linking, links, view)
+                frame = SentenceLinks(self.linking, links, view)
                 if not frame.words or len(frame.words) > _TOKENS:
                     continue
                 context = tuple(scope_features(frame))
@@ -436,7 +436,7 @@ def _corrections(fault: Candidate, rivals: Sequence[Candidate]) -> tuple[str, ..
 
 
 def _computed(
-    frame: Frame, lookups: Lookups, context: tuple[str, ...]
+    frame: SentenceLinks, lookups: Lookups, context: tuple[str, ...]
 ) -> list[tuple[Candidate, frozenset[int]]]:
     slots = Slots(frame, lookups.filters)
     readings = computed_readings(slots)

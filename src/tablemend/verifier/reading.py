@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from tablemend.evidence.source import Source
 from tablemend.values.dates import MONTHS, WEEKDAYS, PartOfYear, find_parts
-from tablemend.values.numbers import Bound, Number, Stated, bound_at, spelled_end, stated_signs
+from tablemend.values.numbers import Bound, Number, Quantity, bound_at, spelled_end, stated_signs
 from tablemend.values.places import Places
 from tablemend.values.text import Span, align, pieces, placed_tokens, sentence_spans
 from tablemend.values.units import Unit
@@ -274,7 +274,7 @@ class Reading:
                 found[match.start()] = Amount(*match.span(), match.end(), zero, spelled=True)
         return self._paired(self._shares([found[start] for start in sorted(found)]))
 
-    def _is_pronoun(self, stated: Stated) -> bool:
+    def _is_pronoun(self, stated: Quantity) -> bool:
         """Whether "one" stands for a thing that was named: "in this one", "one of the"."""
         if self.plain[stated.start : stated.end] != "one":
             return False
@@ -282,7 +282,7 @@ class Reading:
         after = self.plain[stated.end : stated.end + 8]
         return bool(_THIS.search(before) or _ALONE.match(after))
 
-    def _amount(self, stated: Stated) -> Amount:
+    def _amount(self, stated: Quantity) -> Amount:
         plain = self.plain
         digits_end = stated.start
         spelled = not any(c.isdigit() for c in plain[stated.start : stated.end])

@@ -13,7 +13,7 @@ from tablemend.values.text import tokens_of
 from tablemend.verifier.entity_linking import Linking, Links
 from tablemend.verifier.indexing import Place
 from tablemend.verifier.lexicon import LITTLE_WORDS, Cue, find_cues, stem, terms
-from tablemend.verifier.oriented_table import ColumnIndex, View
+from tablemend.verifier.oriented_table import ColumnIndex, OrientedTable
 from tablemend.verifier.reading import Amount, Reading, ScopedPhrase, Token
 
 # ---- records
@@ -162,7 +162,7 @@ def _both(one: Phrase, other: Phrase) -> Phrase | None:
     return Phrase(one.first, other.last, tuple(mentions)) if mentions else None
 
 
-class Frame:
+class SentenceLinks:
     """A statement over a view of a table.
 
     Args:
@@ -171,7 +171,7 @@ class Frame:
         view: the table.
     """
 
-    def __init__(self, linking: Linking, links: Links, view: View) -> None:
+    def __init__(self, linking: Linking, links: Links, view: OrientedTable) -> None:
         self.linking = linking
         self.reading: Reading = linking.reading
         self.links = links
@@ -558,7 +558,7 @@ class Frame:
         return self.reading.plain[self.tokens[first].end : self.tokens[last].start]
 
 
-def in_brackets(frame: Frame, one: tuple[int, int], other: tuple[int, int]) -> bool:
+def in_brackets(frame: SentenceLinks, one: tuple[int, int], other: tuple[int, int]) -> bool:
     """Whether one of two opens a bracket right behind the other: "East (1,780 units)"."""
     low, high = sorted((one, other))
     return low[1] == high[0] and "(" in frame.between(high[0] - 1, high[0])

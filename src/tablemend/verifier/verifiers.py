@@ -136,7 +136,7 @@ SHORT = 4_000
 """Characters of tables that a language model is shown whole."""
 
 
-class Shown(NamedTuple):
+class Premise(NamedTuple):
     """Evidence for one claim.
 
     Attributes:
@@ -157,7 +157,7 @@ class Shown(NamedTuple):
         return "no cell or sentence of the source has to do with it"
 
 
-def gather(statement: str, source: Source) -> Shown:
+def gather(statement: str, source: Source) -> Premise:
     """The best cells of the tables and the best sentences of the text."""
     found = [*source.find_cells(statement), *source.find_sentences(statement)]
     kept: list[Evidence] = []
@@ -166,7 +166,7 @@ def gather(statement: str, source: Source) -> Shown:
         if len(evidence.text) <= room:
             kept.append(evidence)
             room -= len(evidence.text)
-    return Shown(tuple(kept), len(found) - len(kept))
+    return Premise(tuple(kept), len(found) - len(kept))
 
 
 def whole_tables(source: Source) -> str:
@@ -215,7 +215,7 @@ def scored(
     return Verdict(claim, verdict, error_type, evidence, reason, verifier=verifier)
 
 
-def unscored(claim: Claim, shown: Shown, reason: str, verifier: str) -> Verdict:
+def unscored(claim: Claim, shown: Premise, reason: str, verifier: str) -> Verdict:
     """A claim that a model gave no verdict on."""
     return Verdict(claim, "unscored", None, shown.evidence, reason, verifier=verifier)
 

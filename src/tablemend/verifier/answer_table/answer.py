@@ -16,10 +16,10 @@ from tablemend.values.text import Span, akin, clean, content_words, header_key, 
 from tablemend.values.units import PLAIN, header_unit
 from tablemend.verifier.answer_table.reader import ContextReader, Label, StatedValue
 from tablemend.verifier.answer_table.records import (
-    Learned,
+    Attribution,
+    ColumnPhrases,
     Record,
     Records,
-    Said,
     overlap,
     same_value,
 )
@@ -55,8 +55,8 @@ class Look:
     free: list[int] = field(default_factory=list)
     claimed: list[tuple[StatedValue, int]] = field(default_factory=list)
     unclear: list[int] = field(default_factory=list)
-    other: list[Said] = field(default_factory=list)
-    perhaps: list[Said] = field(default_factory=list)
+    other: list[Attribution] = field(default_factory=list)
+    perhaps: list[Attribution] = field(default_factory=list)
 
 
 class AnswerReader:
@@ -109,7 +109,7 @@ class AnswerReader:
         )
         self.look = lru_cache(maxsize=None)(self._look)
 
-    def _learn(self) -> Learned:
+    def _learn(self) -> ColumnPhrases:
         """The wordings of the columns, and of what the query asks for in others."""
         labels = [name for name in self.table.columns if name in self.labels]
         asked = [
@@ -119,7 +119,7 @@ class AnswerReader:
         ]
         texts = [i for i, kind in enumerate(self.kinds) if kind == "text" and i != self.key]
         cells = [span for i in texts for row in self.rows for span in self.find(row, i)]
-        learned = Learned(self.reader, cells, self.table.columns[self.key])
+        learned = ColumnPhrases(self.reader, cells, self.table.columns[self.key])
         for _ in range(2):  # names that are values no longer part a row from its sentences
             learned.learn(labels, list(dict.fromkeys(asked)), self._fits)
             said = (learned.read(n, self._can_be) for n in range(len(self.reader.sentences)))

@@ -46,14 +46,14 @@ Wording = tuple[str, str]
 """The words before a value and those behind it; one of them may be empty."""
 
 
-class Slot(NamedTuple):
+class PhraseSlot(NamedTuple):
     """A value in a sentence, whatever it is said of, with the wordings that it stands in."""
 
     span: Span
     wordings: tuple[Wording, ...]
 
 
-class Learned:
+class ColumnPhrases:
     """The wordings of each column.
 
     Args:
@@ -67,7 +67,7 @@ class Learned:
         self._cells: dict[int, list[Span]] = defaultdict(list)
         for span in set(cells):
             self._cells[reader.sentence_at(span.start)].append(span)
-        self._slots: dict[int, list[Slot]] = {}
+        self._slots: dict[int, list[PhraseSlot]] = {}
         self._wordings: dict[Wording, tuple[str, bool]] = {}
         self._own: dict[Wording, set[int]] = {}  # where one stands that one name has
         self._small: set[str] = set()  # columns whose values are words in small letters
@@ -120,7 +120,7 @@ class Learned:
                 if len(right) == 1:  # it tells nothing of the cell that it is learned from
                     self._own[wording] = own[wording]
 
-    def _told(self, slot: Slot, column: str) -> Iterable[Wording]:
+    def _told(self, slot: PhraseSlot, column: str) -> Iterable[Wording]:
         """The wordings of a value of a column: those that name the column, where there are any."""
         words = content_words(column)
         named = [
@@ -134,7 +134,7 @@ class Learned:
         """Whether a value stands beside a column's words by no chance: "460.9", not "2"."""
         return sum(map(str.isdigit, self._reader.text[slice(*place)])) != 1
 
-    def slots(self, sentence: int) -> list[Slot]:
+    def slots(self, sentence: int) -> list[PhraseSlot]:
         """The values of a sentence: numbers, dates, names that are no entity's, known cells."""
         if sentence not in self._slots:
             reader, span, known = (
@@ -150,13 +150,13 @@ class Learned:
             free = [one for one in (*reader.amounts(span), *runs) if not overlap(one, known)]
             places = dict.fromkeys(sorted([*free, *known], key=lambda one: (one.start, -one.end)))
             self._slots[sentence] = [
-                Slot(one, tuple(self._find(span, one, names)))
+                PhraseSlot(one, tuple(self._find(span, one, names)))
                 for one in places
                 if not overlap(one, names)
             ]
         return self._slots[sentence]
 
-    def _words(self, sentence: int) -> Iterator[Slot]:
+    def _words(self, sentence: int) -> Iterator[PhraseSlot]:
         """Words that are no known value and can be one of a column of such: "a yellow flag"."""
         span, text = self._reader.sentences[sentence], self._reader.text
         known = [one.span for one in self.slots(sentence)]
@@ -173,7 +173,7 @@ class Learned:
                 and (one[1] or self._ends(text[place.end : span.end].split()[:1]))
             )
             if wordings:
-                yield Slot(place, wordings)
+                yield PhraseSlot(place, wordings)
 
     def _ends(self, word: Sequence[str]) -> bool:
         """Whether a value does not go on with the word beside it."""
@@ -264,7 +264,7 @@ class Record:
         return {about.sentence: about for about in self.sentences}
 
 
-class Said(NamedTuple):
+class Attribution(NamedTuple):
     """A value that a record gives to an attribute, and the sentence."""
 
     stated: StatedValue
@@ -344,10 +344,10 @@ class Records:
     def _before(self, place: Span, start: int = 0) -> str:
         return self.reader.text[max(start, place.start - _REACH) : place.start]
 
-    def _said(self, entity: str, record: Record, label: str) -> list[Said]:
+    def _said(self, entity: str, record: Record, label: str) -> list[Attribution]:
         """What a record gives to an attribute."""
         return [
-            Said(stated, about, read_value(self.reader.text[slice(*stated.span)]))
+            Attribution(stated, about, read_value(self.reader.text[slice(*stated.span)]))
             for about in record.sentences
             for stated in self.readings(about.sentence)
             if stated.label == label and self.owner(about.sentence, stated.span) == entity

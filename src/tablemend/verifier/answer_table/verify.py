@@ -31,7 +31,7 @@ from tablemend.values.text import (
 from tablemend.values.units import header_unit
 from tablemend.verifier.answer_table.answer import AnswerReader, Look, kind_of
 from tablemend.verifier.answer_table.reader import ContextReader
-from tablemend.verifier.answer_table.records import Record, Said, overlap, same_value
+from tablemend.verifier.answer_table.records import Attribution, Record, overlap, same_value
 from tablemend.verifier.lexicon import any_of, comes_from, words_of
 from tablemend.verifier.query_parser import read_scope
 from tablemend.verifier.query_phrases import ScopeCondition, moments_of
@@ -359,7 +359,7 @@ class AnswerVerifier(AnswerReader):
         return {self.reader.sentence_at(one.start) for one in places}
 
     def _contradict(
-        self, claim: Claim, look: Look, other: Sequence[Said], error: ClaimError
+        self, claim: Claim, look: Look, other: Sequence[Attribution], error: ClaimError
     ) -> Verdict:
         header = claim.column or ""
         unit = self.labels[header].unit
@@ -417,7 +417,7 @@ class AnswerVerifier(AnswerReader):
         unnamed = next((one for one in before if not self.reader.names_in(one)), None)
         return unnamed is not None and not self.records.readings(unnamed)
 
-    def _is_alone(self, said: Said) -> bool:
+    def _is_alone(self, said: Attribution) -> bool:
         """Whether nothing but the entity is named before a value, in prose."""
         start = self.reader.sentences[said.about.sentence].start
         return not self.reader.has_foreign(Span(start, said.stated.span.start))

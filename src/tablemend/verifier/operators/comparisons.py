@@ -21,7 +21,7 @@ from tablemend.verifier.number_agreement import (
     spelled,
 )
 from tablemend.verifier.operators.slots import (
-    Computed,
+    Derivation,
     Ordering,
     Slots,
     name_rows,
@@ -45,7 +45,7 @@ _SIDES = {
 }
 
 
-def comparisons(slots: Slots) -> Iterator[Computed]:
+def comparisons(slots: Slots) -> Iterator[Derivation]:
     """As in "A scored 5 more points than B", "more wins than any other", "A came before B"."""
     frame = slots.frame
     for cue, first, last in slots.cues("comparative", "temporal"):
@@ -103,7 +103,7 @@ class _Comparison(NamedTuple):
                 return stated
         return None
 
-    def of_rows(self, ordering: Ordering) -> Iterator[Computed]:
+    def of_rows(self, ordering: Ordering) -> Iterator[Derivation]:
         """Two rows or groups, or a row and all others, by one column."""
         slots, words, than = self.slots, self.words, self.than
         frame, column, of = slots.frame, ordering.column, ordering.ordered.of
@@ -144,7 +144,7 @@ class _Comparison(NamedTuple):
                 values = sum(sides[0]), sum(sides[1])
                 yield self.outcome(ordering, values, (one, other), amount, used, features)
 
-    def of_counts(self) -> Iterator[Computed]:
+    def of_counts(self) -> Iterator[Derivation]:
         """As in "more players from Spain than from France": how often each occurs."""
         slots, amount = self.slots, self.difference()
         taken = range_set(*self.words) | (amount.tokens if amount else frozenset())
@@ -163,7 +163,7 @@ class _Comparison(NamedTuple):
                     used = used.union(*(f.used for f in scope))
                     yield self.outcome(ordering, counts, (one, other), amount, used, described)
 
-    def of_columns(self) -> Iterator[Computed]:
+    def of_columns(self) -> Iterator[Derivation]:
         """As in "more gold than silver medals": two columns of one row."""
         slots, words, than = self.slots, self.words, self.than
         columns = slots.view.columns
@@ -201,7 +201,7 @@ class _Comparison(NamedTuple):
         amount: StatedNumber | None,
         used: frozenset[int],
         features: Sequence[str],
-    ) -> Computed:
+    ) -> Derivation:
         """Two values compared; where the first is more, also by how much."""
         slots, cue, words, column = self.slots, self.cue, self.words, ordering.column
         one, other = values
@@ -226,19 +226,19 @@ class _Comparison(NamedTuple):
             reason = f"{reason}, difference {digits(abs(gap))}"
             known = (*features, "with its difference")
             expected = (spelled(column, abs(gap), amount),)
-            return Computed(
+            return Derivation(
                 "compare", right, used, known, tuple(cells), reason, amount.span, expected, "NUM"
             )
         turned = opposite(slots.frame.text(*words)) if gap else ""
         expected = (turned,) if turned else ()
         error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
-        return Computed(
+        return Derivation(
             "compare", truth, used, tuple(features), tuple(cells), reason, words, expected, error
         )
 
     def with_all_others(
         self, ordering: Ordering, who: RowFilter, ties: bool = False
-    ) -> Iterator[Computed]:
+    ) -> Iterator[Derivation]:
         """As in "more points than any other team"; of "no other team had more than A" as well."""
         of, column, than = ordering.ordered.of, ordering.column, self.than
         own = [of[row] for row in who.rows if row in of]
@@ -246,7 +246,7 @@ class _Comparison(NamedTuple):
         if len(own) != 1 or not rest:
             return
         best = max(rest) if ordering.direction > 0 else min(rest)
-        yield Computed(
+        yield Derivation(
             "compare",
             (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9),
             ordering.used | range_set(*self.words) | who.used | range_set(than, than + 4),
@@ -257,7 +257,7 @@ class _Comparison(NamedTuple):
         )
 
 
-def references(slots: Slots) -> Iterator[Computed]:
+def references(slots: Slots) -> Iterator[Derivation]:
     """As in "sodium was above the reference range", "revenue came in below the consensus"."""
     frame, columns = slots.frame, slots.view.columns
     for place, word in enumerate(frame.words):
@@ -290,7 +290,7 @@ def references(slots: Slots) -> Iterator[Computed]:
         truth = found != "within" if side == "outside" else found == side
         used = taken.union(*(f.used for f in who))
         used |= slots.heading_tokens(column.index)
-        yield Computed(
+        yield Derivation(
             "reference",
             truth,
             used,
@@ -322,7 +322,7 @@ def _of_all(
     listed: RowFilter,
     used: frozenset[int],
     features: Sequence[str],
-) -> Iterator[Computed]:
+) -> Iterator[Derivation]:
     """As in "A, B and C have D": each of them, where the names are names of rows."""
     rest = [f for f in named if f is not listed]
     if len(rest) != 1 or listed.column != slots.view.key or rest[0].members:
@@ -330,7 +330,7 @@ def _of_all(
     column = slots.view.columns[rest[0].column]
     missing = frozenset[int]().union(*(m for m in listed.members if not m & rest[0].rows))
     told = ", ".join(f"{slots.view.cell(r, slots.view.key)} {column.cell(r)}" for r in missing)
-    yield Computed(
+    yield Derivation(
         "together",
         False,
         used,
@@ -343,7 +343,7 @@ def _of_all(
     )
 
 
-def together(slots: Slots) -> Iterator[Computed]:
+def together(slots: Slots) -> Iterator[Derivation]:
     """As in "A of B scored 5 on Monday", "A has more than 5 points": one row has all of it."""
     frame = slots.frame
     if "respectively" in frame.words:
@@ -381,7 +381,7 @@ def together(slots: Slots) -> Iterator[Computed]:
             told = {slots.view.columns[c].header: slots.view.cell(row, c) for c in columns}
             reason = "one row has " + ", ".join(f"{name}: {cell}" for name, cell in told.items())
             cells = tuple((row, column) for column in columns)
-            yield Computed("together", True, used, tuple(features), cells, reason)
+            yield Derivation("together", True, used, tuple(features), cells, reason)
             continue
         for wrong in named:
             rest = [f for f in named if f is not wrong and f.rows]
@@ -400,7 +400,7 @@ def together(slots: Slots) -> Iterator[Computed]:
             if is_blank(right) or (same and not denied):
                 continue
             sort = "time" if column.temporal else "amount" if column.adds_up else "name"
-            yield Computed(
+            yield Derivation(
                 "together",
                 False,
                 used,

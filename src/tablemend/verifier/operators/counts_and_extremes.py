@@ -21,7 +21,7 @@ from tablemend.verifier.number_agreement import (
 from tablemend.verifier.operators.slots import (
     PREPOSITIONS,
     SLOTS,
-    Computed,
+    Derivation,
     Ordering,
     Slots,
     name_rows,
@@ -34,8 +34,8 @@ from tablemend.verifier.operators.slots import (
 from tablemend.verifier.sentence_links import (
     TIME_UNITS,
     ColumnMention,
-    Frame,
     RowFilter,
+    SentenceLinks,
     StatedNumber,
     in_brackets,
     range_set,
@@ -53,7 +53,7 @@ _NUMBERING = frozenset(
 _BEFORE_COUNTS = frozenset("the only there in with have has was were are a".split())
 
 
-def counts(slots: Slots) -> Iterator[Computed]:
+def counts(slots: Slots) -> Iterator[Derivation]:
     """As in "3 of the 8 games were won", "there are 5 players from Spain"."""
     for stated in slots.frame.amounts:
         amount, (after, before) = stated.amount, _beside(slots.frame, stated)
@@ -67,13 +67,13 @@ def counts(slots: Slots) -> Iterator[Computed]:
             yield from _count(slots, stated)
 
 
-def _beside(frame: Frame, stated: StatedNumber) -> tuple[str, str]:
+def _beside(frame: SentenceLinks, stated: StatedNumber) -> tuple[str, str]:
     """The words behind a number and before it; empty at the ends."""
     after = frame.words[stated.last] if stated.last < len(frame.words) else ""
     return after, frame.words[stated.first - 1] if stated.first else ""
 
 
-def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
+def _count(slots: Slots, stated: StatedNumber) -> Iterator[Derivation]:
     frame, words = slots.frame, slots.frame.words
     after, before = _beside(frame, stated)
     parted = (s for s in frame.amounts if 0 < s.first - stated.last <= 3)
@@ -122,7 +122,7 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Computed]:
             told = number_of(number, kind.removesuffix("s"))
             if kind == "rows with some" and column is not None:
                 told = f"{number_of(number)} with some {column.header}"
-            yield Computed(
+            yield Derivation(
                 "count",
                 holds(float(number), stated, hedge),
                 used,
@@ -173,7 +173,7 @@ def _scopes(
     return {tuple(map(id, scope)): scope for scope in scopes}.values()
 
 
-def quantifiers(slots: Slots) -> Iterator[Computed]:
+def quantifiers(slots: Slots) -> Iterator[Derivation]:
     """As in "all games were won", "no player is from Spain", "half", "both", "never"."""
     frame = slots.frame
     for cue, first, last in slots.cues("quantifier", "negation", "aggregate"):
@@ -228,7 +228,7 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
             reason = f"{number} of {number_of(size)}"
             if exceptions and sense in ("all", "none"):
                 reason += f"; {'not' if sense == 'all' else 'but'} {name_rows(frame, exceptions)}"
-            yield Computed(
+            yield Derivation(
                 "quantifier",
                 truth,
                 used,
@@ -248,7 +248,7 @@ def quantifiers(slots: Slots) -> Iterator[Computed]:
             )
 
 
-def only(slots: Slots) -> Iterator[Computed]:
+def only(slots: Slots) -> Iterator[Derivation]:
     """As in "A is the only one from B": whoever has the property is A, and A has it."""
     for _, first, last in (
         one for one in slots.cues("quantifier", "count") if one[0].sense == "only"
@@ -260,7 +260,7 @@ def only(slots: Slots) -> Iterator[Computed]:
             for who, said in ((free[:cut], free[cut:]), (free[cut:], free[:cut])):
                 rows, own = within(said, slots.frame.rows), within(who, slots.frame.rows)
                 others = rows - own
-                yield Computed(
+                yield Derivation(
                     "only",
                     bool(own & rows) and not others,
                     range_set(*words).union(*(f.used for f in free)),
@@ -285,7 +285,7 @@ _JOINING = frozenset("and while but whereas".split())
 _OWN = frozenset("its their his her s own".split())
 
 
-def extremes(slots: Slots) -> Iterator[Computed]:
+def extremes(slots: Slots) -> Iterator[Derivation]:
     """As in "A has the most points in 2004", "the second highest attendance was 5,000"."""
     frame = slots.frame
     for cue, first, last in slots.cues("superlative", "rank"):
@@ -360,7 +360,7 @@ class _Extreme(NamedTuple):
 
     def of_rows(
         self, who: Sequence[RowFilter], among: Sequence[RowFilter], after: RowFilter | None
-    ) -> Iterator[Computed]:
+    ) -> Iterator[Derivation]:
         """Whether rows have the n-th value among some, and, if one is named, who is next."""
         slots, ordering, number, words, shared = self
         frame, column, way = slots.frame, ordering.column, ordering.direction
@@ -382,7 +382,7 @@ class _Extreme(NamedTuple):
             who, used, swap = [after], used | after.used, False
         side = "before" if who[0].last <= words[0] else "behind"
         sort = "key" if who[0].column == slots.view.key else "cell"
-        yield Computed(
+        yield Derivation(
             "extreme",
             truth,
             used,
@@ -399,14 +399,16 @@ class _Extreme(NamedTuple):
             (turned,) if swap else slots.names(top, who[0].column),
         )
 
-    def of_its_values(self, reading: Computed, among: Sequence[RowFilter]) -> Iterator[Computed]:
+    def of_its_values(
+        self, reading: Derivation, among: Sequence[RowFilter]
+    ) -> Iterator[Derivation]:
         """As in "A had the most points with 65", where it is A that had the most."""
         features = (*reading.features, "with its value")
         for value in self.of_values(among, reading.features):
             if not value.fault or not range_set(*value.fault) & reading.used:
                 yield replace(value, used=value.used | reading.used, features=features)
 
-    def of_values(self, free: Sequence[RowFilter], features: Sequence[str]) -> Iterator[Computed]:
+    def of_values(self, free: Sequence[RowFilter], features: Sequence[str]) -> Iterator[Derivation]:
         """As in "the highest attendance was 5,000"."""
         slots, ordering, number, words, _ = self
         frame, column = slots.frame, ordering.column
@@ -427,7 +429,7 @@ class _Extreme(NamedTuple):
                 if len(rows) < 2 or not top:
                     continue
                 used = ordering.used | range_set(*words) | amount.tokens
-                yield Computed(
+                yield Derivation(
                     "extreme",
                     any(states(column, ordering.ordered, row, amount) for row in top),
                     used.union(*(f.used for f in scope)),
@@ -440,7 +442,7 @@ class _Extreme(NamedTuple):
                 )
 
 
-def ranks(slots: Slots) -> Iterator[Computed]:
+def ranks(slots: Slots) -> Iterator[Derivation]:
     """As in "A finished third", "A is in the top 5", "A ranks second in sales"."""
     for cue, first, last in slots.cues("rank"):
         if cue.sense not in ("place", "within", "last"):
@@ -476,7 +478,7 @@ def ranks(slots: Slots) -> Iterator[Computed]:
                     "last": all(v == lowest for v in own),
                 }.get(cue.sense, all(v == number for v in own))
                 own_place = int(own[0])
-                yield Computed(
+                yield Derivation(
                     "rank",
                     truth,
                     taken.union(*(f.used for f in [*who, *among])),

@@ -22,12 +22,12 @@ from tablemend.verifier.number_agreement import (
     spelled,
     states,
 )
-from tablemend.verifier.operators.slots import Computed, Slots, number_of, reaches_ratio
-from tablemend.verifier.oriented_table import ColumnIndex, View, moment
+from tablemend.verifier.operators.slots import Derivation, Slots, number_of, reaches_ratio
+from tablemend.verifier.oriented_table import ColumnIndex, OrientedTable, moment
 from tablemend.verifier.sentence_links import (
     ColumnMention,
-    Frame,
     RowFilter,
+    SentenceLinks,
     StatedNumber,
     range_set,
     within,
@@ -49,7 +49,7 @@ _ALIKE = 0.02
 """Values this close are stable."""
 
 
-def totals(slots: Slots) -> Iterator[Computed]:
+def totals(slots: Slots) -> Iterator[Derivation]:
     """As in "a total of 45 goals", "the average age is 30", "ranged from 3 to 9"."""
     frame = slots.frame
     if slots.view.turned and timeline(slots.view) is None:
@@ -86,7 +86,7 @@ def _total(
     heading: ColumnMention,
     stated: StatedNumber,
     features: tuple[str, ...],
-) -> Iterator[Computed]:
+) -> Iterator[Derivation]:
     """A number as a total of a column, over all rows and over those that are named."""
     frame, column = slots.frame, slots.view.columns[heading.column]
     if stated.amount.number.percent and not column.percent:
@@ -106,7 +106,7 @@ def _total(
         slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
         rounded = bool(exact) and abs(value - stated.value) <= slack
         used = tokens | every | heading.tokens
-        yield Computed(
+        yield Derivation(
             "total",
             fits(column, value, stated) or (rounded and not stated.amount.hedge),
             used.union(*(f.used for f in among)),
@@ -119,7 +119,7 @@ def _total(
         )
 
 
-def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
+def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Derivation]:
     """As in "ranged from 3 to 9": the least and the most."""
     frame = slots.frame
     ends = [s for s in frame.amounts if s.first >= words[1] and s.amount.role == "value"][:2]
@@ -139,7 +139,7 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
             continue
         wrong, right = (low, values[0]) if not fits(column, values[0], low) else (high, values[-1])
         used = taken | heading.tokens
-        yield Computed(
+        yield Derivation(
             "total",
             fits(column, values[0], low) and fits(column, values[-1], high),
             used.union(*(f.used for f in among)),
@@ -152,7 +152,7 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
         )
 
 
-def changes(slots: Slots) -> Iterator[Computed]:
+def changes(slots: Slots) -> Iterator[Derivation]:
     """As in "sales rose from 2019 to 2021", "fell each year", "doubled"."""
     frame = slots.frame
     yield from _within_a_row(slots)
@@ -206,7 +206,7 @@ def changes(slots: Slots) -> Iterator[Computed]:
                     yield from _change_amounts(slots, change, column, path)
 
 
-def _gains(frame: Frame) -> Iterator[tuple[Cue, int, int]]:
+def _gains(frame: SentenceLinks) -> Iterator[tuple[Cue, int, int]]:
     """The verbs that say by how much something rose or fell: "gained 2", "lost 6"."""
     for stated in frame.amounts:
         first = stated.first - 1
@@ -217,7 +217,7 @@ def _gains(frame: Frame) -> Iterator[tuple[Cue, int, int]]:
             yield Cue("change", sense, way, token.start, token.end), first, stated.first
 
 
-def _within_a_row(slots: Slots) -> Iterator[Computed]:
+def _within_a_row(slots: Slots) -> Iterator[Derivation]:
     """As in "ferritin fell from 35 to 22", where a row has both numbers."""
     for cue, first, last in slots.cues("change"):
         ends = {preposition(slots.frame, s): s for s in slots.frame.amounts if s.first >= last}
@@ -234,7 +234,7 @@ def _within_a_row(slots: Slots) -> Iterator[Computed]:
             if pair is None or len(who.rows) != 1:
                 continue
             turned = opposite(slots.frame.text(*words))
-            yield Computed(
+            yield Derivation(
                 "change",
                 (numbers[1].value - numbers[0].value) * cue.direction > 0
                 and _EARLIER.isdisjoint(pair[1].terms),
@@ -257,7 +257,7 @@ def _changed(
     among: Sequence[RowFilter],
     periods: Sequence[RowFilter],
     how: str,
-) -> Computed:
+) -> Derivation:
     frame = slots.frame
     values: Sequence[float] = [column.ordered.of[row] for row in path]
     way = cue.direction * (-1 if column.ranking and cue.sense in ("rise", "fall") else 1)
@@ -285,7 +285,7 @@ def _changed(
         told = path[broken : broken + 2]
         names = [slots.view.cell(row, slots.view.key) for row in told]
         values, last = steps[broken], steps[broken][1]
-    return Computed(
+    return Derivation(
         "change",
         truth,
         (tokens | steady | hedged).union(*(f.used for f in [*among, *periods])),
@@ -306,8 +306,8 @@ def _changed(
 
 
 def _change_amounts(
-    slots: Slots, change: Computed, column: ColumnIndex, path: Sequence[int]
-) -> Iterator[Computed]:
+    slots: Slots, change: Derivation, column: ColumnIndex, path: Sequence[int]
+) -> Iterator[Derivation]:
     """As in "rose by 5 to 20", "fell from 8 %", "grew 12 %"."""
     first, last = (column.ordered.of[row] for row in (path[0], path[-1]))
     gap = abs(last - first)
@@ -354,7 +354,7 @@ def _change_amounts(
         )
 
 
-def _steady(frame: Frame) -> frozenset[int]:
+def _steady(frame: SentenceLinks) -> frozenset[int]:
     """The tokens that say that every step counts: "each year", "quarter after quarter"."""
     words = frame.words
     found = {place for place, word in enumerate(words) if word in _STEADY}
@@ -365,7 +365,7 @@ def _steady(frame: Frame) -> frozenset[int]:
 
 
 def _paths(
-    frame: Frame, rows: Sequence[int], periods: Sequence[RowFilter]
+    frame: SentenceLinks, rows: Sequence[int], periods: Sequence[RowFilter]
 ) -> Iterator[tuple[str, Sequence[int]]]:
     """The rows of a change, the earlier first, and how they were found."""
     named: list[int] = []
@@ -389,7 +389,7 @@ def _paths(
         yield "to a period", rows[low - 1 : low + 1]
 
 
-def _first_turn(frame: Frame, periods: list[RowFilter], start: int) -> list[RowFilter]:
+def _first_turn(frame: SentenceLinks, periods: list[RowFilter], start: int) -> list[RowFilter]:
     """The periods of the first of two changes: "fell from Q1 to Q3 before it rose in Q4"."""
     turn = next((p for p in range(start, len(frame.words)) if frame.words[p] in _TURNS), None)
     first = [f for f in periods if turn is None or f.first < turn]
@@ -400,7 +400,7 @@ _TURNS = frozenset("before then until".split())
 _TIMES = frozenset("year date month quarter season period week day fiscal".split())
 
 
-def timeline(view: View) -> tuple[int, dict[int, float]] | None:
+def timeline(view: OrientedTable) -> tuple[int, dict[int, float]] | None:
     """The column that places the rows in time, and the place of each; ``None`` without one."""
     dated = sorted(view.columns, key=lambda c: _TIMES.isdisjoint(c.terms) and c.index != view.key)
     for column in dated:

@@ -19,8 +19,8 @@ from tablemend.verifier.lexicon import (
     terms,
 )
 from tablemend.verifier.number_agreement import states
-from tablemend.verifier.oriented_table import ColumnIndex, Ordered
-from tablemend.verifier.sentence_links import Frame, RowFilter, range_set
+from tablemend.verifier.oriented_table import ColumnIndex, Order
+from tablemend.verifier.sentence_links import RowFilter, SentenceLinks, range_set
 
 Operator = Literal[
     "extreme",
@@ -48,7 +48,7 @@ _NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class Derivation:
     """An operator with its slots filled, run.
 
     Attributes:
@@ -86,7 +86,7 @@ class Slots:
         filters: what narrows its rows down.
     """
 
-    def __init__(self, frame: Frame, filters: Sequence[RowFilter]) -> None:
+    def __init__(self, frame: SentenceLinks, filters: Sequence[RowFilter]) -> None:
         self.frame, self.view = frame, frame.view
         self.every = filters
         self.filters = [
@@ -182,7 +182,7 @@ def reaches_ratio(beyond: float, hedge: str) -> bool:
     return abs(beyond) <= _RATIO_ROOM if hedge != "at least" else beyond >= -1e-9
 
 
-def name_rows(frame: Frame, rows: Iterable[int]) -> str:
+def name_rows(frame: SentenceLinks, rows: Iterable[int]) -> str:
     """The names of some rows."""
     ordered = sorted(rows)
     names = ", ".join(frame.view.cell(row, frame.view.key) for row in ordered[:_NAMES])
@@ -194,13 +194,13 @@ def number_of(number: int, what: str = "row") -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def where(frame: Frame, filters: Sequence[RowFilter]) -> str:
+def where(frame: SentenceLinks, filters: Sequence[RowFilter]) -> str:
     """What narrows rows down: " where Won: more than ten"; nothing without it."""
     said = ", ".join(f"{frame.view.columns[f.column].header}: {_words(frame, f)}" for f in filters)
     return f" where {said}" if said else ""
 
 
-def _words(frame: Frame, f: RowFilter) -> str:
+def _words(frame: SentenceLinks, f: RowFilter) -> str:
     """The words of a filter, with the "more than" before it and the "or more" behind it."""
     named = {p for h in frame.headings if h.column == f.column for p in range(h.first, h.last)}
     own, (first, last) = f.used - named, f.span
@@ -240,10 +240,10 @@ class Ordering:
     direction: int
     used: frozenset[int]
     features: tuple[str, ...]
-    ordered: Ordered
+    ordered: Order
 
 
-def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
+def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ordering]:
     """The columns that a superlative or comparative can speak of, likeliest first."""
     end = phrase_end(frame, last)
     sense, used = cue.sense, range_set(first, last)
@@ -327,7 +327,7 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     return list(kept.values())[:_MOST]
 
 
-def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
+def _is_apart(frame: SentenceLinks, tokens: frozenset[int]) -> bool:
     """Whether a comma or an "and" stands between some tokens."""
     inside = range(min(tokens, default=0), max(tokens, default=0) + 1)
     return any(
@@ -337,7 +337,7 @@ def _is_apart(frame: Frame, tokens: frozenset[int]) -> bool:
     )
 
 
-def _by_another(frame: Frame, place: int) -> bool:
+def _by_another(frame: SentenceLinks, place: int) -> bool:
     """Whether "by" names what is ordered by, and no column is: "by revenue"."""
     named = {p for h in frame.headings for p in h.tokens}
     named |= {p for phrase in frame.phrases for p in range(phrase.first, phrase.last)}
@@ -347,7 +347,7 @@ def _by_another(frame: Frame, place: int) -> bool:
     return any(frame.words[p] not in LITTLE_WORDS for p in noun) and named.isdisjoint(noun)
 
 
-def phrase_end(frame: Frame, first: int) -> int:
+def phrase_end(frame: SentenceLinks, first: int) -> int:
     """Where the nouns end that begin at a token; "number of goals" is one phrase."""
     place = first
     while place < len(frame.words):
@@ -373,7 +373,7 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
     return -cue.direction if turned else cue.direction
 
 
-def nth_rows(ordered: Ordered, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
+def nth_rows(ordered: Order, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
     """The rows with the n-th value from the top, or from the bottom; ties share a place."""
     values = [(value, row) for value, row in ordered.values if row in rows]
     if direction > 0:
