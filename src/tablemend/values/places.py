@@ -63,7 +63,12 @@ class Places:
             return []
         if value.number is not None:
             return self._find_number(value, value.number, unit)
-        found = [Span(date.start, date.end) for date in self.dates if _states(date, value.dates)]
+        starts = tuple(f"{wanted}-" for wanted in value.dates)
+        found = [
+            Span(date.start, date.end)
+            for date in self.dates
+            if any(one in value.dates or one.startswith(starts) for one in date.readings)
+        ]
         found = found or self._find_words(tokens_of(cell).words)
         bare = _BRACKETS.sub("", value.text)
         if not found and bare != value.text:
@@ -188,13 +193,4 @@ def _equal(cell: Number, stated: Number, unit: Unit) -> bool:
         unit.scale != ONE
         and cell.unit.scale == stated.unit.scale == ONE
         and stated.value == cell.value * unit.scale
-    )
-
-
-def _states(date: StatedDate, cell: tuple[str, ...]) -> bool:
-    """Whether a date in the text is the cell's or a finer one."""
-    return any(
-        reading == wanted or reading.startswith(f"{wanted}-")
-        for reading in date.readings
-        for wanted in cell
     )

@@ -108,20 +108,14 @@ def tokens_of_sentence(text: str, start: int, end: int) -> list[Token]:
 
     A function word has no capital, wherever it stands.
     """
-    return [
-        Token(word, *match.span(), _is_capital(match[0]) and not _is_function(word, text, match))
-        for match in _TOKEN.finditer(text, start, end)
-        if (word := match[0].lower().replace("\u2019", "'"))
-    ]
-
-
-def _is_function(word: str, text: str, match: re.Match[str]) -> bool:
-    """Whether a word is a function word and not the initial of a name."""
-    return word in _FUNCTION and (len(word) > 1 or text[match.end() : match.end() + 1] != ".")
-
-
-def _is_capital(word: str) -> bool:
-    return word[0].isupper() or (word[0].isalpha() and word[1:] != word[1:].lower())
+    tokens = []
+    for match in _TOKEN.finditer(text, start, end):
+        said, word = match[0], match[0].lower().replace("\u2019", "'")
+        capital = said[0].isupper() or (said[0].isalpha() and said[1:] != said[1:].lower())
+        if word in _FUNCTION and (len(word) > 1 or text[match.end() : match.end() + 1] != "."):
+            capital = False  # no initial of a name
+        tokens.append(Token(word, *match.span(), capital))
+    return tokens
 
 
 def name_spans(tokens: list[Token]) -> list[Span]:
@@ -194,7 +188,9 @@ def is_verb(tokens: list[Token], place: int) -> bool:
         return True
     following = tokens[place + 1] if place + 1 < len(tokens) else None
     takes_object = following is not None and (
-        following.word in _WORDS["determiners"] or _is_amount_or_name(following)
+        following.capital
+        or following.word[0].isdigit()
+        or following.word in _WORDS["determiners"] | _NUMBER_WORDS
     )
     if word.endswith("ed") and len(word) > 4 and word not in _WORDS["not_past"]:
         return following is None or following.word in _WORDS["function"] or takes_object
@@ -206,10 +202,6 @@ def is_verb(tokens: list[Token], place: int) -> bool:
     if not _WORDS["doubtful"].isdisjoint(stems):
         return takes_object
     return not _WORDS["sure"].isdisjoint(stems)
-
-
-def _is_amount_or_name(token: Token) -> bool:
-    return token.capital or token.word[0].isdigit() or token.word in _NUMBER_WORDS
 
 
 def is_participle(word: str) -> bool:
@@ -296,25 +288,25 @@ class Clauses:
         self._heading = ""
         # There a dash with spaces is a hyphen: "double - double".
         self._tokenised = _SPACED_MARK.search(text) is not None
-        self.names = self._capitals()
+        words = tokens_of_sentence(text, 0, len(text))
+        self.names = frozenset(
+            token.word
+            for before, token in pairwise(words)
+            if token.capital and (before.word.isalnum() or before.word in (",", "("))
+        )
 
     def parts(self) -> Iterator[Part]:
         """The parts of every sentence, in order."""
         for sentence in sentences(self.text):
             yield from self._divide(sentence)
 
-    def _capitals(self) -> frozenset[str]:
-        """Words that stand with a capital inside a sentence, and so are names at its start."""
-        tokens = tokens_of_sentence(self.text, 0, len(self.text))
-        return frozenset(
-            token.word
-            for before, token in pairwise(tokens)
-            if token.capital and (before.word.isalnum() or before.word in (",", "("))
-        )
-
     def _divide(self, sentence: Span) -> list[Part]:
         tokens = tokens_of_sentence(self.text, sentence.start, sentence.end)
-        drafts = [draft for draft in self._drafts(tokens) if _says_something(draft.tokens)]
+        drafts = [
+            draft
+            for draft in self._drafts(tokens)
+            if any(character.isalnum() for token in draft.tokens for character in token.word)
+        ]
         built: list[Part] = []
         subject, main = "", ""
         for draft in drafts:
@@ -334,7 +326,9 @@ class Clauses:
             token = tokens[place]
             current = drafts[-1].tokens
             depth = max(0, depth + (token.word in "([") - (token.word in ")]"))
-            if depth == 0 and current and not self._is_held(token):
+            index = bisect_right(self._held_starts, token.start) - 1
+            held = self._held[index] if index >= 0 else Span(0, 0)
+            if depth == 0 and current and not held.start < token.start < held.end:
                 how, skip = self._cut(tokens, place, seen)
                 if how:
                     drafts.append(_Draft(how, []))
@@ -350,10 +344,6 @@ class Clauses:
             seen = seen or is_verb(tokens, place)
             place += 1
         return drafts
-
-    def _is_held(self, token: Token) -> bool:
-        index = bisect_right(self._held_starts, token.start) - 1
-        return index >= 0 and self._held[index].start < token.start < self._held[index].end
 
     def _cut(self, tokens: list[Token], place: int, seen: bool) -> tuple[str, int]:
         """How the sentence is divided before a token, and how many tokens the connector has."""
@@ -374,8 +364,10 @@ class Clauses:
         if comma and is_participle(following) and not tokens[ahead].capital:
             return "participle", 1
         joined = following in _CONJUNCTIONS
-        if following == "and" and not comma and _is_open(tokens, place):
-            return "", 0
+        if following == "and" and not comma:
+            near = [token.word for token in tokens[max(0, place - _LOOK_AHEAD) : place]]
+            if "between" in near and "and" not in near[near.index("between") :]:
+                return "", 0  # it closes the "between"
         if (
             following in _SUBORDINATE
             and following not in ("so", "but")
@@ -560,13 +552,3 @@ def _subject_end(tokens: list[Token], start: int, verb: int) -> int:
     if verb <= start or tokens[start].word.endswith(("ed", "ing")):
         return 0
     return verb
-
-
-def _is_open(tokens: list[Token], place: int) -> bool:
-    """Whether an "and" closes a "between" before it."""
-    before = [token.word for token in tokens[max(0, place - _LOOK_AHEAD) : place]]
-    return "between" in before and "and" not in before[before.index("between") :]
-
-
-def _says_something(tokens: list[Token]) -> bool:
-    return any(character.isalnum() for token in tokens for character in token.word)

@@ -24,7 +24,6 @@ from tablemend.verifier.sentence_links import (
     Phrase,
     RowFilter,
     SentenceLinks,
-    StatedNumber,
     range_set,
 )
 
@@ -520,18 +519,13 @@ def is_part_of_group(frame: SentenceLinks, used: frozenset[int], first: int) -> 
         if place in frame.verbs or word in PHRASE_ENDS or "," in frame.between(place - 1, place):
             return False
         if PLURAL.search(word):
-            if _names_rows(frame, place):
-                left.discard(place)
+            columns = (c for c in frame.view.columns if c.index != frame.view.key)
+            if all(column.measured or column.flags for column in columns) or any(
+                s.last == place and s.value == len(frame.rows) for s in frame.amounts
+            ):
+                left.discard(place)  # "the four phones" of four rows, or no groups of them
             return not left.isdisjoint(range(first, place + 1))
     return False
-
-
-def _names_rows(frame: SentenceLinks, place: int) -> bool:
-    """Whether a noun is what the rows are: "the four phones" of four rows, or no groups of them."""
-    if any(s.last == place and s.value == len(frame.rows) for s in frame.amounts):
-        return True
-    columns = (c for c in frame.view.columns if c.index != frame.view.key)
-    return all(column.measured or column.flags for column in columns)
 
 
 def is_part(frame: SentenceLinks, used: frozenset[int], fault: tuple[int, int]) -> bool:
@@ -544,7 +538,12 @@ def is_part(frame: SentenceLinks, used: frozenset[int], fault: tuple[int, int]) 
         return True
     named = {p for h in frame.headings for p in h.tokens}
     left = unread(frame, used, (first, last)) - named
-    return any(_may_limit(frame, p) and not _is_verb(frame, p) for p in left)
+    for place in left:
+        word, before = frame.words[place], frame.words[place - 1] if place else "the"
+        verb = word.endswith("ly") or (word.endswith("ed") and before not in _DETERMINERS)
+        if not verb and _may_limit(frame, place):
+            return True
+    return False
 
 
 def _may_limit(frame: SentenceLinks, place: int) -> bool:
@@ -556,17 +555,8 @@ def _may_limit(frame: SentenceLinks, place: int) -> bool:
     ):
         return False
     stated = next((s for s in frame.amounts if s.amount.start <= start < s.amount.end), None)
-    return stated is None or _counts_part(frame, stated)
-
-
-def _counts_part(frame: SentenceLinks, stated: StatedNumber) -> bool:
-    """Whether a number counts fewer things than there are rows: "the two engineers"."""
-    value, number = stated.value, stated.amount.number
+    if stated is None:
+        return True
+    value, number = stated.value, stated.amount.number  # "the two engineers"
     counts = not any(number.unit[1:]) and not number.decimals and value == int(value)
     return counts and 0 < value < len(frame.rows) and value not in sizes(frame, stated)
-
-
-def _is_verb(frame: SentenceLinks, place: int) -> bool:
-    """Whether a word is a verb or an adverb by its ending: "generated", "jointly"."""
-    word, before = frame.words[place], frame.words[place - 1] if place else "the"
-    return word.endswith("ly") or (word.endswith("ed") and before not in _DETERMINERS)

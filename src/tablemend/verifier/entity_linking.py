@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -451,9 +451,15 @@ class Linking:
         amounts = [
             amount
             for amount in amounts
-            if not self._is_label(amount, names)
-            and not _inside(amount.start, labels)
-            and not self._heads(amount)
+            if not _inside(amount.start, labels)
+            and not any(  # a part of a name: "Falcon 9", "Liiga 23/24"
+                start < amount.end
+                and amount.start < end
+                and end - start > amount.digits_end - amount.start
+                for start, end, _, _ in names
+            )
+            # the name of a column: "a 1931 (population) of 9,908"
+            and not self._is_year(amount, self.index.header_dates)
         ]
         amounts, moments = self._tell_years(amounts, moments, headings)
         taken = [(start, end) for start, end, _, _ in names]
@@ -462,7 +468,9 @@ class Linking:
         unknown_names = self._unknown_names.find(sentence, tokens, taken)
         scoped_phrases = self._scoped_phrases(sentence, moments, amounts, headings, names)
         amounts = [  # both years of "except 2020 and 2021"
-            replace(a, role="year") if self._dates(a) and _inside(a.start, scoped_phrases) else a
+            replace(a, role="year")
+            if _inside(a.start, scoped_phrases) and self._is_year(a, self.index.dates)
+            else a
             for a in amounts
         ]
         found = {}
@@ -480,12 +488,16 @@ class Linking:
             rows = _without_totals(grid, rows, said)
             columns = [link for link in said if isinstance(link, ColumnLink)]
             lines = tuple(link for link in said if isinstance(link, RowLink))
-            rows = _merge(rows, list(_without_totals(grid, lines, columns)))
+            rows += tuple(  # those named by terms of their attribute elsewhere
+                line
+                for line in _without_totals(grid, lines, columns)
+                if not any(row.start < line.end and line.start < row.end for row in rows)
+            )
             found[number] = Links(
                 number,
                 sentence,
-                tuple(link for link in said if isinstance(link, ColumnLink)),
-                rows,
+                tuple(columns),
+                tuple(sorted(rows, key=lambda link: link.start)),
                 cells,
                 tuple(self._moment(number, moment) for moment in moments),
                 tuple(amounts),
@@ -508,16 +520,18 @@ class Linking:
         said = {Span(link.start, link.end) for links in headings.values() for link in links}
         dated = {Span(moment.start, moment.end) for moment in moments}
         dated |= {
-            Span(a.start, a.digits_end) for a in amounts if a.role == "year" or self._dates(a)
+            Span(a.start, a.digits_end)
+            for a in amounts
+            if a.role == "year" or self._is_year(a, self.index.dates)
         }
         dated |= {span for span in said if moment(plain[span.start : span.end]) is not None}
         said |= {Span(start, end) for start, end, _, _ in names}
         return find_scoped_phrases(plain, sentence, tuple(dated), tuple(said))
 
-    def _dates(self, amount: Amount) -> bool:
-        """Whether a bare number is a year of the tables."""
+    def _is_year(self, amount: Amount, known: Mapping[str, object]) -> bool:
+        """Whether a bare number is a year of cells, or of headers."""
         written = self.reading.plain[amount.start : amount.end]
-        return len(written) == 4 and written in self.index.dates
+        return len(written) == 4 and written.isdigit() and written in known
 
     def _tell_years(
         self,
@@ -570,7 +584,10 @@ class Linking:
 
         Numbers alone are none, but a range is that names rows: "5 to 11".
         """
-        if full and self._in_capitals(tokens):
+        token = tokens[0]
+        word = self.reading.text[token.start : token.end]
+        around = self.reading.text[token.end : token.end + 40]
+        if full and len(tokens) == 1 < len(word) and word.isupper() and not around.isupper():
             return True  # "IT", beside "it"
         if all(token.word in LITTLE_WORDS or token.word.isdigit() for token in tokens):
             grids = self.source.grids
@@ -583,7 +600,6 @@ class Linking:
             return False  # the "L" of "mmol/L", beside a flag
         if full or len(tokens) > 1:
             return True
-        token = tokens[0]
         if token.word.isdigit():
             return False
         if self._cased and self.index.cased and self.reading.text[token.start].islower():
@@ -593,27 +609,6 @@ class Linking:
         return any(
             token.word in tokens_of(grids[p.grid].cell(p.row, p.column)).words for p in places
         )
-
-    def _in_capitals(self, tokens: Sequence[Token]) -> bool:
-        """Whether one word of letters is written in capitals, in a text that is not."""
-        token = tokens[0]
-        written = self.reading.text[token.start : token.end]
-        around = self.reading.text[token.end : token.end + 40]
-        return len(tokens) == 1 < len(written) and written.isupper() and not around.isupper()
-
-    def _is_label(self, amount: Amount, names: list[tuple[int, int, list[Place], bool]]) -> bool:
-        """Whether a number is a part of a name: "Falcon 9", "Liiga 23/24"."""
-        return any(
-            start < amount.end
-            and amount.start < end
-            and end - start > amount.digits_end - amount.start
-            for start, end, _, _ in names
-        )
-
-    def _heads(self, amount: Amount) -> bool:
-        """Whether a bare year is the name of a column: "a 1931 (population) of 9,908"."""
-        written = self.reading.plain[amount.start : amount.end]
-        return len(written) == 4 and written.isdigit() and written in self.index.header_dates
 
     def _rows(
         self, grid: int, names: list[tuple[int, int, list[Place], bool]]
@@ -662,16 +657,6 @@ def _subject(links: Links) -> tuple[int, ...]:
     for other in names:
         first = (first & other) or first
     return tuple(sorted(first)) if all(first <= set(link.rows) for link in links.rows) else ()
-
-
-def _merge(names: tuple[RowLink, ...], attributes: list[RowLink]) -> tuple[RowLink, ...]:
-    """Rows named by their names, and those named by terms of their attribute elsewhere."""
-    free = [
-        link
-        for link in attributes
-        if not any(name.start < link.end and link.start < name.end for name in names)
-    ]
-    return tuple(sorted((*names, *free), key=lambda link: link.start))
 
 
 def _inside(place: int, spans: Sequence[tuple[int, int] | ScopedPhrase]) -> bool:

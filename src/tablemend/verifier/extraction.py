@@ -173,16 +173,15 @@ class Items:
             listed = self._text[segment.start : following[-1].end]
             if any(map(_OPEN.search, before)) or _UNITS.search(listed):
                 return []  # "between June and July" is one time
-            if _OF.search(head) and not all(self._is_bare(item, amounts) for item in following):
+            if _OF.search(head) and not all(
+                any(one.start == item.start and one.end >= item.end - 1 for one in amounts)
+                for item in following
+            ):
                 return []  # "a resolution of 480 and a camera": not both are the resolution
             article = _ARTICLE_BEFORE.search(head)
             start = first.start - len(article[0]) if article else first.start
             return [Span(start, segment.end), *following]
         return []
-
-    def _is_bare(self, item: Span, amounts: Sequence[Span]) -> bool:
-        """Whether an item is an amount and nothing else."""
-        return any(amount.start == item.start and amount.end >= item.end - 1 for amount in amounts)
 
     def _is_item(self, item: Span, amounts: Sequence[Span]) -> bool:
         said = self._text[item.start : item.end]
@@ -463,7 +462,8 @@ def _claimed(
     for span in nouns:
         if not _overlaps(taken, span):
             taken.append(_Focus(*span, "attribute"))
-    kind: ClaimKind = "attribute" if _is_copula(part) else "relational"
+    verb = next((token.word for token in part.tokens if token.start == part.verb), "")
+    kind: ClaimKind = "attribute" if verb in _HAVING else "relational"
     for span in name_spans(part.tokens):
         word = text[span.start : span.end].casefold()
         opening = span.start == part.sentence.start and " " not in word and word not in names
@@ -488,11 +488,6 @@ def _asserts_nothing(text: str, part: Part) -> bool:
     if reference and _REFERRING.search(sentence, 0, reference.start()):
         return True
     return _META.match(sentence) is not None
-
-
-def _is_copula(part: Part) -> bool:
-    word = next((token.word for token in part.tokens if token.start == part.verb), "")
-    return word in _HAVING
 
 
 def _overlaps(foci: Sequence[_Focus], span: Span) -> bool:
@@ -525,24 +520,15 @@ def answer_claims(table: Table, query: str = "") -> Document:
             if cell is None or is_blank(cell) or table.columns[place] in computed:
                 continue
             column = clean(table.columns[place])
+            value = read_value(cell)
+            kind: ClaimKind = "attribute" if value.number is None else "numeric"
+            kind = "temporal" if value.dates else kind
             whose = "" if place == key else f" of {name or f'row {index + 1}'}"
             claims.append(
-                _claim(
-                    f"The {column}{whose} is {clean(cell)}.",
-                    _kind(cell),
-                    index,
-                    table.columns[place],
-                )
+                _claim(f"The {column}{whose} is {clean(cell)}.", kind, index, table.columns[place])
             )
     return Document("", tuple(claims), table, query)
 
 
 def _claim(statement: str, kind: ClaimKind, row: int, column: str | None) -> Claim:
     return Claim(statement, None, None, kind, statement, row=row, column=column)
-
-
-def _kind(cell: str) -> ClaimKind:
-    value = read_value(cell)
-    if value.dates:
-        return "temporal"
-    return "attribute" if value.number is None else "numeric"

@@ -15,7 +15,6 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tablemend.evidence.grid import Grid
-from tablemend.values.cells import Value
 from tablemend.values.dates import (
     MONTH_NUMBERS,
     MONTHS,
@@ -130,16 +129,12 @@ class Index:
             longer = [
                 (place, at)
                 for place, at in postings
-                if self._word_at(place, at + size) == words[start + size]
+                if self._sequences[place][at + size : at + size + 1] == (words[start + size],)
             ]
             if not longer:
                 break
             postings, size = longer, size + 1
         return size, list(dict.fromkeys(place for place, _ in postings)), False
-
-    def _word_at(self, place: Place, at: int) -> str:
-        sequence = self._sequences[place]
-        return sequence[at] if at < len(sequence) else ""
 
     @cached_property
     def period_sorts(self) -> frozenset[str]:
@@ -200,7 +195,8 @@ class Index:
                 if value.number is not None and not value.number.bound:
                     number = value.number
                     self._sizes.append(abs(float(number.value)))
-                    if _is_year(value):
+                    plain_number = not number.decimals and not any(number.unit[1:])
+                    if plain_number and 1500 <= number.value <= 2100:
                         years += 1
                         dated.append((place, str(number.value)))
                     continue
@@ -261,7 +257,9 @@ class Index:
             plain = clean(cell).casefold()
             if any(character.isdigit() for character in plain):
                 for year, month, quarter in _YEAR_FIRST.findall(plain):
-                    period = f"{year}-q{quarter}" if quarter else _month(year, month)
+                    period = (
+                        f"{year}-q{quarter}" if quarter else f"{year}-{MONTH_NUMBERS[month]:02d}"
+                    )
                     self.dates[period].append(place)
                     self._add_coarser((period,), place)
                 for date in find_dates(plain):
@@ -338,20 +336,6 @@ def _calendar(named: list[tuple[Heading, str]]) -> Iterator[tuple[Heading, str]]
         ]
         several = len({reading for _, _, reading in found}) > 1
         yield from ((h, reading) for h, word, reading in found if several or len(word) > _SHORT)
-
-
-def _month(year: str, name: str) -> str:
-    return f"{year}-{MONTH_NUMBERS[name]:02d}"
-
-
-def _is_year(value: Value) -> bool:
-    number = value.number
-    return (
-        number is not None
-        and not number.decimals
-        and not any(number.unit[1:])
-        and 1500 <= number.value <= 2100
-    )
 
 
 # ---- names that no table has

@@ -152,17 +152,14 @@ def find_cues(text: str) -> tuple[Cue, ...]:
     A number alone is no cue, nor is a date: :class:`~tablemend.values.places.Places` finds them.
     """
     aligned = align(text)
-    found = [cue for match in _CUE.finditer(aligned) if not _in_name(text, cue := _cue(match))]
+    found = []
+    for cue in map(_cue, _CUE.finditer(aligned)):
+        named = cue.kind in _CUES_IN_NAMES and text[cue.start].isupper() and cue.sense != "place"
+        if not (named and _CAPITAL_AFTER.match(text, cue.end)):  # "Most Valuable Player"
+            found.append(cue)
     for kind, sense, direction, pattern in _CUE_MARKS:
         found += [Cue(kind, sense, direction, *m.span()) for m in pattern.finditer(aligned)]
     return tuple(sorted(found, key=lambda cue: cue.start))
-
-
-def _in_name(text: str, cue: Cue) -> bool:
-    """Whether a cue is a word of a name: "Trail Blazers", "Most Valuable Player"."""
-    if cue.kind not in _CUES_IN_NAMES or not text[cue.start].isupper() or cue.sense == "place":
-        return False
-    return _CAPITAL_AFTER.match(text, cue.end) is not None
 
 
 def _cue(match: re.Match[str]) -> Cue:

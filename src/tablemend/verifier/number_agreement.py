@@ -67,7 +67,9 @@ def compare(
     money = cell.unit.currency or unit.currency
     sides = in_one_unit(cell, stated, unit)
     if sides.difference:
-        return "apart" if "%" in (stated.unit.symbol, own) else _other_unit(amount, cell)
+        same = stated.value / stated.unit.scale == cell.value / cell.unit.scale
+        apart = "%" in (stated.unit.symbol, own) or not same or amount.hedge
+        return "apart" if apart else "unit"
     pairs = list(sides.pairs)
     if stated.percent:
         if money or (cell.value > _HUNDRED and abs(cell.value - stated.value) > 1):
@@ -118,13 +120,6 @@ def in_open_scale(amount: Amount, cell: Number, unit: Unit) -> Agreement | None:
     return "near" if same else None
 
 
-def _other_unit(amount: Amount, cell: Number) -> Agreement:
-    """Whether an amount that counts in something else has the cell's digits."""
-    stated = amount.number
-    exact = stated.value / stated.unit.scale == cell.value / cell.unit.scale
-    return "unit" if exact and not amount.hedge else "apart"
-
-
 def _compare(amount: Amount, value: Decimal, stated: Decimal, factor: Decimal) -> Agreement:
     """A cell's value and a stated one in one unit, of which the stated one's has ``factor``."""
     difference = abs(value - stated)
@@ -132,7 +127,8 @@ def _compare(amount: Amount, value: Decimal, stated: Decimal, factor: Decimal) -
         return _compare_bound(amount, value, stated)
     if not difference:
         return "same"
-    step = _step(amount) * factor
+    number = amount.number
+    step = Decimal(1).scaleb(-number.decimals) * number.unit.scale * factor
     if not amount.hedge and 2 * difference > abs(stated) and difference > step:
         return "different"  # most cells
     rounded = max(step, _blur(amount) * factor)
@@ -141,7 +137,8 @@ def _compare(amount: Amount, value: Decimal, stated: Decimal, factor: Decimal) -
             return "same"
         return "near" if difference <= max(rounded, _DISTANT * abs(value)) else "different"
     if difference <= step * _HALF and _finer(value, step):
-        return "near" if _is_count(amount) else "same"
+        unit = amount.number.unit  # "three" counts things, and rounds no 3.5
+        return "near" if amount.spelled and not any(unit[1:]) and unit.scale == ONE else "same"
     if difference < step and abs(value) > abs(stated) and _finer(value, step):
         return "near"  # cut off, not rounded
     return "near" if rounded > step and difference <= rounded * _HALF else "different"
@@ -188,25 +185,9 @@ def _compare_bound(amount: Amount, value: Decimal, stated: Decimal) -> Agreement
 
 def is_telling(amount: Amount) -> bool:
     """Whether an amount has so many digits that another has them by no mere chance."""
-    return _digits(amount) >= _TELLING
-
-
-def _is_count(amount: Amount) -> bool:
-    """Whether a number in words has no unit: "three" counts things, and rounds no 3.5."""
-    return amount.spelled and not any(amount.number.unit[1:]) and amount.number.unit.scale == ONE
-
-
-def _digits(amount: Amount) -> int:
-    """How many digits of an amount are written for more than its size."""
     number = amount.number
     digits = str((number.value / number.unit.scale).normalize()).replace(".", "")
-    return len(digits.partition("E")[0].lstrip("-0"))
-
-
-def _step(amount: Amount) -> Decimal:
-    """What one unit in the last written place is worth."""
-    number = amount.number
-    return Decimal(1).scaleb(-number.decimals) * number.unit.scale
+    return len(digits.partition("E")[0].lstrip("-0")) >= _TELLING
 
 
 def _blur(amount: Amount) -> Decimal:
@@ -473,7 +454,9 @@ def heading_beside(frame: SentenceLinks, stated: StatedNumber) -> ColumnMention 
         if heading.first >= stated.last:
             between = frame.words[stated.last : heading.first]
             cost = 0.0
-            if between and _counts_something(frame, stated.last, heading):
+            others = (h for h in frame.headings if h.first == stated.last and h.share > 0.99)
+            counts = any(h.column != heading.column for h in others)
+            if between and (counts or between[0] in THINGS):
                 continue  # "two players scored"
         elif heading.last <= stated.first:
             between = frame.words[heading.last : stated.first]
@@ -589,13 +572,6 @@ def is_margin(plain: str, amount: Amount) -> bool:
     return not _PARTED.search(plain, amount.end, after.end())
 
 
-def _counts_something(frame: SentenceLinks, place: int, heading: ColumnMention) -> bool:
-    """Whether the noun right behind an amount is what it counts: a thing, or another column."""
-    return frame.words[place] in THINGS or any(
-        h.first == place and h.share > 0.99 and h.column != heading.column for h in frame.headings
-    )
-
-
 def counts_rows(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether an amount counts rows: "two quarters", "three of the four"."""
     after = "".join(frame.words[stated.last : stated.last + 1])
@@ -674,7 +650,10 @@ _AMONG = frozenset("of among across for in over within throughout all together".
 def size_of(frame: SentenceLinks, stated: StatedNumber) -> bool:
     """Whether a number says how many rows there are: "4 of the six tests", "all 31 players"."""
     words, place = frame.words, stated.first - 1
-    if stated.last >= len(words) or not _can_be_size(stated):
+    amount, value = stated.amount, stated.value
+    if stated.last >= len(words) or amount.role != "value" or amount.hedge:
+        return False
+    if not value == int(value) > 1 or amount.number.unit.symbol not in ("", *TIME_UNITS):
         return False
     columns = frame.view.columns
     named = [
@@ -706,15 +685,6 @@ def _has_subject(frame: SentenceLinks, place: int) -> bool:
     first = frame.clause(place)[0]
     named = [p for p in frame.phrases if first <= p.first and p.last < place]
     return any(m.column == frame.view.key and len(m.rows) == 1 for p in named for m in p.mentions)
-
-
-def _can_be_size(stated: StatedNumber) -> bool:
-    return (
-        stated.amount.role == "value"
-        and stated.value == int(stated.value) > 1
-        and not stated.amount.hedge
-        and stated.amount.number.unit.symbol in ("", *TIME_UNITS)
-    )
 
 
 def sizes(frame: SentenceLinks, stated: StatedNumber) -> frozenset[int]:

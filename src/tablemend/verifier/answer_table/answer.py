@@ -279,7 +279,15 @@ class AnswerReader:
             others = [record for record in self.records.of(name) if record not in records]
             many = len(distinct) * (len(records) + len(others)) > _PAIRED
             if len(rows) > 1 and not many:  # what gives no attribute is no row of its own
-                records = [one for one in records if self._tells(name, one)] or records
+                records = [
+                    one
+                    for one in records
+                    if any(
+                        self.records.said(name, one, label)
+                        for i, label in enumerate(self.table.columns)
+                        if i != self.key
+                    )
+                ] or records
             if many or met is False or not 0 < len(records) < len(distinct):
                 continue
             fits = []
@@ -292,11 +300,6 @@ class AnswerReader:
             worst = fits[: len(distinct) - len(records)]
             found |= {-row: -fits[-1][2] for fit, _, row in worst if fit < 0 or plain}
         return found
-
-    def _tells(self, name: str, record: Record) -> bool:
-        """Whether a record gives its entity any attribute of the table."""
-        labels = (label for i, label in enumerate(self.table.columns) if i != self.key)
-        return any(self.records.said(name, record, label) for label in labels)
 
     def filled(self, row: int) -> list[int]:
         """The columns of a row that are no blanks, beside its name."""
@@ -333,20 +336,18 @@ class AnswerReader:
                 look.unclear.append(sentence)
             elif any(stated.label == header for stated in readings):
                 look.beside.append(sentence)
-            elif claimed := [one for one in readings if one.sure and self._is_fit(one)]:
+            elif claimed := [
+                one
+                for one in readings
+                if one.sure
+                and (one.label not in self.table.columns or self._can_be(one.label, one.span))
+            ]:
                 look.claimed.append((claimed[0], sentence))
             else:
                 look.free.append(sentence)
         if not look.beside and same_value(value, read_value(name), unit):
             look.beside.append(record.sentences[0].sentence)
         return look
-
-    def _is_fit(self, stated: StatedValue) -> bool:
-        """Whether an attribute can have what it is given: no year for "Discoverer"."""
-        if stated.label not in self.table.columns:
-            return True
-        value = read_value(self.context[slice(*stated.span)])
-        return self.is_of_kind(self.table.columns.index(stated.label), value)
 
     def _is_said_in_words(self, value: Value, header: str, record: Record) -> bool:
         """Whether a one or two is said with its attribute: "an assist", "a pair of steals"."""
