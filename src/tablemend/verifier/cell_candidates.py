@@ -20,7 +20,7 @@ from typing import Literal
 from tablemend.records import ClaimError, Evidence
 from tablemend.values.cells import is_blank, year_of
 from tablemend.values.dates import covers_date, same_date
-from tablemend.values.numbers import Number, label_signs, plain_digits
+from tablemend.values.numbers import label_signs, plain_digits
 from tablemend.values.text import Span, fold
 from tablemend.values.units import PLAIN
 from tablemend.verifier.conditions import PLURAL, conditions
@@ -179,10 +179,12 @@ class Lookups:
                     continue
                 outcome, cells = self._agreement(stated.amount, entity.rows, column)
                 features = [*own, *said, *entity.features]
-                if not cells and self._is_blank(entity, column) and "col unnamed" not in said:
-                    cells = [(row, column) for row in entity.rows[:3]]
-                    blank = self._candidate(stated, features, "near", cells)
-                    yield replace(blank, reason=NO_VALUE)
+                if not cells and "col unnamed" not in said:
+                    named = any(f.fit >= 0.99 and f.column != column for f in entity.filters)
+                    if named and all(is_blank(self.view.cell(r, column)) for r in entity.rows):
+                        cells = [(row, column) for row in entity.rows[:3]]
+                        blank = self._candidate(stated, features, "near", cells)
+                        yield replace(blank, reason=NO_VALUE)
                 if not cells or outcome == "apart":
                     continue
                 several = len(entity.rows) > 1 or "row total" in entity.features
@@ -197,11 +199,6 @@ class Lookups:
                 if not entity.rows or len(entity.rows) > 1:
                     features.append("several cells" if len(cells) > 1 else "one cell of several")
                 yield self._candidate(stated, features, outcome, cells)
-
-    def _is_blank(self, entity: _Entity, column: int) -> bool:
-        """Whether the cells of rows that are named are blank."""
-        named = any(f.fit >= 0.99 and f.column != column for f in entity.filters)
-        return named and all(is_blank(self.view.cell(row, column)) for row in entity.rows)
 
     def _of_unit(self, stated: StatedNumber) -> tuple[int, ...]:
         """The columns whose header says that they count in the unit of a number, or else all."""
@@ -373,7 +370,8 @@ class Lookups:
             truth = None  # "four invoices"
         if truth is False and not _REFERRING.isdisjoint(self.frame.words):
             truth = None
-        if truth is False and amount.number.unit.symbol in TIME_UNITS and self._is_timetable:
+        timed = truth is False and amount.number.unit.symbol in TIME_UNITS
+        if timed and sum(c.kind in ("date", "time") for c in self.view.columns) > 1:
             truth = None  # "34 minutes", from one time to another
         features = [*features, *self._context]
         error: ClaimError = "NUM"
@@ -388,8 +386,12 @@ class Lookups:
             if error != "NUM":
                 features.append("of another row")
         expected: tuple[str, ...] = ()
-        if truth is False and cells:
-            expected = tuple(dict.fromkeys(self._right(amount, *cell) for cell in cells))
+        for cell in cells if truth is False else ():
+            # of a cell that states a count and a share the share
+            place = self.view.source(*cell)
+            second = self.grid.second(*place) if place and amount.number.percent else None
+            right = f"{plain_digits(second.value)}%" if second else self.view.cell(*cell)
+            expected += (right,) if right not in expected else ()
         said = Span(amount.start, amount.end)
         reason = _reason(self.frame.reading.text[slice(*said)], truth, expected)
         return self._reading("number", said, truth, features, cells, error, expected, reason)
@@ -409,17 +411,6 @@ class Lookups:
         known, evidence = dict.fromkeys(features, 1.0), self.view.evidence_of(cells[:3])
         expected = expected if len(expected) <= 3 else ()
         return Candidate(kind, *said, truth, known, evidence, error, expected, reason)
-
-    def _right(self, amount: Amount, row: int, column: int) -> str:
-        """What a cell has in place of an amount: its share, where it states a count and a share."""
-        place = self.view.source(row, column)
-        second = self.grid.second(*place) if place and amount.number.percent else None
-        return f"{plain_digits(second.value)}%" if second else self.view.cell(row, column)
-
-    @cached_property
-    def _is_timetable(self) -> bool:
-        """Whether rows have several dates or times of day, whose distance a text can state."""
-        return sum(c.kind in ("date", "time") for c in self.view.columns) > 1
 
     def _error(self, amount: Amount, cells: Sequence[tuple[int, int]]) -> ClaimError:
         """REL or TMP where another row of the column has the value: the row is the smaller edit."""
@@ -448,10 +439,10 @@ class Lookups:
         return found
 
     def _size(self, amount: Amount, cell: tuple[int, int]) -> str:
-        number = self._number(*cell)
+        place = self.view.source(*cell)
+        number = self.grid.value(*place).number if place else None
         if number is None or not number.value or not amount.value:
             return "off zero"
-        place = self.view.source(*cell)
         scale = float(self.grid.unit(*place).scale) if place and number.unit.scale == 1 else 1.0
         ratios = [abs(float(amount.value) / float(number.value)) / by for by in (1.0, scale)]
         ratio = min(max(one, 1 / one) if one else 1e9 for one in ratios)
@@ -532,10 +523,6 @@ class Lookups:
                 return True
         return False
 
-    def _number(self, row: int, column: int) -> Number | None:
-        place = self.view.source(row, column)
-        return self.grid.value(*place).number if place else None
-
     def _agreement(
         self, amount: Amount, rows: Sequence[int], column: int, most: int = _MANY
     ) -> tuple[Agreement, list[tuple[int, int]]]:
@@ -556,9 +543,12 @@ class Lookups:
                     continue
             number = self.grid.value(*place).number
             if number is not None:
-                if amount.number.percent and self._is_count(number, place, column):
-                    continue  # "71.4% of their games" beside 30 wins
                 unit, signs = self.grid.unit(*place), self.grid.signs(*place)
+                whole = not number.decimals and not number.unit.symbol and abs(number.value) > 1
+                if amount.number.percent and whole and not unit.symbol:
+                    named = f"{self.view.columns[column].header} {self.grid.caption}"
+                    if not _SHARES.search(named.casefold()):
+                        continue  # "71.4% of their games" beside 30 wins
                 outcome = compare(amount, number, unit, signs)
                 if (
                     words
@@ -577,14 +567,6 @@ class Lookups:
             if outcome in found:
                 return outcome, found[outcome]
         return "apart", []
-
-    def _is_count(self, number: Number, place: tuple[int, int], column: int) -> bool:
-        """Whether a cell counts things, so that it is no percentage."""
-        whole = not number.decimals and not number.unit.symbol and abs(number.value) > 1
-        if not whole or self.grid.unit(*place).symbol:
-            return False
-        said = f"{self.view.columns[column].header} {self.grid.caption}".casefold()
-        return _SHARES.search(said) is None
 
     # ---- periods
 
@@ -838,9 +820,10 @@ class Lookups:
         if not any(f.column == self.view.key for f in free):
             subject = frozenset(self.frame.links.subject) & self.frame.rows
             if subject and not self.view.turned and subject not in seen:
-                found.append(
-                    _Entity(tuple(sorted(subject)), (), ["row carried", self._opening], True)
-                )
+                word = self.frame.words[0] if self.frame.words else ""
+                opening = f"opens with {word}" if word in _PRONOUNS else "opens otherwise"
+                features = ["row carried", opening]
+                found.append(_Entity(tuple(sorted(subject)), (), features, True))
         every = self.view.rows
         spoken = bool(self.frame.headings or free) or len(self.frame.linking.source.grids) == 1
         spoken &= not self._names_an_unknown or bool(free)
@@ -919,12 +902,6 @@ class Lookups:
             and 0 not in self._named_tokens
         )
         return bool(frame.links.unknown_names) or opens
-
-    @cached_property
-    def _opening(self) -> str:
-        """How the sentence begins: with a pronoun, or else."""
-        word = self.frame.words[0] if self.frame.words else ""
-        return f"opens with {word}" if word in _PRONOUNS else "opens otherwise"
 
     # ---- geometry
 

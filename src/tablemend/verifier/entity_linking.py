@@ -17,18 +17,11 @@ from typing import NamedTuple
 
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
-from tablemend.values.text import Span, tokens_of
+from tablemend.values.text import PlacedToken, Span, tokens_of
 from tablemend.verifier.indexing import Heading, Index, Place, UnknownNames, index_grids
 from tablemend.verifier.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verifier.oriented_table import moment
-from tablemend.verifier.reading import (
-    Amount,
-    Moment,
-    Reading,
-    ScopedPhrase,
-    Token,
-    find_scoped_phrases,
-)
+from tablemend.verifier.reading import Amount, Moment, Reading, ScopedPhrase, find_scoped_phrases
 
 # ---- records
 
@@ -183,7 +176,7 @@ class Headings:
         self._index = index
 
     def link(
-        self, sentence: Span, tokens: Sequence[Token]
+        self, sentence: Span, tokens: Sequence[PlacedToken]
     ) -> tuple[dict[int, list[ColumnLink | RowLink]], list[Span]]:
         """The headings of a sentence by the grid's number, in the order of the text.
 
@@ -209,7 +202,7 @@ class Headings:
             linked[grid] = list(map(self._closed, self._joined(links, grid)))
         return linked, labels
 
-    def _whole(self, tokens: Sequence[Token]) -> list[tuple[Span, list[Heading]]]:
+    def _whole(self, tokens: Sequence[PlacedToken]) -> list[tuple[Span, list[Heading]]]:
         """Whole headers of several words, or with digits, word by word."""
         words = tuple(stem(token.word) for token in tokens)
         found, at = [], 0
@@ -227,7 +220,7 @@ class Headings:
         return found
 
     def _runs(
-        self, sentence: Span, tokens: Sequence[Token], covered: Sequence[Span]
+        self, sentence: Span, tokens: Sequence[PlacedToken], covered: Sequence[Span]
     ) -> list[list[WordTerms]]:
         """Words that stand in headers, as far as little stands between them."""
         plain = self._plain
@@ -260,7 +253,7 @@ class Headings:
                 runs.append([word])
         return runs
 
-    def _terms(self, token: Token) -> tuple[str, ...]:
+    def _terms(self, token: PlacedToken) -> tuple[str, ...]:
         """The terms of a word; the goals that a side concedes are those against it."""
         found = terms(token.word)
         if found == ("scor",) and _DIFFERENCE.match(self._plain, token.end):
@@ -561,7 +554,7 @@ class Linking:
             [moment for moment in moments if moment.start not in counted],
         )
 
-    def _names(self, tokens: Sequence[Token]) -> list[tuple[int, int, list[Place], bool]]:
+    def _names(self, tokens: Sequence[PlacedToken]) -> list[tuple[int, int, list[Place], bool]]:
         """Runs of words that stand in text cells, longest first from left to right."""
         words = tuple(stem(token.word) for token in tokens)
         found, at = [], 0
@@ -579,7 +572,7 @@ class Linking:
             at += size or 1
         return found
 
-    def _can_name(self, tokens: Sequence[Token], full: bool, places: Sequence[Place]) -> bool:
+    def _can_name(self, tokens: Sequence[PlacedToken], full: bool, places: Sequence[Place]) -> bool:
         """Whether words of a cell are said as a name: a part of one needs a capital.
 
         Numbers alone are none, but a range is that names rows: "5 to 11".

@@ -24,9 +24,9 @@ from tablemend.values.dates import (
     parse_date,
 )
 from tablemend.values.numbers import find_quantities
-from tablemend.values.text import Span, align, clean, tokens_of
+from tablemend.values.text import PlacedToken, Span, align, clean, tokens_of
 from tablemend.verifier.lexicon import LITTLE_WORDS, header_terms, stem, terms
-from tablemend.verifier.reading import Reading, Token, clock_of
+from tablemend.verifier.reading import Reading, clock_of
 
 _LONGEST_NAME = 12  # words
 _COMMON = 60  # a word in more cells than this names none of them
@@ -366,7 +366,7 @@ class UnknownNames:
         self._cased = any(character.isupper() for character in reading.text)
 
     def find(
-        self, sentence: Span, tokens: Sequence[Token], taken: Sequence[tuple[int, int]]
+        self, sentence: Span, tokens: Sequence[PlacedToken], taken: Sequence[tuple[int, int]]
     ) -> tuple[Span, ...]:
         """The unknown names of a sentence.
 
@@ -394,8 +394,10 @@ class UnknownNames:
             found.append(Span(run[0].start, run[-1].end))
         return tuple(found)
 
-    def _runs(self, tokens: Sequence[Token], taken: Sequence[tuple[int, int]]) -> list[list[Token]]:
-        runs: list[list[Token]] = []
+    def _runs(
+        self, tokens: Sequence[PlacedToken], taken: Sequence[tuple[int, int]]
+    ) -> list[list[PlacedToken]]:
+        runs: list[list[PlacedToken]] = []
         for token in tokens:
             written = self._text[token.start : token.end]
             known = any(start <= token.start < end for start, end in taken)
@@ -407,7 +409,7 @@ class UnknownNames:
                 runs.append([token])
         return runs
 
-    def _is_no_name(self, run: Sequence[Token]) -> bool:
+    def _is_no_name(self, run: Sequence[PlacedToken]) -> bool:
         """Whether a capitalised word is no name: a unit, an abbreviation, an adjective.
 
         "20 EUR", "Celsius", "GPS", "UTC"; "a Greek player" says a country in another form.
@@ -425,7 +427,7 @@ class UnknownNames:
         followed = re.match(r" [a-z]", self._text[token.end : token.end + 2])
         return bool(_ADJECTIVE.search(token.word) and followed)
 
-    def _is_known(self, token: Token) -> bool:
+    def _is_known(self, token: PlacedToken) -> bool:
         """Whether a word stands in a header, a caption or some cell."""
         word = stem(token.word)
         return (

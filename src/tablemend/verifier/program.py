@@ -49,13 +49,8 @@ class Weights(NamedTuple):
 
     def mass(self, candidate: Candidate) -> float:
         """How much a reading weighs beside no reading at all, which weighs 1."""
-        weights = (
-            self.unclear
-            if candidate.truth is None
-            else self.true
-            if candidate.truth
-            else self.false
-        )
+        weights = self.true if candidate.truth else self.false
+        weights = self.unclear if candidate.truth is None else weights
         score = sum(weights.get(name, 0.0) * value for name, value in candidate.features.items())
         return exp(max(-_LARGEST, min(score, _LARGEST)))
 
@@ -125,7 +120,12 @@ def computed_readings(slots: Slots) -> list[Derivation]:
         for reading in operator(slots):
             if _is_torn(slots, reading):
                 continue
-            if negated is not None and _denies(slots, negated, reading):
+            place = reading.fault[0] if reading.fault else min(reading.used, default=negated or 0)
+            if (
+                negated is not None
+                and negated not in reading.used
+                and slots.frame.clause(place) == slots.frame.clause(negated)
+            ):  # the "not" is of its clause
                 reading = replace(
                     reading,
                     truth=not reading.truth,
@@ -149,13 +149,6 @@ def _negated(slots: Slots) -> int | None:
         if denies and place not in taken:
             return place
     return None
-
-
-def _denies(slots: Slots, negated: int, reading: Derivation) -> bool:
-    """Whether a "not" is of the clause that the reading speaks of."""
-    place = reading.fault[0] if reading.fault else min(reading.used, default=negated)
-    apart = slots.frame.clause(place) != slots.frame.clause(negated)
-    return negated not in reading.used and not apart
 
 
 def _overreaches(slots: Slots, reading: Derivation) -> bool:
@@ -338,7 +331,9 @@ class TextVerifier:
             same = (fault.start, fault.end, fault.expected, fault.error)
             named = (o for _, o in false if (o.start, o.end, o.expected, o.error) == same)
             fault = next((o for o in named if o.kind == "computed"), fault)  # it names the row
-            span = Span(fault.start, fault.end)
+            span = Span(fault.start, fault.end)  # more than one is right where readings differ
+            same_words = (one for one in rivals if (one.start, one.end) == span)
+            corrections = [right for one in same_words for right in one.expected]
             return Verdict(
                 claim,
                 "contradicted",
@@ -346,7 +341,7 @@ class TextVerifier:
                 fault.evidence,
                 fault.reason,
                 (span,),
-                _corrections(fault, rivals),
+                tuple(dict.fromkeys(corrections)),
             )
         if best.likely < SUPPORTED or least < 0.5:
             blank = next((c for b in beliefs for _, c in b.shares if c.reason == NO_VALUE), None)
@@ -427,12 +422,6 @@ class TextVerifier:
         known = {*index.header_terms, *index.words}
         sorts = any("q" in sort or "h" in sort for sort in index.period_sorts)
         return part is not None and part[1] not in known and not sorts
-
-
-def _corrections(fault: Candidate, rivals: Sequence[Candidate]) -> tuple[str, ...]:
-    """What would be right in place of the words at fault; more than one where readings differ."""
-    same = [one for one in rivals if (one.start, one.end) == (fault.start, fault.end)]
-    return tuple(dict.fromkeys(right for one in same for right in one.expected))
 
 
 def _computed(

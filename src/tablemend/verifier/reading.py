@@ -14,22 +14,24 @@ from typing import Literal, NamedTuple
 
 from tablemend.evidence.source import Source
 from tablemend.values.dates import MONTHS, WEEKDAYS, PartOfYear, find_parts
-from tablemend.values.numbers import Bound, Number, Quantity, bound_at, spelled_end, stated_signs
+from tablemend.values.numbers import (
+    ORDINALS,
+    Bound,
+    Number,
+    Quantity,
+    bound_at,
+    spelled_end,
+    stated_signs,
+)
 from tablemend.values.places import Places
-from tablemend.values.text import Span, align, pieces, placed_tokens, sentence_spans
+from tablemend.values.text import PlacedToken, Span, align, pieces, placed_tokens, sentence_spans
 from tablemend.values.units import Unit
 
 AmountRole = Literal["value", "year", "ordinal"]
 MomentKind = Literal["date", "month", "year", "quarter", "month name", "weekday", "span", "clock"]
 PairKind = Literal["", "score", "of", "range", "versus"]
 
-_ORDINAL_WORDS = {
-    word: value
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
-        1,
-    )
-}
+_ORDINAL_WORDS = {word: value for value, word in enumerate(ORDINALS[:12], 1)}
 _ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINAL_WORDS)})(?![\w])")
 _ORDINAL_DIGITS = re.compile(r"\d(?:st|nd|rd|th)$")
 _BEFORE = 24  # characters before an amount that tell a year
@@ -81,15 +83,6 @@ _OCCASIONS = re.compile(
     r" (?:games?|match(?:es)?|starts|days?|weeks|months|quarters|years|seasons|races|rounds)\b"
 )
 _GLUED = re.compile(r"(?<!\bof)(?<!\bfor)(?<!\bto)(?<=[a-z])-$")  # "COVID-19"
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word of the text in small letters, without accents or a possessive, and its place."""
-
-    word: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +163,15 @@ class Reading:
         )
 
     @cached_property
-    def tokens(self) -> tuple[Token, ...]:
+    def tokens(self) -> tuple[PlacedToken, ...]:
         """All words and numbers, in order."""
-        return tuple(Token(*token) for token in placed_tokens(self.plain))
+        return tuple(placed_tokens(self.plain))
 
     @cached_property
     def _token_starts(self) -> list[int]:
         return [token.start for token in self.tokens]
 
-    def tokens_within(self, start: int, end: int) -> tuple[Token, ...]:
+    def tokens_within(self, start: int, end: int) -> tuple[PlacedToken, ...]:
         """The tokens that begin between two places."""
         low, high = bisect_left(self._token_starts, start), bisect_left(self._token_starts, end)
         return self.tokens[low:high]

@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
-from tablemend.values.text import tokens_of
+from tablemend.values.text import PlacedToken, tokens_of
 from tablemend.verifier.entity_linking import Linking, Links
 from tablemend.verifier.indexing import Place
 from tablemend.verifier.lexicon import LITTLE_WORDS, Cue, find_cues, stem, terms
 from tablemend.verifier.oriented_table import ColumnIndex, OrientedTable
-from tablemend.verifier.reading import Amount, Reading, ScopedPhrase, Token
+from tablemend.verifier.reading import Amount, Reading, ScopedPhrase
 
 # ---- records
 
@@ -150,18 +150,6 @@ _LEADS = frozenset("and while whereas but or".split())
 _ARTICLES = frozenset({"the", "a", "an"})
 
 
-def _both(one: Phrase, other: Phrase) -> Phrase | None:
-    """Two neighbouring phrases as parts of the same cells, where there are such."""
-    mentions = []
-    for left in one.mentions:
-        for right in other.mentions:
-            rows = left.rows & right.rows
-            if left.column == right.column and rows and left.share < 1 and right.share < 1:
-                share = min(1.0, left.share + right.share)
-                mentions.append(CellMention(one.first, other.last, left.column, rows, share))
-    return Phrase(one.first, other.last, tuple(mentions)) if mentions else None
-
-
 class SentenceLinks:
     """A statement over a view of a table.
 
@@ -177,7 +165,7 @@ class SentenceLinks:
         self.links = links
         self.view = view
         self.index = linking.index
-        self.tokens: tuple[Token, ...] = self.reading.tokens_within(*links.span)
+        self.tokens: tuple[PlacedToken, ...] = self.reading.tokens_within(*links.span)
         self.words = tuple(token.word for token in self.tokens)
         self.rows = frozenset(view.rows)
 
@@ -315,17 +303,13 @@ class SentenceLinks:
             if kept:
                 found.append(Phrase(first, last, tuple(kept)))
         whole = {p.mentions[0].column for p in found if p.share == 1}
-        return tuple(self._joined([p for p in found if not self._is_noun(p, whole)]))
-
-    def _is_noun(self, phrase: Phrase, whole: set[int]) -> bool:
-        """Whether a word behind an article is a noun and no name, where one stands beside it."""
-        after_article = phrase.first > 0 and self.words[phrase.first - 1] in ("the", "a", "an")
-        return (
-            after_article
-            and phrase.last - phrase.first == 1
-            and phrase.share <= 0.5
-            and phrase.mentions[0].column in whole
-        )
+        kept_phrases = []
+        for phrase in found:  # a word behind an article is a noun where a name stands beside it
+            article = phrase.first > 0 and self.words[phrase.first - 1] in _ARTICLES
+            part = phrase.last - phrase.first == 1 and phrase.share <= 0.5
+            if not (article and part and phrase.mentions[0].column in whole):
+                kept_phrases.append(phrase)
+        return tuple(self._joined(kept_phrases))
 
     def _joined(self, phrases: list[Phrase]) -> list[Phrase]:
         """Parts of one name made one: "aa da palmeiras" of "aa das palmeiras"."""
@@ -334,9 +318,15 @@ class SentenceLinks:
             before = joined[-1] if joined else None
             gap = self.words[before.last : phrase.first] if before else ()
             if before and len(gap) <= 2 and not _PARTING & set(gap):
-                both = _both(before, phrase)
-                if both and "," not in self.between(before.last - 1, phrase.first):
-                    joined[-1] = both
+                parts = [  # as parts of the same cells
+                    CellMention(before.first, phrase.last, left.column, rows, share)
+                    for left, right in product(before.mentions, phrase.mentions)
+                    if left.column == right.column and left.share < 1 and right.share < 1
+                    if (rows := left.rows & right.rows)
+                    if (share := min(1.0, left.share + right.share))
+                ]
+                if parts and "," not in self.between(before.last - 1, phrase.first):
+                    joined[-1] = Phrase(before.first, phrase.last, tuple(parts))
                     continue
             joined.append(phrase)
         return joined
@@ -360,21 +350,17 @@ class SentenceLinks:
 
     def _distance(self, mention: CellMention) -> int:
         """Words between a mention and the name of its column; 9 where it is not named."""
-        gaps = [
-            self._content_between(*sorted((heading.span, mention.span)))
-            for heading in self.headings
-            if heading.column == mention.column and heading.share >= 0.5
-        ]
+        gaps = []
+        for heading in self.headings:
+            if heading.column == mention.column and heading.share >= 0.5:
+                left, right = sorted((heading.span, mention.span))
+                between = self.words[left[1] : right[0]]
+                said = sum(word not in LITTLE_WORDS for word in between)
+                gaps.append(9 if left[1] > right[0] else said)
         column = self.view.columns[mention.column]
         if not _WINNING.isdisjoint(column.terms) and not _WON.isdisjoint(self.words):
             gaps.append(0)
         return min(gaps, default=9)
-
-    def _content_between(self, left: tuple[int, int], right: tuple[int, int]) -> int:
-        """Words that say something between two runs of tokens; 9 where they overlap."""
-        if left[1] > right[0]:
-            return 9
-        return sum(word not in LITTLE_WORDS for word in self.words[left[1] : right[0]])
 
     # ---- columns
 
@@ -468,15 +454,12 @@ class SentenceLinks:
                 end = amount.digits_end if timed else amount.end
                 first, last = self.token_range(amount.start, end)
                 if first < last:
-                    amount = self._unsigned(amount)
+                    # costs of -300.1 as 300.1 where the table has them in parentheses
+                    size, number, grid = abs(amount.value), amount.number, self.view.grid
+                    if grid.deducts(size) or grid.deducts(size / number.unit.scale):
+                        amount = replace(amount, number=replace(number, value=size))
                     found.append(StatedNumber(first, last, amount, float(amount.value)))
         return tuple(found)
-
-    def _unsigned(self, amount: Amount) -> Amount:
-        """Costs of -300.1 as 300.1 where the table has them in parentheses."""
-        size, number = abs(amount.value), amount.number
-        deducted = self.view.grid.deducts(size) or self.view.grid.deducts(size / number.unit.scale)
-        return replace(amount, number=replace(number, value=size)) if deducted else amount
 
     def ordinal(self, place: int) -> int:
         """The number of an ordinal at a token, 0 where there is none."""

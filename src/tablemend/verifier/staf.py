@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tablemend.backends.backend import open_backend
@@ -100,20 +99,6 @@ def verify_text(
 ) -> Verification:
     """:func:`verify_documents` of one text."""
     return verify_documents([(text, source)], verifier, extractor)[0]
-
-
-def verify_answer(
-    table: Table, source: Source, query: str = "", verifier: str | Verifier = PROGRAM
-) -> Verification:
-    """:func:`verify_documents` of one answer table.
-
-    Args:
-        table: the answer.
-        source: the context (``Source(text=...)``), tables, or both.
-        query: the question, whose scope the rows are checked by; may be empty.
-        verifier: see :func:`open_verifier`.
-    """
-    return verify_documents([(table, replace(source, query=query or source.query))], verifier)[0]
 
 
 def verify_documents(

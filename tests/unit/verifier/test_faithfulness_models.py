@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from tablemend.faithfulness import premise, staf
 
 from tablemend.errors import Stopped
 from tablemend.evidence.source import TOP, Source
@@ -15,6 +14,7 @@ from tablemend.records import Claim, ClaimKind, Document, Usage, Verdict
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.values.text import Span
+from tablemend.verifier import staf, verifiers
 from tablemend.verifier.llm import (
     LLMVerifier,
     ModelExtractor,
@@ -31,7 +31,7 @@ TABLE = Table.of(
     title="League 2019",
 )
 SOURCE = Source((TABLE,))
-LONG = Source((replace(TABLE, rows=TABLE.rows + (("Aro", "9", "Kyiv"),) * (premise.SHORT // 8)),))
+LONG = Source((replace(TABLE, rows=TABLE.rows + (("Aro", "9", "Kyiv"),) * (verifiers.SHORT // 8)),))
 TEXT = "Alba won 41 points. Sella has 39 points."
 
 
@@ -111,10 +111,10 @@ def test_a_server_that_is_gone_stops_the_run() -> None:
 
 def test_evidence_that_is_too_long_is_left_out_whole() -> None:
     long = Table.of(["Team", "Points"], [["Alba", "41 points " * 2000], ["Alba two", "points"]])
-    shown = premise.gather(TEXT[:19], Source((long,)))
+    shown = verifiers.gather(TEXT[:19], Source((long,)))
     assert shown.left_out >= 1
-    assert all(len(one.text) < premise.MOST_CHARACTERS for one in shown.evidence)
-    alone = premise.gather(TEXT[:19], Source((Table.of(["Alba"], [["41 " * 9000]]),)))
+    assert all(len(one.text) < verifiers.MOST_CHARACTERS for one in shown.evidence)
+    alone = verifiers.gather(TEXT[:19], Source((Table.of(["Alba"], [["41 " * 9000]]),)))
     assert not alone.evidence and "too long" in alone.reason
 
 

@@ -109,7 +109,8 @@ class ColumnPhrases:
                                     own[wording].add(about.sentence)
                                     if _SMALL.fullmatch(self._reader.text, *slot.span):
                                         self._small.add(column)
-                                    if self._is_telling(slot.span):
+                                    place = slice(*slot.span)  # "460.9" is no chance, "2" may be
+                                    if sum(map(str.isdigit, self._reader.text[place])) != 1:
                                         names[wording, column, "telling"].add(name)
         self._wordings, self._own = {}, {}
         for (wording, column, verdict), right in list(names.items()):
@@ -129,10 +130,6 @@ class ColumnPhrases:
             if any(akin(word, singular(part)) for part in " ".join(one).split() for word in words)
         ]
         return named or slot.wordings
-
-    def _is_telling(self, place: Span) -> bool:
-        """Whether a value stands beside a column's words by no chance: "460.9", not "2"."""
-        return sum(map(str.isdigit, self._reader.text[slice(*place)])) != 1
 
     def slots(self, sentence: int) -> list[PhraseSlot]:
         """The values of a sentence: numbers, dates, names that are no entity's, known cells."""
@@ -355,17 +352,16 @@ class Records:
 
     def subjects(self, sentence: int) -> list[tuple[Span, str]]:
         """The entities that a sentence names and does not give to another as a value."""
-        values = [stated.span for stated in self.readings(sentence) if self._is_name(stated)]
+        values = []
+        for stated in self.readings(sentence):  # sure, short and without a number
+            said = self.reader.text[slice(*stated.span)]
+            if stated.sure and len(said.split()) <= _NAME and not any(map(str.isdigit, said)):
+                values.append(stated.span)
         return [
             (span, name)
             for span, name in self.reader.names_in(sentence)
             if not any(one.start <= span.start and span.end <= one.end for one in values)
         ]
-
-    def _is_name(self, stated: StatedValue) -> bool:
-        """Whether a value can be a name or hold one: sure, short and without a number."""
-        said = self.reader.text[slice(*stated.span)]
-        return stated.sure and len(said.split()) <= _NAME and not any(map(str.isdigit, said))
 
     def owner(self, sentence: int, place: Span) -> str | None:
         """Whom a value of a sentence belongs to: the entity named last before it, or the only one.

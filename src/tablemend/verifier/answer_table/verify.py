@@ -227,9 +227,15 @@ class AnswerVerifier(AnswerReader):
             if met is None:
                 unmet.append(_asked(condition))
         of_text = [name for name in self.scope.topics if self._is_about_all(name)]
+        times = self.records.times(record) if record and self.scope.topics else ()
+        years = {moment.first[:4] for value, _ in times for moment in moments_of(value)}
         for name in self.scope.topics:
-            known = name in of_text or self._is_said(name, record)
-            if not known or self._is_of_other_time(name, record):
+            places = self.reader.places.find(name)
+            numbers = record.numbers if record else {}
+            known = any(self.reader.sentence_at(one.start) in numbers for one in places)
+            # set in another year than that of a title: "the 2031 Cup"
+            other_time = years and name[:4].isdigit() and name[:4] not in years
+            if other_time or not (known or name in of_text):
                 unread.append(name)
         if unmet or unread:
             open_ = "; ".join([*(f"the query's {one!r} was not read" for one in unread), *unmet])
@@ -270,19 +276,6 @@ class AnswerVerifier(AnswerReader):
             for place in self.reader.places.find(name)
         )
 
-    def _is_said(self, name: str, record: Record | None) -> bool:
-        """Whether a record has a name of the query."""
-        numbers = record.numbers if record else {}
-        return any(
-            self.reader.sentence_at(one.start) in numbers for one in self.reader.places.find(name)
-        )
-
-    def _is_of_other_time(self, name: str, record: Record | None) -> bool:
-        """Whether a record is set in a year, and in another one than a title: "the 2031 Cup"."""
-        times = self.records.times(record) if record else ()
-        years = {moment.first[:4] for value, _ in times for moment in moments_of(value)}
-        return bool(years) and name[:4].isdigit() and name[:4] not in years
-
     def _verify_name(self, claim: Claim, row: int) -> Verdict:
         name = self.name(row)
         if spans := self.reader.name_spans.get(name, []):
@@ -320,7 +313,13 @@ class AnswerVerifier(AnswerReader):
             return scored(claim, "supported", f"said of {header!r}", evidence=evidence)
         other = look.other
         if not self.is_explicit:
-            other = [one for one in other if self._is_alone(one)]
+            other = [  # nothing but the entity is named before it
+                one
+                for one in other
+                if not self.reader.has_foreign(
+                    Span(self.reader.starts[one.about.sentence], one.stated.span.start)
+                )
+            ]
         elif sure and not other and not look.free:
             other = look.perhaps
         if other and sure:
@@ -417,11 +416,6 @@ class AnswerVerifier(AnswerReader):
         unnamed = next((one for one in before if not self.reader.names_in(one)), None)
         return unnamed is not None and not self.records.readings(unnamed)
 
-    def _is_alone(self, said: Attribution) -> bool:
-        """Whether nothing but the entity is named before a value, in prose."""
-        start = self.reader.sentences[said.about.sentence].start
-        return not self.reader.has_foreign(Span(start, said.stated.span.start))
-
     def _trace(self, value: Value, record: Record) -> float:
         """Share of a text's words that sentences of a record have, each in some form."""
         words = _words(value.text)
@@ -473,7 +467,7 @@ class AnswerVerifier(AnswerReader):
         """Whether the context may have a value in another form: "Canadian", "cast-iron", "the
         second quarter", a day whose year stands elsewhere.
         """
-        said, text = self._said, value.text.casefold()
+        said, text = self._said_words, value.text.casefold()
         if quarter := _QUARTER.fullmatch(text):
             orders = _QUARTERS[int(quarter[1]) - 1]
             return "quarter" in said and not said.isdisjoint(orders)
@@ -486,7 +480,7 @@ class AnswerVerifier(AnswerReader):
         return len(words) > 1 and all(any(akin(w, one) for one in said) for w in words)
 
     @cached_property
-    def _said(self) -> frozenset[str]:
+    def _said_words(self) -> frozenset[str]:
         """The words of the context in small letters, those joined by hyphens apart."""
         return frozenset(re.findall(r"[^\W_]+", self.context.casefold()))
 

@@ -28,7 +28,6 @@ from tablemend.verifier.operators.slots import (
     orderings,
     reaches_ratio,
 )
-from tablemend.verifier.oriented_table import ColumnIndex
 from tablemend.verifier.sentence_links import RowFilter, StatedNumber, range_set, within
 
 _INSTEAD_OF_THAN = frozenset("as to over compared from".split())
@@ -311,11 +310,6 @@ _MOST = 8
 """Names of a clause; of one with more no single row is meant."""
 
 
-def _is_sum(column: ColumnIndex, rows: frozenset[int], amounts: Sequence[StatedNumber]) -> bool:
-    total = sum(column.ordered.of.get(row, 0.0) for row in rows)
-    return any(not s.amount.hedge and fits(column, total, s) for s in amounts)
-
-
 def _of_all(
     slots: Slots,
     named: Sequence[RowFilter],
@@ -391,8 +385,10 @@ def together(slots: Slots) -> Iterator[Derivation]:
             row = min(others)
             column = slots.view.columns[wrong.column]
             said, right = frame.text(wrong.first, wrong.last), column.cell(row)
+            total = sum(column.ordered.of.get(row, 0.0) for row in others)
             sums = [s for s in frame.amounts if wrong.first <= s.first < wrong.last]
-            if column.adds_up and len(others) > 1 and _is_sum(column, others, sums):
+            sums = [s for s in sums if not s.amount.hedge and fits(column, total, s)]
+            if sums and column.adds_up and len(others) > 1:
                 continue  # "the two with 4,090 units"
             denied = min(wrong.used) < wrong.first
             same = fold(right) == fold(said)

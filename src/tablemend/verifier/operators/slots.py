@@ -252,8 +252,12 @@ def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ord
         sense, used = adjective, used | {last}
     if sense in ("near", "far") or adjective in ("common", "frequent", "often"):
         return []
-    if _by_another(frame, end):
-        return []
+    named = {p for words in (*frame.phrases, *frame.amounts) for p in words.tokens}
+    named |= {p for h in frame.headings for p in h.tokens}
+    by = frame.words[end : end + 1] == ("by",)
+    noun = set(range(end + 1, phrase_end(frame, end + 1))) if by else set()
+    if named.isdisjoint(noun) and any(frame.words[p] not in LITTLE_WORDS for p in noun):
+        return []  # "by" names what is ordered by, and no column is: "by revenue"
     quality = QUALITIES.get(sense, Quality())
     found: list[tuple[ColumnIndex, frozenset[int], tuple[str, ...]]] = []
     for heading in frame.headings:
@@ -292,7 +296,11 @@ def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ord
         "in the phrase" in f[0] and "column part" not in f and column.adds_up
         for column, _, f in found
     ):  # "the largest screen and the biggest battery": of each its own
-        found = [one for one in found if not _is_apart(frame, one[1])]
+        for one in list(found):
+            inside = range(min(one[1], default=0), max(one[1], default=0) + 1)
+            parted = any("," in frame.between(place - 1, place) for place in inside[1:])
+            if parted or any(frame.words[place] == "and" for place in inside):
+                found.remove(one)
     plain = [column for column in frame.view.columns if column.adds_up]
     key = frame.view.columns[frame.view.key].terms
     nouns = {word for word in frame.words[last:end] if not set(terms(word)) & set(key)}
@@ -318,33 +326,19 @@ def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ord
     found.sort(key=lambda one: next(i for i, how in enumerate(order) if how in one[2][0]))
     kept: dict[int, Ordering] = {}
     for column, tokens, features in found:
-        direction = _direction(column, cue, sense, quality)
+        turned = not quality.inverse.isdisjoint(column.terms)
+        turned |= sense in ("high", "low", "good", "bad") and column.ranking
+        short = column.kind == "time" or not TIMES.isdisjoint(column.units)
+        turned |= sense in ("fast", "slow") and short
+        lower = column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)
+        turned |= sense in ("good", "bad") and lower
+        direction = -cue.direction if turned else cue.direction
         dated = column.temporal or column.counter
         usable = column.measured and column.kind != "score" and direction
         if usable and (not dated if sense not in _IN_TIME else dated or "age" in column.terms):
             ordered = column.order_of(sense)
             kept.setdefault(column.index, Ordering(column, direction, tokens, features, ordered))
     return list(kept.values())[:_MOST]
-
-
-def _is_apart(frame: SentenceLinks, tokens: frozenset[int]) -> bool:
-    """Whether a comma or an "and" stands between some tokens."""
-    inside = range(min(tokens, default=0), max(tokens, default=0) + 1)
-    return any(
-        frame.words[place] == "and"
-        or (place > inside[0] and "," in frame.between(place - 1, place))
-        for place in inside
-    )
-
-
-def _by_another(frame: SentenceLinks, place: int) -> bool:
-    """Whether "by" names what is ordered by, and no column is: "by revenue"."""
-    named = {p for h in frame.headings for p in h.tokens}
-    named |= {p for phrase in frame.phrases for p in range(phrase.first, phrase.last)}
-    named |= {p for stated in frame.amounts for p in range(stated.first, stated.last)}
-    by = frame.words[place : place + 1] == ("by",)
-    noun = set(range(place + 1, phrase_end(frame, place + 1))) if by else set()
-    return any(frame.words[p] not in LITTLE_WORDS for p in noun) and named.isdisjoint(noun)
 
 
 def phrase_end(frame: SentenceLinks, first: int) -> int:
@@ -359,18 +353,6 @@ def phrase_end(frame: SentenceLinks, first: int) -> int:
             break
         place += 1
     return place
-
-
-def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> int:
-    turned = not quality.inverse.isdisjoint(column.terms) or (
-        sense in ("high", "low", "good", "bad") and column.ranking
-    )
-    if sense in ("fast", "slow") and (column.kind == "time" or not TIMES.isdisjoint(column.units)):
-        turned = True
-    lower = column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)
-    if sense in ("good", "bad") and lower:
-        turned = True
-    return -cue.direction if turned else cue.direction
 
 
 def nth_rows(ordered: Order, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
