@@ -220,7 +220,15 @@ def _named(text: str) -> Iterator[str]:
                 for full_year in _years(year):
                     yield from _full(full_year, month, day)
     elif len(numbers) == 1:
-        yield from _month_and(month, numbers[0], dashed="-" in text)
+        (number,) = numbers  # "March 2021", "4 March", and "Mar-21", which can be either
+        if len(number) == 4:
+            yield f"{number}-{int(month):02d}"
+            return
+        if number.startswith("'") or ("-" in text and len(number) == 2):
+            for year in _years(number):
+                yield f"{year}-{int(month):02d}"
+        if number.isdigit() and len(number) <= 2 and 1 <= int(number) <= _LENGTHS[int(month)]:
+            yield f"--{int(month):02d}-{int(number):02d}"
 
 
 def _quarter(match: re.Match[str], yearless: bool) -> str:
@@ -231,18 +239,6 @@ def _quarter(match: re.Match[str], yearless: bool) -> str:
     name = next(filter(None, names))
     year = _years(before or after)[0] if before or after else "-"
     return f"{year}-q{_QUARTER_WORDS.get(name) or name[0]}"
-
-
-def _month_and(month: str, number: str, dashed: bool) -> Iterator[str]:
-    """``March 2021``, ``4 March``, and ``Mar-21``, which can be either."""
-    if len(number) == 4:
-        yield f"{number}-{int(month):02d}"
-        return
-    if number.startswith("'") or (dashed and len(number) == 2):
-        for year in _years(number):
-            yield f"{year}-{int(month):02d}"
-    if number.isdigit() and len(number) <= 2 and 1 <= int(number) <= _LENGTHS[int(month)]:
-        yield f"--{int(month):02d}-{int(number):02d}"
 
 
 def _years(digits: str) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
 
@@ -130,12 +129,20 @@ class Places:
         ]
 
     def _find_number(self, value: Value, number: Number, unit: Unit) -> list[Span]:
-        found = [
-            Span(stated.start, stated.end)
-            for stated in self._near_numbers(number, unit)
-            if _equal(number, stated.number, unit)
-            or (number.value < 0 and self._is_negative(stated, number, unit))
-        ]
+        sizes = {abs(number.value * scale) for scale in {ONE, unit.scale, 1 / unit.scale}}
+        sizes |= {size * scale for size in sizes for scale in (MILLION, 1 / MILLION)}
+        for symbol in {number.unit.symbol, unit.symbol} - {""}:
+            sizes |= {size * MEASURES[symbol][1] for size in sizes}
+        positive = Number(-number.value, number.unit, number.decimals)
+        found = []
+        for place in sorted({at for size in sizes for at in self._by_size.get(size, ())}):
+            stated = self.numbers[place]  # no other can be equal
+            same = _equal(number, stated.number, unit)
+            if not same and number.value < 0 and _equal(positive, stated.number, unit):
+                before = self._plain[max(0, stated.start - _BEFORE_A_MINUS) : stated.start]
+                same = _MINUS.search(before.rpartition(". ")[2]) is not None  # "fell by 3.2 %"
+            if same:
+                found.append(Span(stated.start, stated.end))
         if year := year_of(value):
             found += [Span(date.start, date.end) for date in self._dates_of_year.get(year, ())]
         if number.value in _ORDINALS.values() and not number.unit.symbol:
@@ -147,15 +154,6 @@ class Places:
         if not number.value:
             found += [Span(*match.span()) for match in _ZERO.finditer(self._plain)]
         return sorted(set(found))
-
-    def _near_numbers(self, number: Number, unit: Unit) -> Iterable[Quantity]:
-        """The numbers that can be equal to one: no other passes :func:`_equal`."""
-        sizes = {abs(number.value * scale) for scale in {ONE, unit.scale, 1 / unit.scale}}
-        sizes |= {size * scale for size in sizes for scale in (MILLION, 1 / MILLION)}
-        for symbol in {number.unit.symbol, unit.symbol} - {""}:
-            sizes |= {size * MEASURES[symbol][1] for size in sizes}
-        places = {place for size in sizes for place in self._by_size.get(size, ())}
-        return (self.numbers[place] for place in sorted(places))
 
     @cached_property
     def _by_size(self) -> dict[Decimal, list[int]]:
@@ -175,14 +173,6 @@ class Places:
             for year in {reading[:4] for reading in date.readings if reading[4:5] in ("-", "/")}:
                 dates[year].append(date)
         return dict(dates)
-
-    def _is_negative(self, stated: Quantity, number: Number, unit: Unit) -> bool:
-        """Whether "fell by 3.2 %" states this negative number."""
-        before = self._plain[max(0, stated.start - _BEFORE_A_MINUS) : stated.start]
-        positive = Number(-number.value, number.unit, number.decimals)
-        return _equal(positive, stated.number, unit) and bool(
-            _MINUS.search(before.rpartition(". ")[2])
-        )
 
 
 def _equal(cell: Number, stated: Number, unit: Unit) -> bool:

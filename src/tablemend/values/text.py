@@ -162,13 +162,10 @@ def align(text: str) -> str:
 
     Marks, spaces and case are unified; ligatures, fractions and invisible marks stay as written.
     """
-    spaced = "".join(map(_align, text.translate(_MARKS_IN_PLACE))) if not text.isascii() else text
-    return _SPACE.sub(" ", spaced.lower() if spaced.isascii() else spaced)
-
-
-def _align(character: str) -> str:
-    lowered = character.lower()
-    return lowered if len(lowered) == 1 else character
+    if not text.isascii():
+        marked = text.translate(_MARKS_IN_PLACE)
+        text = "".join(low if len(low := mark.lower()) == 1 else mark for mark in marked)
+    return _SPACE.sub(" ", text.lower() if text.isascii() else text)
 
 
 _split_cached = lru_cache(maxsize=1 << 15)(split_tokens)

@@ -155,8 +155,8 @@ class Lookups:
             features = ["size", *self._beside(place), *self._context]
             expected = (str(len(self.view.rows)),) if len(possible) == 1 else ()
             reason = f"the table has {len(self.view.rows)} rows"
-            said = Span(stated.amount.start, stated.amount.end)
-            yield self._reading("number", said, truth, features, (), "NUM", expected, reason)
+            span = Span(stated.amount.start, stated.amount.end)
+            yield self._reading("number", span, truth, features, (), "NUM", expected, reason)
             return
         entities = self._entities(place, None)
         among = self._of_unit(stated)

@@ -464,7 +464,11 @@ def _pair(
         if any(not counts_rows(frame, s) and not size_of(frame, s) for s in stated):
             return None  # "rose from 5 to 7"
         if len({h.column for h in periods}) == 1:
-            periods = [*_before(frame, periods[0]), *periods]  # "rose in Q2"
+            side = [(at, c.index) for c in columns if (at := moment(c.header)) is not None]
+            every = [column for _, column in sorted(side)]
+            place = every.index(periods[0].column)
+            if place and frame.words[max(0, periods[0].first - 1)] in _WITHIN:  # "rose in Q2"
+                periods.insert(0, replace(periods[0], column=every[place - 1]))
         if len({h.column for h in periods}) != 2:
             return None
         pair = periods[-1], periods[0]  # filings have the later period first
@@ -479,16 +483,6 @@ def _pair(
         return None
     one, other = (columns[h.column] for h in pair)
     return pair if one.kind == other.kind and one.index != other.index else None
-
-
-def _before(frame: SentenceLinks, named: ColumnMention) -> list[ColumnMention]:
-    """The period before a named one, where the table has the periods side by side."""
-    if frame.words[max(0, named.first - 1)] not in _WITHIN:
-        return []
-    periods = [(at, c.index) for c in frame.view.columns if (at := moment(c.header)) is not None]
-    periods.sort()
-    place = [column for _, column in periods].index(named.column)
-    return [replace(named, column=periods[place - 1][1])] if place else []
 
 
 # ---- restrictions that are not read

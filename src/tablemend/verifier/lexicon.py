@@ -87,13 +87,16 @@ _CUE_PARTS: dict[str, str] = _CUES_FILE["parts"] | {
 _CUE_PART = re.compile(rf"<({'|'.join(_CUE_PARTS)})>")
 
 
-def _cue_pattern(written: str | list[str]) -> str:
-    text = written if isinstance(written, str) else "|".join(written)
-    return _CUE_PART.sub(lambda match: _CUE_PARTS[match[1]], text)
-
-
 RULES: tuple[tuple[CueKind, str, int, str], ...] = tuple(
-    (kind, sense, direction, _cue_pattern(written))
+    (
+        kind,
+        sense,
+        direction,
+        _CUE_PART.sub(
+            lambda match: _CUE_PARTS[match[1]],
+            written if isinstance(written, str) else "|".join(written),
+        ),
+    )
     for kind, sense, direction, written in _CUES_FILE["rules"]
 )
 """Kind, sense, direction and pattern; where two match at one place, the first is taken."""

@@ -102,7 +102,12 @@ class NLIVerifier:
                     verdicts[number][place] = unscored(claim, shown, reason, self.name)
         for batch in _batches(asked, BATCH_TOKENS[self._loaded.device]):
             for one, shares in zip(batch, self._classify(batch), strict=True):
-                verdicts[one.document][one.place] = self._verdict(one, shares)
+                best = max(range(len(shares)), key=shares.__getitem__)
+                verdict = self._verdicts[best]
+                reason = f"the model: {verdict.replace('_', ' ')}, {shares[best]:.2f}"
+                verdicts[one.document][one.place] = scored(
+                    one.claim, verdict, one.evidence, one.source, reason, self.name
+                )
                 tokens[one.document].append(one.length)
         return [
             (tuple(own[place] for place in sorted(own)), Usage(len(spent), sum(spent)))
@@ -134,12 +139,6 @@ class NLIVerifier:
         logits = self._loaded.model(**inputs.to(self._loaded.device)).logits
         shares: list[list[float]] = logits.float().softmax(-1).tolist()
         return shares
-
-    def _verdict(self, one: _Asked, shares: Sequence[float]) -> Verdict:
-        best = max(range(len(shares)), key=shares.__getitem__)
-        verdict = self._verdicts[best]
-        reason = f"the model: {verdict.replace('_', ' ')}, {shares[best]:.2f}"
-        return scored(one.claim, verdict, one.evidence, one.source, reason, self.name)
 
 
 def read_labels(

@@ -159,8 +159,15 @@ def read_scope(query: str, table: Table) -> QueryScope:
         query: its text.
         table: the answer, by whose columns and names the query's words are understood.
     """
-    listed = columns_from_query(query) or ()
-    masked = _mask_sorting(_mask_columns(query, listed))
+    listed, masked = columns_from_query(query) or (), query
+    between = r"[^\w\"]{0,8}\"?\W{0,8}(?:(?:and|then|finally|lastly|plus)\W{1,4})*\W{0,8}?"
+    columns_said = re.search(between.join(map(re.escape, listed)), query)
+    if columns_said and len(listed) > 1:  # they hold no condition
+        masked = _cover(query, [Span(*columns_said.span())], GONE)
+    while match := _SORTING.search(masked):
+        stop = _AFTER_SORTING.search(masked, match.end())
+        assert stop is not None  # "$" always is
+        masked = _cover(masked, [Span(match.start(), stop.start())], GONE)
     if not listed and (said := _columns_in_words(masked, table)):
         listed, place = said
         masked = _cover(masked, [place], GONE)
@@ -236,13 +243,6 @@ def _holding(table: Table, is_one: Callable[[Value], bool]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _mask_columns(query: str, columns: Sequence[str]) -> str:
-    """The query without its list of columns, which holds no condition."""
-    between = r"[^\w\"]{0,8}\"?\W{0,8}(?:(?:and|then|finally|lastly|plus)\W{1,4})*\W{0,8}?"
-    listed = re.search(between.join(map(re.escape, columns)), query)
-    return _cover(query, [Span(*listed.span())], GONE) if listed and len(columns) > 1 else query
-
-
 def _columns_in_words(query: str, table: Table) -> tuple[tuple[str, ...], Span] | None:
     """The columns that a query lists in plain words, and where: "with their wins and city".
 
@@ -255,14 +255,6 @@ def _columns_in_words(query: str, table: Table) -> tuple[tuple[str, ...], Span] 
         return None
     items = [header_key(match[0]) for match in re.finditer(rf"{one}", match[1], re.I)]
     return tuple(dict.fromkeys(names[item] for item in items)), Span(*match.span())
-
-
-def _mask_sorting(query: str) -> str:
-    while match := _SORTING.search(query):
-        stop = _AFTER_SORTING.search(query, match.end())
-        assert stop is not None  # "$" always is
-        query = _cover(query, [Span(match.start(), stop.start())], GONE)
-    return query
 
 
 def _read_entities(masked: str, keys: Sequence[str]) -> dict[str, Span]:

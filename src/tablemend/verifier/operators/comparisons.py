@@ -224,9 +224,9 @@ class _Comparison(NamedTuple):
             right = fits(column, abs(gap), amount, hedge_of(slots.frame, amount))
             reason = f"{reason}, difference {digits(abs(gap))}"
             known = (*features, "with its difference")
-            expected = (spelled(column, abs(gap), amount),)
+            difference = (spelled(column, abs(gap), amount),)
             return Derivation(
-                "compare", right, used, known, tuple(cells), reason, amount.span, expected, "NUM"
+                "compare", right, used, known, tuple(cells), reason, amount.span, difference, "NUM"
             )
         turned = opposite(slots.frame.text(*words)) if gap else ""
         expected = (turned,) if turned else ()

@@ -189,7 +189,12 @@ def changes(slots: Slots) -> Iterator[Derivation]:
                 and not any(s.first in f.used for s in ends)
             ]
             among = [f for f in free if f.column != when]
-            periods = _first_turn(frame, [f for f in free if f.column == when], last)
+            periods = [f for f in free if f.column == when]
+            turns = (p for p in range(last, len(frame.words)) if frame.words[p] in _TURNS)
+            turn = next(turns, len(frame.words))
+            first_change = [f for f in periods if f.first < turn]
+            if len(first_change) > 1:  # "fell from Q1 to Q3 before it rose in Q4"
+                periods = first_change
             rows = sorted(
                 (r for r in within(among, frame.rows) if r in places and r in column.ordered.of),
                 key=places.__getitem__,
@@ -387,13 +392,6 @@ def _paths(
             yield "since a period", rows[low:]
     elif low:
         yield "to a period", rows[low - 1 : low + 1]
-
-
-def _first_turn(frame: SentenceLinks, periods: list[RowFilter], start: int) -> list[RowFilter]:
-    """The periods of the first of two changes: "fell from Q1 to Q3 before it rose in Q4"."""
-    turn = next((p for p in range(start, len(frame.words)) if frame.words[p] in _TURNS), None)
-    first = [f for f in periods if turn is None or f.first < turn]
-    return first if len(first) > 1 else periods
 
 
 _TURNS = frozenset("before then until".split())

@@ -252,11 +252,11 @@ def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ord
         sense, used = adjective, used | {last}
     if sense in ("near", "far") or adjective in ("common", "frequent", "often"):
         return []
-    named = {p for words in (*frame.phrases, *frame.amounts) for p in words.tokens}
-    named |= {p for h in frame.headings for p in h.tokens}
-    by = frame.words[end : end + 1] == ("by",)
-    noun = set(range(end + 1, phrase_end(frame, end + 1))) if by else set()
-    if named.isdisjoint(noun) and any(frame.words[p] not in LITTLE_WORDS for p in noun):
+    taken = {p for words in (*frame.phrases, *frame.amounts) for p in words.tokens}
+    taken |= {p for h in frame.headings for p in h.tokens}
+    follows = frame.words[end : end + 1] == ("by",)
+    noun = set(range(end + 1, phrase_end(frame, end + 1))) if follows else set()
+    if taken.isdisjoint(noun) and any(frame.words[p] not in LITTLE_WORDS for p in noun):
         return []  # "by" names what is ordered by, and no column is: "by revenue"
     quality = QUALITIES.get(sense, Quality())
     found: list[tuple[ColumnIndex, frozenset[int], tuple[str, ...]]] = []
