@@ -170,7 +170,7 @@ _WORDS: dict[str, frozenset[str]] = {
     ).items()
 }
 ADVERBS = _WORDS["adverbs"]
-_NUMBER_WORDS = frozenset((*ONES[1:], *TENS))
+_DETERMINERS = _WORDS["determiners"].union(ONES[1:], TENS)
 
 
 def is_verb(tokens: list[Token], place: int) -> bool:
@@ -188,9 +188,7 @@ def is_verb(tokens: list[Token], place: int) -> bool:
         return True
     following = tokens[place + 1] if place + 1 < len(tokens) else None
     takes_object = following is not None and (
-        following.capital
-        or following.word[0].isdigit()
-        or following.word in _WORDS["determiners"] | _NUMBER_WORDS
+        following.capital or following.word[0].isdigit() or following.word in _DETERMINERS
     )
     if word.endswith("ed") and len(word) > 4 and word not in _WORDS["not_past"]:
         return following is None or following.word in _WORDS["function"] or takes_object

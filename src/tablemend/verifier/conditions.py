@@ -48,7 +48,7 @@ def conditions(frame: SentenceLinks) -> list[RowFilter]:
     found: list[RowFilter] = [*days(frame), *months(frame)]
     found += years(frame, frozenset[int]().union(*(condition.used for condition in found)))
     timed = frozenset[int]().union(*(condition.used for condition in found))
-    worded = list(worded_bounds(frame))
+    worded = [*_ranges(frame), *_signed(frame), *_flagged(frame)]
     timed |= frozenset[int]().union(*(condition.used for condition in worded))
     found += [*worded, *bounds(frame, timed), *zeros(frame), *_results(frame), *_named_flags(frame)]
     taken = {place for condition in found for place in condition.used}
@@ -360,13 +360,6 @@ _SIGNED = {"negative": (float("-inf"), -1e-9), "positive": (1e-9, float("inf"))}
 _BEING = frozenset("be is are was were been has have had remained stayed turned".split())
 _NORMS = frozenset("range ranges limit limits values interval".split())
 _UNFLAGGED = frozenset({"normal", "n", "ok", "within range", "in range"})
-
-
-def worded_bounds(frame: SentenceLinks) -> Iterator[RowFilter]:
-    """The conditions of a statement that bound an amount without stating it as one."""
-    yield from _ranges(frame)
-    yield from _signed(frame)
-    yield from _flagged(frame)
 
 
 def _ranges(frame: SentenceLinks) -> Iterator[RowFilter]:

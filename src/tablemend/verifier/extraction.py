@@ -514,8 +514,8 @@ def answer_claims(table: Table, query: str = "") -> Document:
     for index in filled_rows(table):
         row = table.rows[index]
         name = "" if is_blank(row[key]) else clean(row[key] or "")
-        stands = f"{name} is one of the rows" if name else f"There is a row number {index + 1}"
-        claims.append(_claim(f"{stands}.", "presence", index, None))
+        stands = f"{name} is one of the rows." if name else f"There is a row number {index + 1}."
+        claims.append(Claim(stands, None, None, "presence", stands, row=index))
         for place, cell in enumerate(row):
             if cell is None or is_blank(cell) or table.columns[place] in computed:
                 continue
@@ -524,11 +524,8 @@ def answer_claims(table: Table, query: str = "") -> Document:
             kind: ClaimKind = "attribute" if value.number is None else "numeric"
             kind = "temporal" if value.dates else kind
             whose = "" if place == key else f" of {name or f'row {index + 1}'}"
+            said = f"The {column}{whose} is {clean(cell)}."
             claims.append(
-                _claim(f"The {column}{whose} is {clean(cell)}.", kind, index, table.columns[place])
+                Claim(said, None, None, kind, said, row=index, column=table.columns[place])
             )
     return Document("", tuple(claims), table, query)
-
-
-def _claim(statement: str, kind: ClaimKind, row: int, column: str | None) -> Claim:
-    return Claim(statement, None, None, kind, statement, row=row, column=column)

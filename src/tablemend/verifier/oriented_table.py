@@ -497,28 +497,24 @@ class OrientedTable:
 
     def cell(self, row: int, column: int) -> str:
         """A cell as written."""
-        if not self.turned:
+        if not self.turned:  # asked most often
             return self.grid.cell(row, column)
-        if column == 0:
-            return self.names[row]
-        return self.grid.cell(self._lines[column - 1], self._fields[row])
+        place = self.source(row, column)
+        return self.grid.cell(*place) if place else self.names[row]
 
     def unit(self, column: int, row: int | None = None) -> Unit:
         """What a column counts in, or a cell beyond what it says itself."""
-        if row is not None:
-            place = self.source(row, column)
+        if row is not None or self.turned:
+            place = self.source(row or 0, column)
             return self.grid.unit(*place) if place else PLAIN
-        if self.turned:
-            return self.grid.unit(self._lines[column - 1], self._fields[0]) if column else PLAIN
         if self.rows and len({line.unit for line in self.grid.lines}) == 1:
             return self.grid.unit(self.rows[0], column)
         return self.grid.columns[column].unit
 
     def evidence(self, row: int, column: int) -> Evidence | None:
         """A cell as evidence; ``None`` for what is a header."""
-        if not self.turned:
-            return self.grid.evidence(row, column)
-        return self.grid.evidence(self._lines[column - 1], self._fields[row]) if column else None
+        place = self.source(row, column)
+        return self.grid.evidence(*place) if place else None
 
     def evidence_of(self, cells: Iterable[tuple[int, int]]) -> tuple[Evidence, ...]:
         """Cells as evidence, without headers."""
