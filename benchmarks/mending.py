@@ -25,7 +25,6 @@ from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
 from tablemend.meta_evaluation.items import Split
 from tablemend.mitigations.cave import cave
@@ -34,6 +33,7 @@ from tablemend.mitigations.repair_text import repair_text
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import ClaimError
 from tablemend.values.cells import same_value
+from tablemend.verifier.verifiers import ProgramExtractor, ProgramVerifier
 
 SEED = "mending"
 Pair = tuple[Named, str, tuple[Fact, ...], Summary]

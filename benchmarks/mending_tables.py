@@ -56,7 +56,7 @@ from tablemend.tasks.injected_errors import (
     with_rows,
 )
 from tablemend.tasks.sources import read_examples
-from tablemend.values.blanks import is_blank
+from tablemend.values.cells import is_blank
 from tablemend.values.text import header_key
 
 VIEW = "adversarial"

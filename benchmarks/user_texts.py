@@ -20,9 +20,9 @@ from typing import Any
 
 from tablemend.evidence.files import load_source
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import open_verifier, verify_documents
 from tablemend.records.claims import Verdict
 from tablemend.statistics import design_effect, rate_interval
+from tablemend.verifier.staf import open_verifier, verify_documents
 
 FOLDER = Path(__file__).parents[1] / "tests" / "data" / "user_texts"
 Place = tuple[int, int]

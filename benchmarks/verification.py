@@ -14,8 +14,8 @@ import random
 import time
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_text
 from tablemend.tables.table import Table
+from tablemend.verifier.staf import verify_text
 
 COLUMNS = ("Region", "Revenue ($ millions)", "Customers", "Churn (%)", "Manager")
 SYLLABLES = "bra dul fen gor hal jin kel mor nis pol rud sav tem vor wex zan".split()

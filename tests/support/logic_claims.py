@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.records import Verdict
 from tablemend.tables.table import Table
+from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import verify_document
 
 PLAYERS = Table.of(

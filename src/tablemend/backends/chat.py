@@ -12,7 +12,7 @@ from tablemend.config.section import BackendOptions
 from tablemend.foreign import shown
 from tablemend.records import FinishReason
 from tablemend.thinking import with_open_thought
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 START_OF_THINKING = "<think>"
 FINISHED: dict[str, FinishReason] = {

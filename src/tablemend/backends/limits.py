@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tablemend.backends.requests import Completion, Request
 from tablemend.config.section import BackendOptions
 from tablemend.errors import Stopped
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 MILLION = 1_000_000
 TURN_TOKENS = 8

@@ -14,7 +14,7 @@ from tablemend.backends.requests import Completion, Request
 from tablemend.errors import TablemendError
 from tablemend.foreign import read_whole
 from tablemend.records import FinishReason
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 
 class Line(BaseModel):

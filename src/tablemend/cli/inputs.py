@@ -20,7 +20,6 @@ from tablemend.detector.query import (
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.foreign import read_whole
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Usage, Verification
@@ -28,6 +27,7 @@ from tablemend.tables.extract import extract_table
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import answer_format, decoded, load_table, load_text, read_table
 from tablemend.tables.table import Table, TableError
+from tablemend.verifier.verifiers import PROGRAM
 
 STDIN = "-"
 NOTHING = 1

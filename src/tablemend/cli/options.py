@@ -13,7 +13,7 @@ from tablemend.errors import TablemendError
 
 if TYPE_CHECKING:
     from tablemend.config.section import BackendOptions
-    from tablemend.faithfulness.verifiers import Extractor, Verifier
+    from tablemend.verifier.verifiers import Extractor, Verifier
 
 FileArgument = Annotated[
     Path | None,
@@ -150,7 +150,7 @@ class Asking(NamedTuple):
         Raises:
             TablemendError: naming the option.
         """
-        from tablemend.faithfulness.verifiers import PROGRAM, verifier_names
+        from tablemend.verifier.verifiers import PROGRAM, verifier_names
 
         unread: dict[str, str] = {}
         if model is None and {self.verifier, self.extractor} == {PROGRAM}:
@@ -166,7 +166,7 @@ class Asking(NamedTuple):
     @contextmanager
     def opened(self) -> Iterator[tuple[Verifier, Extractor]]:
         """The verifier and the extractor, closed at the end."""
-        from tablemend.faithfulness.staf import open_extractor, open_verifier
+        from tablemend.verifier.staf import open_extractor, open_verifier
 
         backend, labels = (
             self.backend,

@@ -28,7 +28,6 @@ from tablemend.detector.algorithm import AnswerFormat, detect_in_answers, detect
 from tablemend.detector.errors import METRICS
 from tablemend.detector.similarity import load_similarity
 from tablemend.errors import DEFECT, TablemendError
-from tablemend.faithfulness.staf import verify_documents
 from tablemend.mitigations import edits
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import VERDICTS, Usage
@@ -37,6 +36,7 @@ from tablemend.reports.tabulation import summarise
 from tablemend.results import ENOUGH, Coverage, Detection, Mended, Unscored, Verification
 from tablemend.runs import write_text
 from tablemend.statistics import Rate, mean_interval
+from tablemend.verifier.staf import verify_documents
 
 FAILED = 3
 """Exit status where ``--fail-on``, ``--min-score`` or ``--min-coverage`` is not met."""

@@ -26,7 +26,7 @@ from tablemend.runs import Store, hash_file, write_jsonl
 from tablemend.tables.table import Table
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.sources import read_records
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.text import sentence_spans
 
 PublicSet = Literal["tabfact", "logicnlg", "infotabs", "scitab"]
 ENGINE = "claims-1"

@@ -24,8 +24,7 @@ from tablemend.records import Finding, Judgement, Share
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Cell, Table
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import writes_dots
+from tablemend.values.cells import is_blank, writes_dots
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]

@@ -20,8 +20,7 @@ from tablemend.records import (
     relation,
     total,
 )
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import equal_values, read_value
+from tablemend.values.cells import equal_values, is_blank, read_value
 from tablemend.values.text import header_key
 
 if TYPE_CHECKING:  # who only trains reads the metrics here, and loads no detector

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tablemend.tables.table import Cell, Row, Table
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import read_value, writes_dots
-from tablemend.values.text import header_key
+from tablemend.values.cells import is_blank, read_value, writes_dots
+from tablemend.values.text import header_key, names_attributes, names_values
 from tablemend.values.units import Unit, header_unit
-from tablemend.values.words import names_attributes, names_values
 
 # What is often counted in percent though its name has no such sign.
 _RATE = re.compile(

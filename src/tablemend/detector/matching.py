@@ -16,12 +16,14 @@ from tablemend.detector.similarity import (
     standard_tokens,
 )
 from tablemend.tables.table import Cell, Row
-from tablemend.values.cells import equal_values, read_under, read_value
-from tablemend.values.inclusion import (
+from tablemend.values.cells import (
     digit_words,
+    equal_values,
     includes,
     modifiers,
     negations,
+    read_under,
+    read_value,
     stated_bounds,
     without_additions,
 )

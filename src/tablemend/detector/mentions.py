@@ -7,10 +7,9 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 
 from tablemend.detector.similarity import TITLES, in_full, initialisms, standard_tokens
-from tablemend.values.amounts import same_amount
 from tablemend.values.cells import read_value
 from tablemend.values.dates import covers_date, same_date, split_dates
-from tablemend.values.numbers import Number, quantities
+from tablemend.values.numbers import Number, quantities, same_amount
 from tablemend.values.text import fold, split_tokens, tokens_of
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n+")

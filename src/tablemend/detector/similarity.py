@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import yaml
 
 from tablemend.errors import TablemendError, install
-from tablemend.values.inclusion import digit_words, in_figures, modifiers, negations
+from tablemend.values.cells import digit_words, in_figures, modifiers, negations
 from tablemend.values.text import Tokens, tokens_of
 
 THRESHOLD = 0.8

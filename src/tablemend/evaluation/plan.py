@@ -27,7 +27,7 @@ from tablemend.recipe.experiment import Comparison
 from tablemend.reports.rendering import align
 from tablemend.runs import Run
 from tablemend.tasks.task import Sample
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 LOOKED_AT = 50
 """Samples whose tokens are counted; the rest are taken to be as long."""

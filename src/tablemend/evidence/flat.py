@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tablemend.evidence.grid import Column, Grid
 from tablemend.evidence.labels import is_unit_label
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
+from tablemend.values.cells import is_blank
 
 SECTION = "Section"
 """Header of the column that says below which heading a row stood."""

@@ -35,10 +35,9 @@ from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, undotted, writes_dots, year_of
 from tablemend.values.dates import MONTHS, parse_date
-from tablemend.values.numbers import Number, parse_number
-from tablemend.values.signs import label_signs
+from tablemend.values.numbers import Number, label_signs, parse_number
+from tablemend.values.text import names_attributes, names_values
 from tablemend.values.units import PLAIN, Unit
-from tablemend.values.words import names_attributes, names_values
 
 ColumnKind = Literal["name", "number", "date", "text"]
 SAMPLE = 256

@@ -9,8 +9,8 @@ from itertools import pairwise
 from tablemend.evidence.labels import is_label, is_unit_label, label_unit
 from tablemend.evidence.marks import read_cell
 from tablemend.values.cells import year_of
+from tablemend.values.text import names_values
 from tablemend.values.units import PLAIN, Unit
-from tablemend.values.words import names_values
 
 MAX_HEADER_ROWS = 6
 _LOOK_AHEAD = 8

@@ -8,9 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from tablemend.evidence.grid import Grid
 from tablemend.values.numbers import Number, plain_digits
-from tablemend.values.places import Places, singular
-from tablemend.values.sentences import Span, sentence_spans
-from tablemend.values.text import tokens_of
+from tablemend.values.places import Places
+from tablemend.values.text import Span, sentence_spans, singular, tokens_of
 from tablemend.values.units import ONE, PLAIN, Unit
 
 Piece = TypeVar("Piece")

@@ -9,7 +9,7 @@ from tablemend.evidence.grid import Grid
 from tablemend.evidence.retrieval import CellPlace, Index, index_cells, index_sentences
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 TOP = 3
 """Cells, and sentences, that a claim is scored by (TabFaith 4.1, step 2)."""

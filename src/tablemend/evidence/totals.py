@@ -9,7 +9,7 @@ from itertools import islice
 
 from tablemend.evidence.labels import names_total
 from tablemend.evidence.layout import Body
-from tablemend.values.words import akin
+from tablemend.values.text import akin
 
 Numbers = dict[int, Decimal]
 """The numbers of a row, by column."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tablemend.meta_evaluation.items import Item, Mark, overlap
 from tablemend.meta_evaluation.opinions import Opinion, by_verifier
 from tablemend.records import Verification
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.text import Span, sentence_spans
 
 Counts = Counter[str]
 

@@ -23,8 +23,6 @@ from tablemend.datasets.tabfaith.settings import MIX
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_text
-from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.counting import Counts, count_claims
 from tablemend.meta_evaluation.items import Split, overlap, split_of
 from tablemend.meta_evaluation.metrics import METRICS, filled_cells
@@ -34,7 +32,9 @@ from tablemend.programs.speaker import Unsayable
 from tablemend.records import Verdict, Verification
 from tablemend.tables.html import read_filing
 from tablemend.tables.table import Table, TableError
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
+from tablemend.verifier.staf import verify_text
+from tablemend.verifier.verifiers import PROGRAM
 
 MOST_ERRORS = 5
 SEED = "validation"

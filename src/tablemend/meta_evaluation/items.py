@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Literal
 
 from tablemend.evidence.source import Source
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 Label = Literal["supported", "contradicted", "not_in_source"]
 Split = Literal["dev", "test"]

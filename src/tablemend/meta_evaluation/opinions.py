@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tablemend.records import Verdict, Verification
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tablemend.foreign import load_json
 from tablemend.meta_evaluation.basketball import accuracy_shared_task
 from tablemend.meta_evaluation.items import Item, Label, Mark
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 T = TypeVar("T")
 Record = dict[str, Any]

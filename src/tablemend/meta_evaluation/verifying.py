@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from tablemend.config import BackendOptions
-from tablemend.faithfulness.staf import open_verifier, verify_documents
-from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.items import Item
 from tablemend.records import Verification
+from tablemend.verifier.staf import open_verifier, verify_documents
+from tablemend.verifier.verifiers import PROGRAM
 
 
 @dataclass(frozen=True)

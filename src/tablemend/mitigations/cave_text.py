@@ -31,7 +31,7 @@ from tablemend.mitigations.rewriting import NO_BETTER, Rewriting
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import ClaimError, Verdict, Verification
 from tablemend.tables.table import Cell
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 VERSION = "cave/2"
 LOST = "unflagged words lost"

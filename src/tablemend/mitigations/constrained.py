@@ -16,7 +16,7 @@ from tablemend.detector.query import columns_from_query
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import BLANK, answer
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.text import sentence_spans
 
 WIDTHS = range(1, 13)
 """Columns that an answer may have where the query does not name them."""

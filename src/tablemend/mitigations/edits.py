@@ -11,8 +11,8 @@ from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Sampling
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifiers import Extractor, Verifier
 from tablemend.records import NOTHING, ClaimError, Usage, Verdict, Verification
+from tablemend.verifier.verifiers import Extractor, Verifier
 
 MAX_NEW_TOKENS = 1024
 

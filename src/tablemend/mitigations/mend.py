@@ -9,10 +9,10 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.config.section import BackendOptions, nearest
 from tablemend.errors import TablemendError
-from tablemend.faithfulness.staf import open_extractor, open_verifier, opened
-from tablemend.faithfulness.verifiers import PROGRAM, Extractor, Verifier
 from tablemend.mitigations.edits import MAX_NEW_TOKENS, Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
+from tablemend.verifier.staf import open_extractor, open_verifier, opened
+from tablemend.verifier.verifiers import PROGRAM, Extractor, Verifier
 
 METHODS = {name: one for name, one in MITIGATIONS.items() if isinstance(one, PostEdit)}
 """Mitigations that edit, by name."""
@@ -57,7 +57,7 @@ def mend(
         method: ``repair`` replaces by program what is contradicted and clear; ``cave`` has a
             model rewrite what is flagged.
         model: of ``cave``: a model string (``openai:MODEL@URL``, ``hf:NAME``) or an open backend.
-        verifier: what detects (:func:`~tablemend.faithfulness.staf.open_verifier`); tables are
+        verifier: what detects (:func:`~tablemend.verifier.staf.open_verifier`); tables are
             repaired by the program.
         extractor: what takes a text apart.
         thinking: whether the model is to think first; ``None`` asks for nothing.

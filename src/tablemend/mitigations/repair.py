@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_text
 from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.repair_table import repair_answer
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.records import Verification
+from tablemend.verifier.staf import verify_text
 
 
 def repair(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:

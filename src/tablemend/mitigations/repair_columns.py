@@ -8,8 +8,7 @@ from typing import NamedTuple
 from tablemend.detector.query import columns_from_query
 from tablemend.mitigations.edits import Edit
 from tablemend.tables.table import Table
-from tablemend.values.text import header_key
-from tablemend.values.words import akin, content_words
+from tablemend.values.text import akin, content_words, header_key
 
 
 class Shape(NamedTuple):

@@ -18,7 +18,7 @@ from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tasks.task import Submission, Task
 from tablemend.thinking import end_of_thinking
-from tablemend.values.blanks import is_blank
+from tablemend.values.cells import is_blank
 from tablemend.values.text import header_key
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class RepairScorer:
 
     def mend(self, answer: Submission[Any]) -> Mended:
         """An answer as the repair makes it."""
-        from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
         from tablemend.mitigations.edits import Tools
+        from tablemend.verifier.verifiers import ProgramExtractor, ProgramVerifier
 
         tools = Tools(ProgramVerifier(), ProgramExtractor())
         return mend_answers([answer], self.task, REPAIR, tools)[0]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tablemend.claims.answers import answer_claims
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
@@ -20,12 +19,17 @@ from tablemend.mitigations.repair_columns import Shape, in_order
 from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Cell, Table
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import read_value, same_value
+from tablemend.values.cells import is_blank, read_value, same_value
 from tablemend.values.units import header_unit
-from tablemend.verifier.context import VERSION as VERIFIER
-from tablemend.verifier.context import AnswerVerifier, FieldsVerifier, open_answer_verifier
-from tablemend.verifier.context_notes import answer_notes, is_info_box
+from tablemend.verifier.answer_table.verify import VERSION as VERIFIER
+from tablemend.verifier.answer_table.verify import (
+    AnswerVerifier,
+    FieldsVerifier,
+    answer_notes,
+    is_info_box,
+    open_answer_verifier,
+)
+from tablemend.verifier.extraction import answer_claims
 
 VERSION = "repair-table/10"
 _WHOLE = -1  # in place of a column: the row

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_text
 from tablemend.mitigations.corrections import find_corrections
 from tablemend.mitigations.edits import Edit, Mended, apply_edits
 from tablemend.records import NOTHING, Verdict, Verification
+from tablemend.verifier.staf import verify_text
 
 Verify = Callable[[str, Source], Verification]
 

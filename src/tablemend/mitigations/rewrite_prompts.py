@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.premise import gather, premise
 from tablemend.mitigations.answer_tables import BLANK
 from tablemend.mitigations.edits import Edit
 from tablemend.prompting.files import PromptFolder
@@ -20,6 +19,7 @@ from tablemend.prompting.replies import (
 )
 from tablemend.records import ClaimError, Document, Evidence, Verdict
 from tablemend.verifier.program import verify_document
+from tablemend.verifier.verifiers import gather, premise
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 CELL = "rewrite_cell"

@@ -12,14 +12,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tablemend.backends.asking import ask
 from tablemend.backends.requests import Completion, Message, Request
-from tablemend.faithfulness.llm import usage_of
-from tablemend.faithfulness.staf import verify_documents
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY
 from tablemend.prompting.files import after_rejection
 from tablemend.prompting.replies import Unreadable, why_no_answer
 from tablemend.records import NOTHING, Verdict, Verification
 from tablemend.tables.table import Cell, Table
+from tablemend.verifier.llm import usage_of
+from tablemend.verifier.staf import verify_documents
 
 PASSES = 2
 """Most times that the same words are asked for."""

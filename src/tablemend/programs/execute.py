@@ -34,8 +34,7 @@ from tablemend.programs.program import (
     Value,
 )
 from tablemend.programs.table import Cell, TypedTable, key_of
-from tablemend.values.amounts import in_one_unit
-from tablemend.values.numbers import Number, find_quantities
+from tablemend.values.numbers import Number, find_quantities, in_one_unit
 from tablemend.values.units import ONE, PLAIN, Unit, same_currency
 
 Place = tuple[int, int]

@@ -9,7 +9,7 @@ from tablemend.programs.edit import RANGE
 from tablemend.programs.execute import check, execute
 from tablemend.programs.program import Amount, Compare, Count, Rows, Statement, Trend, Value
 from tablemend.programs.table import TypedTable
-from tablemend.values.periods import read_period
+from tablemend.values.dates import read_period
 
 _WORST = 0.02
 """A wrong number is off by more than this share, so that no rounding explains it."""

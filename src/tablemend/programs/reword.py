@@ -12,7 +12,7 @@ from tablemend.programs.say import short_names
 from tablemend.programs.speaker import QUOTES, Speaker
 from tablemend.programs.templates import ORDINALS, PAIRS, QUANTIFIERS
 from tablemend.programs.wording import HEDGES, spell, spell_count
-from tablemend.values.periods import Period, read_period, spell_like
+from tablemend.values.dates import Period, read_period, spell_like
 
 _HEDGES = sorted((word for pool in HEDGES.values() for word in pool), key=len, reverse=True)
 _HEDGE = re.compile(f"(?:{'|'.join(_HEDGES)}) ")

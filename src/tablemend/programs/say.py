@@ -53,9 +53,8 @@ from tablemend.programs.templates import (
 )
 from tablemend.programs.wording import HEDGES, exact, loosely, spell, spell_count
 from tablemend.records import ClaimKind
-from tablemend.values.periods import Period, read_period, spellings
-from tablemend.values.sentences import Span
-from tablemend.values.text import tokens_of
+from tablemend.values.dates import Period, read_period, spellings
+from tablemend.values.text import Span, tokens_of
 from tablemend.values.units import MILLION, ONE
 
 _ALL = Rows()

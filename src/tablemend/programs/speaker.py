@@ -26,7 +26,7 @@ from tablemend.programs.nouns import (
 )
 from tablemend.programs.program import Condition, Rows
 from tablemend.programs.table import Cell, Kind, TypedTable, states_units
-from tablemend.values.periods import Period, read_period
+from tablemend.values.dates import Period, read_period
 from tablemend.values.text import tokens_of
 from tablemend.values.units import ONE
 

@@ -13,8 +13,8 @@ from tablemend.evidence.grid import Grid
 from tablemend.evidence.labels import merge_units
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value
+from tablemend.values.dates import Period, read_period
 from tablemend.values.numbers import Number
-from tablemend.values.periods import Period, read_period
 from tablemend.values.units import ONE, PLAIN, Unit
 
 Kind = Literal["number", "date", "text", "blank"]

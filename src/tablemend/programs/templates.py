@@ -13,7 +13,7 @@ import yaml
 
 from tablemend.programs.nouns import is_plural_label, with_article
 from tablemend.programs.speaker import Measure, Speaker
-from tablemend.values.periods import read_period
+from tablemend.values.dates import read_period
 
 _DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 TEMPLATES: dict[str, list[str]] = _DATA["sentences"]

@@ -9,7 +9,7 @@ from random import Random
 from tablemend.programs.execute import Result
 from tablemend.programs.program import Amount, Hedge
 from tablemend.programs.table import Cell
-from tablemend.values.number_words import UP_TO_TWENTY
+from tablemend.values.numbers import UP_TO_TWENTY
 from tablemend.values.units import ONE, PLAIN, Unit
 
 HEDGES: dict[Hedge, tuple[str, ...]] = {

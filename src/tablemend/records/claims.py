@@ -13,7 +13,7 @@ from operator import add
 from typing import Literal, get_args
 
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 ClaimKind = Literal["numeric", "relational", "comparative", "temporal", "attribute", "presence"]
 CLAIM_KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)

@@ -27,7 +27,7 @@ from tablemend.pretrained.fetch import NAMES, Fetch, fetch
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, folder_of, say, write_jsonl
 from tablemend.tables.table import Table
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 ROWS = ((5, 6), (3, 4), (2, 3), (1, 2))
 """Rows of a gold table, the most first; the first of which contexts fit the model is taken."""

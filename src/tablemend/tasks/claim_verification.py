@@ -105,17 +105,17 @@ class ClaimVerification(Task[LabelledClaim]):
         self, sample: LabelledClaim, view: str, prompt: str
     ) -> Sequence[Mapping[str, str]]:
         """What the verifier ``llm:`` asks."""
-        from tablemend.faithfulness.llm import PROMPTS, VERIFY, slots_of
-        from tablemend.faithfulness.premise import Shown, gather, whole_tables
+        from tablemend.verifier.llm import PROMPTS, VERIFY, slots_of
+        from tablemend.verifier.verifiers import Premise, gather, whole_tables
 
         source = self.evidence(sample, view)
         tables = whole_tables(source)
-        shown = Shown((), tables=tables) if tables else gather(sample.claim, source)
+        shown = Premise((), tables=tables) if tables else gather(sample.claim, source)
         return PROMPTS.render(VERIFY, **slots_of(sample.claim, shown, source))
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
         """The chat with its slots open."""
-        from tablemend.faithfulness.llm import PROMPTS, VERIFY
+        from tablemend.verifier.llm import PROMPTS, VERIFY
 
         return PROMPTS.render(VERIFY, **{slot: f"{{{slot}}}" for slot in self.slots})
 
@@ -133,7 +133,7 @@ class ClaimVerification(Task[LabelledClaim]):
 
     def versions(self) -> dict[str, str]:
         """Of the prompt."""
-        from tablemend.faithfulness.llm import PROMPTS, VERIFY
+        from tablemend.verifier.llm import PROMPTS, VERIFY
 
         return {"prompt_hash": hash_text(PROMPTS.version(VERIFY))}
 
@@ -170,7 +170,7 @@ class ClaimVerification(Task[LabelledClaim]):
 
 def judge(sample: LabelledClaim, text: str) -> Judgement:
     """Whether the verdict of an answer is the label; unscored where it holds no verdict."""
-    from tablemend.faithfulness.llm import read_verdict
+    from tablemend.verifier.llm import read_verdict
 
     try:
         said, reason = read_verdict(behind_thinking(text).strip())

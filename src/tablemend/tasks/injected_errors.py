@@ -15,7 +15,7 @@ from tablemend.datasets.tablehallu.verification import entity_column
 from tablemend.detector.keys import primary_key
 from tablemend.records import Example
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
+from tablemend.values.cells import is_blank
 
 INVENTED = "Ublidane Froxwick"
 """An entity that no context names."""

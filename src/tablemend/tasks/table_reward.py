@@ -26,8 +26,7 @@ from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tasks import tablehallu
 from tablemend.tasks.tablehallu import MARKER, OutputFormat
 from tablemend.tasks.task import Score
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import Value, equal_values, read_value
+from tablemend.values.cells import Value, equal_values, is_blank, read_value
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit
 

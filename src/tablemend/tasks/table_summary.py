@@ -38,7 +38,7 @@ from tablemend.thinking import behind_thinking, open_thought
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
-    from tablemend.faithfulness.verifiers import Extractor, Verifier
+    from tablemend.verifier.verifiers import Extractor, Verifier
 
 SENTENCES = (2, 5)
 """Fewest and most that are asked for."""
@@ -168,7 +168,7 @@ class TableSummary(Task[TabFaithExample]):
     @contextmanager
     def scorer(self) -> Iterator[SummaryScorer]:
         """STAF."""
-        from tablemend.faithfulness.staf import open_extractor, open_verifier, opened
+        from tablemend.verifier.staf import open_extractor, open_verifier, opened
 
         options = self.options
         with (
@@ -237,7 +237,7 @@ class SummaryReward:
     def _verify(self) -> Callable[[str, TabFaithExample], Verification]:
         """Opened once, for all answers of a training."""
         from tablemend.evidence.source import Source as Evidence
-        from tablemend.faithfulness.staf import open_extractor, open_verifier, verify_text
+        from tablemend.verifier.staf import open_extractor, open_verifier, verify_text
 
         options = self._task.options
         verifier = open_verifier(options.verifier, options.backend)
@@ -306,7 +306,7 @@ class SummaryScorer:
     def score(self, answers: Iterable[Submission[TabFaithExample]]) -> Iterator[Judgement]:
         """One judgement an answer; each finding is a claim that is wrong."""
         from tablemend.evidence.source import Source as Evidence
-        from tablemend.faithfulness.staf import verify_documents
+        from tablemend.verifier.staf import verify_documents
 
         stream = iter(answers)
         while chunk := list(islice(stream, CHUNK)):

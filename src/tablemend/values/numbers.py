@@ -1,23 +1,106 @@
-"""Numbers as people write them: separators, signs, currencies, percent, scales and units."""
+"""Numbers as people write them: separators, signs, bounds, scales; when two are the same."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import NamedTuple
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
 
-from tablemend.values.bounds import Bound, split_bound
-from tablemend.values.number_words import ONES, TENS
+import yaml
+
 from tablemend.values.text import clean
 from tablemend.values.units import (
     CURRENCIES,
     EXACT,
+    MEASURES,
+    MILLION,
+    ONE,
     PLAIN,
     SPACED_POWER,
     Unit,
+    in_base_unit,
+    named_dollar,
     read_unit,
+    same_currency,
 )
+
+ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+UP_TO_TWENTY = (*ONES, "twenty")
+"""The place of a word is its number."""
+ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+).split()
+ONE_TO_TEN = "|".join(ONES[1:11])
+"""A pattern."""
+
+
+# ---- bounds
+
+Bound = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
+"""``about`` bounds nothing: what is estimated so can be the number itself."""
+
+_BOUND_FILE: dict[str, dict[Bound, str]] = yaml.safe_load(
+    Path(__file__).with_name("bounds.yaml").read_text("utf-8")
+)
+_BOUNDS: list[Bound] = [bound for words in _BOUND_FILE.values() for bound in words]
+_BOUND_WORDS = [words for section in _BOUND_FILE.values() for words in section.values()]
+
+
+def _pattern(form: str, first: int, last: int) -> re.Pattern[str]:
+    """One pattern of several bounds; the group that matches is named by the bound's number."""
+    words = "|".join(f"(?P<b{place}>{_BOUND_WORDS[place]})" for place in range(first, last))
+    return re.compile(form.replace("WORDS", f"(?:{words})"), re.IGNORECASE)
+
+
+_ALONE, _LAST = len(_BOUND_FILE["before"]), len(_BOUND_WORDS) - len(_BOUND_FILE["behind"])
+_BOUND_BEFORE = _pattern(r"(?<!\w)WORDS\s*(?:an? )?$", 0, _ALONE)
+_OPENING = _pattern(r"WORDS(?:(?<=\W) ?| )(?=\S)", 0, _LAST)
+_BOUND_BEHIND = _pattern(r" ?WORDS(?!\w)", _LAST, len(_BOUND_WORDS))
+_ENDING = _pattern(r"(?<=.) ?WORDS$", _LAST, len(_BOUND_WORDS))
+_BOUND_REACH = 24  # characters before a number in which its bound stands
+
+
+def split_bound(text: str) -> tuple[Bound, str]:
+    """The bound that a whole cell states, and the cell without the words for it."""
+    found: Bound = ""
+    while found in ("", "about") and (match := _OPENING.match(text)):  # "approx. over 5"
+        found, text = _bound(match), text[match.end() :]
+    if found in ("", "about") and (match := _ENDING.search(text)):
+        return _bound(match), text[: match.start()]
+    return found, text
+
+
+def bound_at(text: str, start: int, end: int = -1) -> Bound:
+    """The bound of a number that stands in a text in small letters.
+
+    Args:
+        text: the text.
+        start: where the number begins, its currency included.
+        end: where it ends, its unit included; -1 leaves what stands behind unread.
+    """
+    before = text[max(0, start - _BOUND_REACH) : start]
+    match = _BOUND_BEFORE.search(before)
+    found: Bound = _bound(match) if match else ""
+    if end < 0 or found not in ("", "about"):
+        return found
+    match = _BOUND_BEHIND.match(text, end)
+    return _bound(match) if match else found
+
+
+def _bound(match: re.Match[str]) -> Bound:
+    return _BOUNDS[int((match.lastgroup or "b0")[1:])]
+
+
+# ---- numbers
 
 _SIMPLE = re.compile(r"-?(?!0[0-9])[0-9]{1,30}(\.[0-9]{1,30})?\Z")
 _DIGIT = re.compile(r"\d")
@@ -184,7 +267,7 @@ def quantities(text: str) -> list[Number]:
     return [stated.number for stated in find_quantities(clean(text))]
 
 
-class Stated(NamedTuple):
+class Quantity(NamedTuple):
     """A number in a running text: where its digits or words and its unit stand."""
 
     number: Number
@@ -192,7 +275,7 @@ class Stated(NamedTuple):
     end: int
 
 
-def find_quantities(text: str) -> list[Stated]:
+def find_quantities(text: str) -> list[Quantity]:
     """:func:`quantities` with their places, of a text in plain spelling.
 
     That is one that :func:`~tablemend.values.text.clean` or
@@ -201,8 +284,8 @@ def find_quantities(text: str) -> list[Stated]:
     return _find_digits(text) if _DIGIT.search(text) else find_spelled(text)
 
 
-def _find_digits(text: str) -> list[Stated]:
-    found: list[Stated] = []
+def _find_digits(text: str) -> list[Quantity]:
+    found: list[Quantity] = []
     position = 0
     while match := _DIGITS.search(text, position):
         floor, position = position, match.end()
@@ -214,19 +297,19 @@ def _find_digits(text: str) -> list[Stated]:
         number, start, end = scanned
         if end == match.end() and text[end : end + 1].isalpha():  # "3D"
             continue
-        found.append(Stated(number, start, end))
+        found.append(Quantity(number, start, end))
         position = max(end, position)
     return found
 
 
-def find_spelled(text: str) -> list[Stated]:
+def find_spelled(text: str) -> list[Quantity]:
     """The number words of a text in plain spelling, below a million, with their places."""
-    found: list[Stated] = []
+    found: list[Quantity] = []
     position = 0
     while match := _SPELLED_INSIDE.search(text, position):
         unit, position = read_unit(text, match.end())
         value = EXACT.multiply(_read_words(match[1]), unit.scale)
-        found.append(Stated(Number(value, unit), match.start(), position))
+        found.append(Quantity(Number(value, unit), match.start(), position))
     return found
 
 
@@ -328,3 +411,224 @@ def _parse_words(text: str) -> Number | None:
     if text[end:].strip():
         return None
     return Number(EXACT.multiply(_read_words(match[1]), unit.scale), unit)
+
+
+# ---- signs by words
+
+T = TypeVar("T", float, Decimal)
+_SIDES = {"plus": 1, "minus": -1, "either": 0}
+_OPPOSITES: dict[str, dict[int, re.Pattern[str]]] = {
+    kind: {
+        _SIDES[side]: re.compile(rf"(?<![\w-])(?:{words.replace(' |', '|')})(?![\w-])")
+        for side, words in sides.items()
+    }
+    for kind, sides in yaml.safe_load(
+        Path(__file__).with_name("signs.yaml").read_text("utf-8")
+    ).items()
+}
+_TAX = re.compile(r"\bincome tax(?:es)?\b")
+_BREAK = re.compile(
+    r"[;,.]\s|\b(?:and|but|while|versus|than)\b|(?<![\d.,])(?!(?:19|20)\d\d(?!\d))\d"
+)
+_TWO_WORDS = re.compile(r"(?: [a-z]+){0,2}")
+_SIGN_REACH = 60  # characters before an amount in which its word stands
+
+
+@lru_cache(maxsize=1 << 12)
+def label_signs(label: str) -> Mapping[str, int]:
+    """What a positive amount under a label is, for each kind of opposites that it has a word of.
+
+    1 under "Net income", -1 under "Net loss", 0 where the amount's own sign tells: under "Net
+    income (loss)" or "Trade balance".
+    """
+    text = _TAX.sub("", label.casefold())
+    found = {}
+    for kind, sides in _OPPOSITES.items():
+        said = {side for side, words in sides.items() if words.search(text)}
+        if said:
+            found[kind] = said.pop() if len(said) == 1 else 0
+    return found
+
+
+def stated_signs(text: str, start: int, end: int) -> tuple[tuple[str, int], ...]:
+    """The sign that the words around an amount give it, for each kind of opposites.
+
+    The nearest word before it counts, in its clause and behind the number before; else one of the
+    two words right behind it.
+
+    Args:
+        text: a text in small letters.
+        start: where the amount begins.
+        end: where it ends.
+    """
+    before = text[max(0, start - _SIGN_REACH) : start]
+    breaks = [match.end() for match in _BREAK.finditer(before)]
+    before = before[breaks[-1] if breaks else 0 :]
+    behind = _TWO_WORDS.match(text, end)
+    found = []
+    for kind, sides in _OPPOSITES.items():
+        for part, nearest in ((before, max), (behind[0] if behind else "", min)):
+            said = [
+                (match.start(), side)
+                for side, words in sides.items()
+                if side
+                for match in words.finditer(part)
+            ]
+            if said:
+                found.append((kind, nearest(said)[1]))
+                break
+    return tuple(found)
+
+
+def on_one_side(
+    value: T, stated: T, label: Mapping[str, int], said: Iterable[tuple[str, int]]
+) -> tuple[T, T] | None:
+    """A cell's value and a stated one with the signs that their words give them.
+
+    ``None`` where the words are of no common kind: then the numbers say all.
+    """
+    for kind, sign in said:
+        if kind in label:
+            own = -abs(value) if label[kind] < 0 else value
+            return own, (sign * stated if stated > 0 else stated)
+    return None
+
+
+# ---- when two amounts are the same
+
+Difference = Literal[
+    "", "number", "sign", "bound", "range", "scale", "unit", "currency", "precision"
+]
+"""What two amounts differ in; empty where they are the same. ``unit``: they count other things, or
+cannot be converted; ``scale``: but for a power of 1,000 they are the same; ``precision``: they are
+the same once the finer is rounded to the decimals of the other."""
+THOUSANDS = tuple(Decimal(10) ** power for power in (3, 6, 9, 12, -3, -6, -9, -12))
+
+
+class Sides(NamedTuple):
+    """Two amounts in one unit.
+
+    Attributes:
+        difference: ``currency`` or ``unit`` where they have none in common.
+        pairs: the values of both; more than one pair where a scale is left open.
+        factor: what one of the second's unit is in the unit of the pairs.
+    """
+
+    difference: Literal["", "currency", "unit"]
+    pairs: tuple[tuple[Decimal, Decimal], ...]
+    factor: Decimal = ONE
+
+
+def in_one_unit(one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit = PLAIN) -> Sides:
+    """Two amounts as values that can be compared.
+
+    Args:
+        one: a number.
+        other: another one.
+        beyond: what the header, row or caption of the first states; its bare digits count in that.
+        beside: the same of the second; the two cells of one column have one.
+    """
+    if one.unit == other.unit == beyond == PLAIN == beside:  # most amounts
+        return Sides("", ((one.value, other.value),))
+    one = _read_metre_as_million(one, other, beyond)
+    other = _read_metre_as_million(other, one, beside)
+    left, right = _unit_of(one, beyond), _unit_of(other, beside)
+    bare = _scaled(one, beyond), _scaled(other, beside)
+    pairs = [bare]
+    if beyond.scale != beside.scale and ONE in (beyond.scale, beside.scale):
+        pairs += [(one.value, other.value)] if one.unit.scale == other.unit.scale == ONE else []
+    if (beyond.never_percent or beside.never_percent) and (left.symbol == "%") != (
+        right.symbol == "%"
+    ):
+        return Sides("unit", tuple(pairs))
+    if not any(left[1:3]) or not any(right[1:3]):
+        return Sides("", tuple(pairs))
+    if "gbp" in (left.currency, right.currency):  # "pounds" were read as a mass
+        left, right = (PLAIN if unit.symbol == "lb" else unit for unit in (left, right))
+    if left.currency and right.currency:
+        dollars = (named_dollar(unit.currency, beyond, beside) for unit in (left, right))
+        return Sides("" if same_currency(*dollars) else "currency", tuple(pairs))
+    symbols = left.symbol, right.symbol
+    if "°" in symbols:  # of what scale, or of an angle, it does not say
+        symbols = "", ""
+    if (left.currency and symbols[1]) or (right.currency and symbols[0]):
+        return Sides("unit", tuple(pairs))
+    if symbols[0] == symbols[1] or "" in symbols:
+        return Sides("", tuple(pairs))
+    if MEASURES[symbols[0]][0] == MEASURES[symbols[1]][0]:
+        converted = [(in_base_unit(a, symbols[0]), in_base_unit(b, symbols[1])) for a, b in pairs]
+        return Sides("", tuple(converted), MEASURES[symbols[1]][1])
+    return Sides("unit", tuple(pairs))
+
+
+def difference(
+    one: Number, other: Number, beyond: Unit = PLAIN, beside: Unit | None = None
+) -> Difference:
+    """What two amounts differ in, the first thing that tells; empty where they are the same.
+
+    Args:
+        one: a number.
+        other: another one.
+        beyond: what the header of the first states.
+        beside: what that of the second states; ``None`` for the same header.
+    """
+    sides = in_one_unit(one, other, beyond, beyond if beside is None else beside)
+    if sides.difference:
+        return sides.difference
+    if (one.upper is None) != (other.upper is None):
+        return "range"
+    if not any(left == right for left, right in sides.pairs):
+        return _of_values(one, other, sides.pairs)
+    bounds = {"" if number.bound == "about" else number.bound for number in (one, other)}
+    if len(bounds) > 1:
+        return "bound"
+    if one.upper is not None and other.upper is not None:
+        low, high = (Number(n.upper or n.value, n.unit, n.decimals) for n in (one, other))
+        return "range" if difference(low, high, beyond, beside) else ""
+    return ""
+
+
+def same_amount(one: Number, other: Number, header: Unit = PLAIN) -> bool:
+    """Whether two numbers under one column header are the same amount (TableHallu, C.1)."""
+    return not difference(one, other, header)
+
+
+def off_by_thousands(left: Decimal, right: Decimal) -> bool:
+    """Whether two values differ by a power of 1,000 alone."""
+    return bool(left) and any(left == EXACT.multiply(right, power) for power in THOUSANDS)
+
+
+def _of_values(
+    one: Number, other: Number, pairs: tuple[tuple[Decimal, Decimal], ...]
+) -> Difference:
+    if any(left == -right for left, right in pairs):
+        return "sign"
+    if any(off_by_thousands(abs(left), abs(right)) for left, right in pairs):
+        return "scale"
+    step = Decimal(1).scaleb(-min(one.decimals, other.decimals))
+    scale = max(one.unit.scale, other.unit.scale)
+    near = one.decimals != other.decimals and any(
+        2 * abs(left - right) <= step * scale for left, right in pairs
+    )
+    return "precision" if near else "number"
+
+
+def _unit_of(number: Number, beyond: Unit) -> Unit:
+    """A number's own unit, or what stands beyond it."""
+    return number.unit if number.unit.currency or number.unit.symbol else beyond
+
+
+def _scaled(number: Number, beyond: Unit) -> Decimal:
+    own = number.unit.scale != ONE or beyond.scale == ONE
+    return number.value if own else EXACT.multiply(number.value, beyond.scale)
+
+
+def _read_metre_as_million(number: Number, beside: Number, header: Unit) -> Number:
+    """``5m`` next to ``5 million``, or under a header in millions or a currency."""
+    unit = number.unit
+    if unit.symbol != "m" or unit.scale != ONE or header.symbol:
+        return number
+    if MILLION in (beside.unit.scale, header.scale) or header.currency:
+        value = EXACT.multiply(number.value, MILLION)
+        return Number(value, Unit(MILLION, "", unit.currency), number.decimals, number.bound)
+    return number

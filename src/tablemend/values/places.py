@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
 
-from tablemend.values.amounts import same_amount
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.dates import StatedDate, find_dates
-from tablemend.values.number_words import ORDINALS
-from tablemend.values.numbers import Number, Stated, find_quantities, find_spelled
-from tablemend.values.sentences import Span
-from tablemend.values.text import align, placed_tokens, tokens_of
+from tablemend.values.numbers import (
+    ORDINALS,
+    Number,
+    Quantity,
+    find_quantities,
+    find_spelled,
+    same_amount,
+)
+from tablemend.values.text import PlacedToken, Span, align, placed_tokens, singular, tokens_of
 from tablemend.values.units import MEASURES, MILLION, ONE, PLAIN, Unit
 
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
@@ -59,7 +62,12 @@ class Places:
             return []
         if value.number is not None:
             return self._find_number(value, value.number, unit)
-        found = [Span(date.start, date.end) for date in self.dates if _states(date, value.dates)]
+        starts = tuple(f"{wanted}-" for wanted in value.dates)
+        found = [
+            Span(date.start, date.end)
+            for date in self.dates
+            if any(one in value.dates or one.startswith(starts) for one in date.readings)
+        ]
         found = found or self._find_words(tokens_of(cell).words)
         bare = _BRACKETS.sub("", value.text)
         if not found and bare != value.text:
@@ -78,7 +86,7 @@ class Places:
         return sorted(find_dates(self._plain), key=lambda date: date.start)
 
     @cached_property
-    def numbers(self) -> list[Stated]:
+    def numbers(self) -> list[Quantity]:
         """Every number in digits or words outside dates, in order."""
         plain = list(self._plain)
         for date in self.dates:
@@ -92,9 +100,9 @@ class Places:
         return [found[start] for start in sorted(found)]
 
     @cached_property
-    def tokens(self) -> list[tuple[str, int, int]]:
+    def tokens(self) -> list[PlacedToken]:
         """Every word and number with its place; plurals in ``s`` are spelled without it."""
-        return [(singular(word), start, end) for word, start, end in placed_tokens(self._plain)]
+        return [one._replace(word=singular(one.word)) for one in placed_tokens(self._plain)]
 
     @cached_property
     def _words(self) -> list[str]:
@@ -121,12 +129,20 @@ class Places:
         ]
 
     def _find_number(self, value: Value, number: Number, unit: Unit) -> list[Span]:
-        found = [
-            Span(stated.start, stated.end)
-            for stated in self._near_numbers(number, unit)
-            if _equal(number, stated.number, unit)
-            or (number.value < 0 and self._is_negative(stated, number, unit))
-        ]
+        sizes = {abs(number.value * scale) for scale in {ONE, unit.scale, 1 / unit.scale}}
+        sizes |= {size * scale for size in sizes for scale in (MILLION, 1 / MILLION)}
+        for symbol in {number.unit.symbol, unit.symbol} - {""}:
+            sizes |= {size * MEASURES[symbol][1] for size in sizes}
+        positive = Number(-number.value, number.unit, number.decimals)
+        found = []
+        for place in sorted({at for size in sizes for at in self._by_size.get(size, ())}):
+            stated = self.numbers[place]  # no other can be equal
+            same = _equal(number, stated.number, unit)
+            if not same and number.value < 0 and _equal(positive, stated.number, unit):
+                before = self._plain[max(0, stated.start - _BEFORE_A_MINUS) : stated.start]
+                same = _MINUS.search(before.rpartition(". ")[2]) is not None  # "fell by 3.2 %"
+            if same:
+                found.append(Span(stated.start, stated.end))
         if year := year_of(value):
             found += [Span(date.start, date.end) for date in self._dates_of_year.get(year, ())]
         if number.value in _ORDINALS.values() and not number.unit.symbol:
@@ -138,15 +154,6 @@ class Places:
         if not number.value:
             found += [Span(*match.span()) for match in _ZERO.finditer(self._plain)]
         return sorted(set(found))
-
-    def _near_numbers(self, number: Number, unit: Unit) -> Iterable[Stated]:
-        """The numbers that can be equal to one: no other passes :func:`_equal`."""
-        sizes = {abs(number.value * scale) for scale in {ONE, unit.scale, 1 / unit.scale}}
-        sizes |= {size * scale for size in sizes for scale in (MILLION, 1 / MILLION)}
-        for symbol in {number.unit.symbol, unit.symbol} - {""}:
-            sizes |= {size * MEASURES[symbol][1] for size in sizes}
-        places = {place for size in sizes for place in self._by_size.get(size, ())}
-        return (self.numbers[place] for place in sorted(places))
 
     @cached_property
     def _by_size(self) -> dict[Decimal, list[int]]:
@@ -167,21 +174,6 @@ class Places:
                 dates[year].append(date)
         return dict(dates)
 
-    def _is_negative(self, stated: Stated, number: Number, unit: Unit) -> bool:
-        """Whether "fell by 3.2 %" states this negative number."""
-        before = self._plain[max(0, stated.start - _BEFORE_A_MINUS) : stated.start]
-        positive = Number(-number.value, number.unit, number.decimals)
-        return _equal(positive, stated.number, unit) and bool(
-            _MINUS.search(before.rpartition(". ")[2])
-        )
-
-
-def singular(word: str) -> str:
-    """Both forms of a plural in one spelling; not a grammar, only a common form."""
-    if len(word) > 3 and word[-1] == "s" and word[-2:] != "ss" and word.isalpha():
-        return word[:-1]
-    return word
-
 
 def _equal(cell: Number, stated: Number, unit: Unit) -> bool:
     """The detector's equality; a text may also spell out what the header scales."""
@@ -191,13 +183,4 @@ def _equal(cell: Number, stated: Number, unit: Unit) -> bool:
         unit.scale != ONE
         and cell.unit.scale == stated.unit.scale == ONE
         and stated.value == cell.value * unit.scale
-    )
-
-
-def _states(date: StatedDate, cell: tuple[str, ...]) -> bool:
-    """Whether a date in the text is the cell's or a finer one."""
-    return any(
-        reading == wanted or reading.startswith(f"{wanted}-")
-        for reading in date.readings
-        for wanted in cell
     )

@@ -1,4 +1,4 @@
-"""Text as it is compared: one spelling for marks that differ only in print, and its tokens.
+"""Text as it is compared: one spelling for marks that differ only in print, its tokens, sentences.
 
 Tokens carry the borders that inclusion needs: "male" is not in "female", 7 is not in 17.
 """
@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
+
+from sentencex import get_sentence_boundaries
 
 from tablemend.foreign import shown
 
@@ -159,13 +162,10 @@ def align(text: str) -> str:
 
     Marks, spaces and case are unified; ligatures, fractions and invisible marks stay as written.
     """
-    spaced = "".join(map(_align, text.translate(_MARKS_IN_PLACE))) if not text.isascii() else text
-    return _SPACE.sub(" ", spaced.lower() if spaced.isascii() else spaced)
-
-
-def _align(character: str) -> str:
-    lowered = character.lower()
-    return lowered if len(lowered) == 1 else character
+    if not text.isascii():
+        marked = text.translate(_MARKS_IN_PLACE)
+        text = "".join(low if len(low := mark.lower()) == 1 else mark for mark in marked)
+    return _SPACE.sub(" ", text.lower() if text.isascii() else text)
 
 
 _split_cached = lru_cache(maxsize=1 << 15)(split_tokens)
@@ -197,3 +197,165 @@ def header_key(name: str) -> str:
     "Top AI Company Invested").
     """
     return fold(name).replace(" ", "").replace("_", "").strip("\"'")
+
+
+# ---- words of headers
+
+FUNCTION_WORDS = frozenset(
+    "a an and are as at by for from had has have in is its no number of on or per s the to total "
+    "was were with".split()
+)
+_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_ATTRIBUTES = frozenset(
+    "attribute property field key name item feature metric parameter characteristic".split()
+) | {""}
+_VALUES = frozenset("value values detail details description information content".split()) | {""}
+_VERB_ENDINGS = frozenset({"", "s", "d", "ed", "ing"})
+_ENDINGS = _VERB_ENDINGS | frozenset(
+    "al ally ance ation cation e ee ence er ers es ies ion ity ive ment n or r tion y".split()
+)
+
+
+def singular(word: str) -> str:
+    """Both forms of a plural in one spelling; not a grammar, only a common form."""
+    if len(word) > 3 and word[-1] == "s" and word[-2:] != "ss" and word.isalpha():
+        return word[:-1]
+    return word
+
+
+def names_attributes(label: str) -> bool:
+    """Whether a column's name, or none, says that its cells are attributes."""
+    return label.strip().casefold() in _ATTRIBUTES
+
+
+def names_values(label: str) -> bool:
+    """Whether a column's name, or none, says that its cells are the values of attributes."""
+    return label.strip().casefold() in _VALUES
+
+
+def content_words(header: str) -> list[str]:
+    """The words of a column's name that carry its meaning, without units in brackets."""
+    words = tokens_of(_BRACKETS.sub(" ", header)).words
+    return [singular(word) for word in words if word not in FUNCTION_WORDS]
+
+
+def akin(one: str, other: str) -> bool:
+    """Whether two words are forms of one: "rank" and "ranked", "designer" and "designed"."""
+    if one == other:
+        return True
+    same = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        same += 1
+    endings = {one[same:], other[same:]}
+    return (same >= 4 and endings <= _VERB_ENDINGS) or (same >= 5 and endings <= _ENDINGS)
+
+
+# ---- sentences
+
+# "Lohust Corp. The", "Phase I. In": an abbreviation, but a word that no name goes on with.
+_BEGINNING = re.compile(
+    r"(?<![\w.])(?:[A-Z][\w&'.-]{0,60}|a\.m|p\.m|etc)\.[\"\u201d')\]]*(\s+)"
+    r"(?=(?:The|It|Its|In|On|At|He|She|They|His|Her|Their|This|These|Those|There|For|By|As|An|After"
+    r"|Another|With|From|Both|All|Each|Meanwhile|However|Among|While|When)\b)"
+)
+# "came to 8.42 m. It was", "carries 95 m³/s. The": a unit behind a number.
+_AFTER_UNIT = re.compile(
+    r"\d ?(?:[kcm]?m[²³23]?|k?g|lbs?|mi|ft|yds?|s|min|h|hrs?|pp|pg|f?L"
+    r"|[a-zA-Z]{1,3}[²³]?/[a-z]{1,3})\.(\s+)(?=[A-Z][a-z]|[A-Z]\b)"
+)
+_ITEM = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,3}[.)])[ \t]+", re.M)
+LONGEST_SENTENCE = 1_200
+"""Characters; what has no end within them is no sentence, and linking its words to one another
+would take time without bound."""
+
+
+class Span(NamedTuple):
+    """Half-open character places in a text."""
+
+    start: int
+    end: int
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """The sentences of an English text in order, without the space around them.
+
+    A boundary is left out rather than put into the middle of a sentence: "Dr. Venn", "3.5",
+    "U.S. Army" and "No. 5" are no ends. A line break between paragraphs always is one.
+    """
+    spans: list[Span] = []
+    joined = False
+    for start, end in _boundaries(text):
+        said = text[start:end]
+        start += len(said) - len(said.lstrip())
+        end -= len(said) - len(said.rstrip())
+        if start >= end:
+            joined = False
+            continue
+        if joined:
+            start = spans.pop().start
+        spans += _divide(text, start, end)
+        # "Approx." and "Vol." before a number are no sentences.
+        joined = " " not in text[start:end] and text[end - 1] == "." and "\n" not in said
+        joined |= text[end : end + 1] == "/"  # "Famous for.../Occupation"
+    return spans
+
+
+def _boundaries(text: str) -> Iterator[Span]:
+    """Sentences and line breaks; the sentences of a list's item one by one."""
+    items = [match.span() for match in _ITEM.finditer(text)]
+    starts = [(0, 0), *items]
+    ends = [start for start, _ in items] + [len(text)]
+    for (start, words), stop in zip(starts, ends, strict=True):
+        for boundary in get_sentence_boundaries("en", text[words:stop]):
+            end = words + boundary["end_index"]
+            yield Span(start, end)
+            start = end
+
+
+def _divide(text: str, start: int, end: int) -> Iterator[Span]:
+    """Sentences that an abbreviation seemed to join."""
+    found = [*_BEGINNING.finditer(text, start, end), *_AFTER_UNIT.finditer(text, start, end)]
+    for match in sorted(found, key=lambda match: match.start(1)):
+        yield Span(start, match.start(1))
+        start = match.end()
+    yield Span(start, end)
+
+
+def pieces(text: str, span: Span) -> Iterator[Span]:
+    """A sentence, or where it is too long to be one, its parts between spaces."""
+    start, end = span
+    while end - start > LONGEST_SENTENCE:
+        cut = text.rfind(" ", start, start + LONGEST_SENTENCE)
+        cut = start + LONGEST_SENTENCE if cut <= start else cut + 1
+        yield Span(start, cut)
+        start = cut
+    yield Span(start, end)
+
+
+def paragraph_spans(text: str) -> list[Span]:
+    """The paragraphs of a text, which empty lines part."""
+    spans, position = [], 0
+    for part in text.split("\n\n"):
+        start = position + len(part) - len(part.lstrip())
+        end = position + len(part.rstrip())
+        if start < end:
+            spans.append(Span(start, end))
+        position += len(part) + 2
+    return spans
+
+
+# ---- tokens of a model
+
+_QWEN_TOKEN = re.compile(r" (?=\d)|\d|[A-Z][a-z]{0,2}|[a-z]{1,5}|[^\W\d_]|[^\w\s]|_|\n+")
+
+
+def count_tokens(text: str) -> int:
+    """About the number of tokens, rather too many than too few.
+
+    Against the tokenizer of Qwen (the vocabulary that Qwen to Qwen3 share), over 40 easy
+    contexts of each of five sources: 1.02 to 1.15 times the true count on average, 0.95 to 1.31
+    times for a single context.
+    """
+    return len(_QWEN_TOKEN.findall(text))

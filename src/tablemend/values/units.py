@@ -41,7 +41,7 @@ class Unit(NamedTuple):
 PLAIN = Unit()
 
 _FILE: dict[str, Any] = yaml.load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CBaseLoader
+    Path(__file__).with_name("units.yaml").read_text(encoding="utf-8"), yaml.CBaseLoader
 )
 SCALES: dict[str, Decimal] = {
     name: Decimal(10) ** int(power)

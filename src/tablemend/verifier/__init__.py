@@ -1,1 +1,1 @@
-"""Claims of a text or an answer table against tables."""
+"""Claims of texts and answer tables, verifiers of every sort, and one way to run them (STAF)."""

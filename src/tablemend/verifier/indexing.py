@@ -9,19 +9,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tablemend.evidence.grid import Grid
-from tablemend.values.cells import Value
-from tablemend.values.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS, find_dates, parse_date
+from tablemend.values.dates import (
+    MONTH_NUMBERS,
+    MONTHS,
+    WEEKDAYS,
+    find_dates,
+    find_parts,
+    parse_date,
+)
 from tablemend.values.numbers import find_quantities
-from tablemend.values.periods import find_parts
-from tablemend.values.text import align, clean, tokens_of
-from tablemend.verifier.lexicon import LITTLE_WORDS, header_terms, stem
-from tablemend.verifier.reading import clock_of
+from tablemend.values.text import PlacedToken, Span, align, clean, tokens_of
+from tablemend.verifier.lexicon import LITTLE_WORDS, header_terms, stem, terms
+from tablemend.verifier.reading import Reading, clock_of
 
 _LONGEST_NAME = 12  # words
 _COMMON = 60  # a word in more cells than this names none of them
@@ -124,16 +129,12 @@ class Index:
             longer = [
                 (place, at)
                 for place, at in postings
-                if self._word_at(place, at + size) == words[start + size]
+                if self._sequences[place][at + size : at + size + 1] == (words[start + size],)
             ]
             if not longer:
                 break
             postings, size = longer, size + 1
         return size, list(dict.fromkeys(place for place, _ in postings)), False
-
-    def _word_at(self, place: Place, at: int) -> str:
-        sequence = self._sequences[place]
-        return sequence[at] if at < len(sequence) else ""
 
     @cached_property
     def period_sorts(self) -> frozenset[str]:
@@ -169,15 +170,14 @@ class Index:
     def _add_terms(self, named: list[tuple[Heading, str]]) -> None:
         """File headings under their terms, without those that nearly all of them share."""
         said = [frozenset(header_terms(name)) for _, name in named]
-        shared = Counter(term for terms in said for term in terms)
+        shared = Counter(term for own in said for term in own)
         common = {
             term for term, count in shared.items() if len(said) >= 4 and count > len(said) * 0.6
         }
-        for (heading, _), terms in zip(named, said, strict=True):
-            own = terms - common or terms
-            self.terms[heading] = own
-            self.header_terms |= terms
-            for term in own:
+        for (heading, _), every in zip(named, said, strict=True):
+            self.terms[heading] = every - common or every
+            self.header_terms |= every
+            for term in self.terms[heading]:
                 self.headings[term].append(heading)
 
     def _add_cells(self, grid: Grid) -> Iterator[int]:
@@ -195,7 +195,8 @@ class Index:
                 if value.number is not None and not value.number.bound:
                     number = value.number
                     self._sizes.append(abs(float(number.value)))
-                    if _is_year(value):
+                    plain_number = not number.decimals and not any(number.unit[1:])
+                    if plain_number and 1500 <= number.value <= 2100:
                         years += 1
                         dated.append((place, str(number.value)))
                     continue
@@ -256,7 +257,9 @@ class Index:
             plain = clean(cell).casefold()
             if any(character.isdigit() for character in plain):
                 for year, month, quarter in _YEAR_FIRST.findall(plain):
-                    period = f"{year}-q{quarter}" if quarter else _month(year, month)
+                    period = (
+                        f"{year}-q{quarter}" if quarter else f"{year}-{MONTH_NUMBERS[month]:02d}"
+                    )
                     self.dates[period].append(place)
                     self._add_coarser((period,), place)
                 for date in find_dates(plain):
@@ -335,15 +338,100 @@ def _calendar(named: list[tuple[Heading, str]]) -> Iterator[tuple[Heading, str]]
         yield from ((h, reading) for h, word, reading in found if several or len(word) > _SHORT)
 
 
-def _month(year: str, name: str) -> str:
-    return f"{year}-{MONTH_NUMBERS[name]:02d}"
+# ---- names that no table has
+
+OPENERS = frozenset(
+    "although however meanwhile despite after before during since both each all every many most "
+    "some several one two three another other overall additionally moreover furthermore finally "
+    "also first second third here there now then today yes no only even once because though unlike "
+    "according among between following given like more over under until".split()
+)
+_UNIT_NAMES = frozenset(
+    "celsius fahrenheit kelvin euro euros dollar dollars wi-fi bluetooth".split()
+)
+_ADJECTIVE = re.compile(r"(?:an|ese|ish|ic|ch|ek|ian|i|ss)$")
 
 
-def _is_year(value: Value) -> bool:
-    number = value.number
-    return (
-        number is not None
-        and not number.decimals
-        and not any(number.unit[1:])
-        and 1500 <= number.value <= 2100
-    )
+class UnknownNames:
+    """Finds runs of capitalised words that are unknown to the tables.
+
+    Args:
+        reading: the text.
+        index: the tables.
+    """
+
+    def __init__(self, reading: Reading, index: Index) -> None:
+        self._text = reading.text
+        self._index = index
+        self._cased = any(character.isupper() for character in reading.text)
+
+    def find(
+        self, sentence: Span, tokens: Sequence[PlacedToken], taken: Sequence[tuple[int, int]]
+    ) -> tuple[Span, ...]:
+        """The unknown names of a sentence.
+
+        Its first word is one only in a run of several ("Bradley Beal led ...").
+
+        Args:
+            sentence: its place.
+            tokens: its words.
+            taken: places of what is known: cells, headers, periods.
+        """
+        if not self._cased:
+            return ()
+        found = []
+        for run in self._runs(tokens, sorted(taken)):
+            if run[0].word in LITTLE_WORDS or run[0].word in OPENERS:
+                run = run[1:]
+            if run and run[0].start <= sentence.start + 1 and run[0].word.endswith("ing"):
+                run = run[1:]  # "Comparing Norvik with ..."
+            if not run:
+                continue
+            if len(run) == 1 and run[0].start <= sentence.start + 1:
+                continue
+            if all(map(self._is_known, run)) or self._is_no_name(run):
+                continue
+            found.append(Span(run[0].start, run[-1].end))
+        return tuple(found)
+
+    def _runs(
+        self, tokens: Sequence[PlacedToken], taken: Sequence[tuple[int, int]]
+    ) -> list[list[PlacedToken]]:
+        runs: list[list[PlacedToken]] = []
+        for token in tokens:
+            written = self._text[token.start : token.end]
+            known = any(start <= token.start < end for start, end in taken)
+            if known or not written[:1].isupper() or not written[:1].isalpha():
+                continue
+            if runs and not self._text[runs[-1][-1].end : token.start].strip(" .'-"):
+                runs[-1].append(token)
+            else:
+                runs.append([token])
+        return runs
+
+    def _is_no_name(self, run: Sequence[PlacedToken]) -> bool:
+        """Whether a capitalised word is no name: a unit, an abbreviation, an adjective.
+
+        "20 EUR", "Celsius", "GPS", "UTC"; "a Greek player" says a country in another form.
+        """
+        if len(run) > 1:
+            return self._text[run[0].start : run[-1].end].casefold() in _UNIT_NAMES
+        token = run[0]
+        written = self._text[token.start : token.end]
+        if any(character.isdigit() for character in written) or len(written) < 2:
+            return True
+        if (written.isupper() and len(written) <= 5) or written[1:] != written[1:].lower():
+            return True
+        if token.word in _UNIT_NAMES or token.word.removesuffix("s") in WEEKDAYS:
+            return True
+        followed = re.match(r" [a-z]", self._text[token.end : token.end + 2])
+        return bool(_ADJECTIVE.search(token.word) and followed)
+
+    def _is_known(self, token: PlacedToken) -> bool:
+        """Whether a word stands in a header, a caption or some cell."""
+        word = stem(token.word)
+        return (
+            word in self._index.words
+            or word in self._index.caption
+            or any(term in self._index.header_terms for term in terms(token.word))
+        )

@@ -2,24 +2,249 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from math import exp, log
+from pathlib import Path
+from typing import NamedTuple
 
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Evidence, Verdict
-from tablemend.values.sentences import Span
-from tablemend.verifier.candidate import Candidate
-from tablemend.verifier.computed import computed_readings, features
-from tablemend.verifier.context import verify_answer_claims
-from tablemend.verifier.frame import Frame
-from tablemend.verifier.linking import Linking
-from tablemend.verifier.lookups import NAMED, NO_VALUE, Lookups, scope_features
-from tablemend.verifier.operators.slots import Slots
-from tablemend.verifier.ranking import fitted, weigh
-from tablemend.verifier.reading import Reading
-from tablemend.verifier.scripts import Scripts
-from tablemend.verifier.views import views_of
+from tablemend.values.cells import read_value
+from tablemend.values.text import Span
+from tablemend.verifier.answer_table.verify import verify_answer_claims
+from tablemend.verifier.cell_candidates import NAMED, NO_VALUE, Candidate, Lookups, scope_features
+from tablemend.verifier.conditions import is_part, is_part_of_group, unread
+from tablemend.verifier.entity_linking import Linking
+from tablemend.verifier.lexicon import EMPTY, RESULTS, THINGS
+from tablemend.verifier.number_agreement import in_open_scale
+from tablemend.verifier.operators.comparisons import comparisons, references, together
+from tablemend.verifier.operators.counts_and_extremes import (
+    counts,
+    extremes,
+    only,
+    quantifiers,
+    ranks,
+)
+from tablemend.verifier.operators.series import changes, totals
+from tablemend.verifier.operators.slots import Derivation, Slots
+from tablemend.verifier.oriented_table import views_of
+from tablemend.verifier.reading import Reading, Scripts
+from tablemend.verifier.sentence_links import SentenceLinks, range_set
+
+# ---- weights
+
+_LARGEST = 20.0
+
+
+class Weights(NamedTuple):
+    """Weights of features for readings that hold, that do not, and that leave it open."""
+
+    true: Mapping[str, float]
+    false: Mapping[str, float]
+    unclear: Mapping[str, float]
+
+    def mass(self, candidate: Candidate) -> float:
+        """How much a reading weighs beside no reading at all, which weighs 1."""
+        weights = self.true if candidate.truth else self.false
+        weights = self.unclear if candidate.truth is None else weights
+        score = sum(weights.get(name, 0.0) * value for name, value in candidate.features.items())
+        return exp(max(-_LARGEST, min(score, _LARGEST)))
+
+
+@lru_cache(maxsize=1)
+def fitted() -> Weights:
+    """The weights that ``benchmarks/verifier_weights.py`` fits."""
+    text = Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
+    read = json.loads(text)
+    return Weights(read["true"], read["false"], read["unclear"])
+
+
+class Belief(NamedTuple):
+    """How likely a claim holds, and the readings with their shares, the likeliest first.
+
+    Attributes:
+        likely: how likely it holds.
+        at_most: the same if what is doubtful proves nothing.
+        shares: each reading with its share.
+    """
+
+    likely: float
+    at_most: float
+    shares: tuple[tuple[float, Candidate], ...]
+
+
+def weigh(candidates: Sequence[Candidate], weights: Weights) -> Belief:
+    """Let readings compete; one more, of weight 1, is the meaning that none of them has."""
+    masses = [weights.mass(candidate) for candidate in candidates]
+    total = 1.0 + sum(masses)
+    shares = sorted(zip(masses, candidates, strict=True), key=lambda one: -one[0])
+    true = sum(mass for mass, one in shares if one.truth)
+    false = sum(mass for mass, one in shares if one.truth is False)
+    doubtful = sum(mass for mass, one in shares if one.truth is False and one.doubtful)
+    return Belief(
+        0.5 + 0.5 * (true - false) / total,
+        0.5 + 0.5 * (true - false + doubtful) / total,
+        tuple((mass / total, one) for mass, one in shares),
+    )
+
+
+# ---- computed readings
+
+_AUXILIARIES = frozenset("be is are was were do does did have has had".split())
+_OPERATIONS = frozenset(
+    "superlative rank comparative quantifier aggregate change negation count".split()
+)
+_OPERATORS: tuple[Callable[[Slots], Iterator[Derivation]], ...] = (
+    extremes,
+    ranks,
+    counts,
+    comparisons,
+    quantifiers,
+    only,
+    totals,
+    changes,
+    references,
+    together,
+)
+
+
+def computed_readings(slots: Slots) -> list[Derivation]:
+    """Every reading; what stands under a "not" is turned round."""
+    negated = _negated(slots)
+    found = []
+    for operator in _OPERATORS:
+        for reading in operator(slots):
+            if _is_torn(slots, reading):
+                continue
+            place = reading.fault[0] if reading.fault else min(reading.used, default=negated or 0)
+            if (
+                negated is not None
+                and negated not in reading.used
+                and slots.frame.clause(place) == slots.frame.clause(negated)
+            ):  # the "not" is of its clause
+                reading = replace(
+                    reading,
+                    truth=not reading.truth,
+                    used=reading.used | {negated},
+                    reason=f"{reading.reason} (denied)",
+                    fault=(negated, negated + 1),
+                    expected=(),
+                )
+            found.append(replace(reading, doubtful=_overreaches(slots, reading)))
+    return found
+
+
+def _negated(slots: Slots) -> int | None:
+    """The "not" that denies the whole statement: behind an auxiliary, and of no condition."""
+    taken = frozenset[int]().union(*(f.used for f in slots.filters))
+    for place, word in enumerate(slots.frame.words):
+        behind = place > 0 and slots.frame.words[place - 1] in _AUXILIARIES
+        only = slots.frame.words[place + 1 : place + 2] == ("only",)
+        denies = word.endswith("n't") or word == "never" or (word == "not" and behind)
+        denies = denies and not only
+        if denies and place not in taken:
+            return place
+    return None
+
+
+def _overreaches(slots: Slots, reading: Derivation) -> bool:
+    """Whether it fails over rows that words which nobody read may leave out."""
+    if reading.truth or reading.fault is None:
+        return False
+    frame, used, fault = slots.frame, reading.used, reading.fault
+    stated = next((s.amount for s in frame.amounts if s.first == fault[0]), None)
+    for row, column in reading.cells if stated else ():
+        index = slots.view.columns[column]
+        number = read_value(index.cell(row)).number
+        if number and stated and in_open_scale(stated, number, index.unit(row)) == "near":
+            return True
+    if reading.operator == "total":
+        return "range" not in reading.features and is_part(frame, used, fault)
+    if reading.operator not in ("count", "quantifier"):
+        return False
+    if reading.operator == "count" and all(not f.used & used for f in slots.filters):
+        behind = (fault[1], frame.clause(fault[0])[1])
+        return bool(unread(frame, used, behind))  # "three cities are capitals"
+    return is_part_of_group(frame, used, fault[1])
+
+
+def _is_torn(slots: Slots, reading: Derivation) -> bool:
+    """Whether it computes over rows of one name that differ, and no sum is asked for."""
+    torn = slots.view.torn
+    if not torn or any(cue.kind == "aggregate" for cue in slots.frame.cues):
+        return False
+    columns = {column for _, column in reading.cells}
+    rows = {
+        row
+        for f in slots.filters
+        if f.column == slots.view.key and f.used <= reading.used
+        for row in f.rows
+    }
+    return not torn.isdisjoint({*reading.cells, *((r, c) for r in rows for c in columns)})
+
+
+def features(slots: Slots, readings: Sequence[Derivation], reading: Derivation) -> dict[str, float]:
+    """What is known of a reading: its slots, and how much of the sentence it accounts for."""
+    frame = slots.frame
+    first, last = reading.part or (0, len(frame.words))
+    content = frame.content & range_set(first, last)
+    left = content - reading.used
+    weight = {place: _weight(slots, place) for place in content}
+    covered = 1.0 - sum(weight[place] for place in left) / (sum(weight.values()) or 1.0)
+    stated = [s for s in frame.amounts if first <= s.first < last]
+    numbers = sum(not reading.used & s.tokens for s in stated)
+    named = [f for f in slots.filters if first <= f.first < last]
+    names = sum(not f.used & reading.used for f in named)
+    spans = [(cue.kind, frame.token_range(cue.start, cue.end)) for cue in frame.cues]
+    kinds = [
+        kind
+        for kind, span in spans
+        if kind in _OPERATIONS and first <= span[0] < last and not reading.used & range_set(*span)
+    ]
+    own = reading.operator
+    alike = sum(
+        (r.operator, r.truth, r.used) == (own, reading.truth, reading.used) for r in readings
+    )
+    known = {
+        "bias": 1.0,
+        f"is {own}": 1.0,
+        f"{own} holds": float(reading.truth),
+        f"{own} covered": covered,
+        "covered": covered,
+        "all covered": float(not left),
+        "numbers left": float(min(numbers, 3)),
+        f"{own} numbers left": float(min(numbers, 3)),
+        "names left": float(min(names, 3)),
+        f"{own} names left": float(min(names, 3)),
+        "fails on nothing": float(not reading.truth and not reading.cells),
+        "no condition": float(all(not f.used & reading.used for f in slots.filters)),
+        "cues left": float(min(len(kinds), 3)),
+        "negations left": float("negation" in kinds),
+        "alike": log(alike),
+        "readings": log(sum(r.operator == own for r in readings)),
+        "words": min(len(content), 30) / 10,
+    }
+    known |= {f"{own} left {kind}": 1.0 for kind in kinds}
+    known |= {f"{own} {name}": 1.0 for name in reading.features}
+    if slots.view.turned:
+        known |= {"turned": 1.0, f"{own} turned": 1.0}
+    return {f"logic {name}": value for name, value in known.items() if value}
+
+
+def _weight(slots: Slots, place: int) -> float:
+    word = slots.frame.words[place]
+    if word.isdigit():
+        return 2.0
+    verb = place in slots.frame.verbs and word not in RESULTS
+    light = word in THINGS or word in EMPTY or verb or place in slots.frame.headed
+    return 0.25 if light else 1.0
+
+
+# ---- verdicts
 
 VERSION = "program/7"
 SUPPORTED = 0.7
@@ -106,7 +331,9 @@ class TextVerifier:
             same = (fault.start, fault.end, fault.expected, fault.error)
             named = (o for _, o in false if (o.start, o.end, o.expected, o.error) == same)
             fault = next((o for o in named if o.kind == "computed"), fault)  # it names the row
-            span = Span(fault.start, fault.end)
+            span = Span(fault.start, fault.end)  # more than one is right where readings differ
+            same_words = (one for one in rivals if (one.start, one.end) == span)
+            corrections = [right for one in same_words for right in one.expected]
             return Verdict(
                 claim,
                 "contradicted",
@@ -114,7 +341,7 @@ class TextVerifier:
                 fault.evidence,
                 fault.reason,
                 (span,),
-                _corrections(fault, rivals),
+                tuple(dict.fromkeys(corrections)),
             )
         if best.likely < SUPPORTED or least < 0.5:
             blank = next((c for b in beliefs for _, c in b.shares if c.reason == NO_VALUE), None)
@@ -169,7 +396,7 @@ class TextVerifier:
             links = self.linking.links(sentence, grid.number)
             plain, turned = views_of(grid)
             for view in (plain, turned) if turned.sensible else (plain,):
-                frame = Frame(self.linking, links, view)
+                frame = SentenceLinks(self.linking, links, view)
                 if not frame.words or len(frame.words) > _TOKENS:
                     continue
                 context = tuple(scope_features(frame))
@@ -197,14 +424,8 @@ class TextVerifier:
         return part is not None and part[1] not in known and not sorts
 
 
-def _corrections(fault: Candidate, rivals: Sequence[Candidate]) -> tuple[str, ...]:
-    """What would be right in place of the words at fault; more than one where readings differ."""
-    same = [one for one in rivals if (one.start, one.end) == (fault.start, fault.end)]
-    return tuple(dict.fromkeys(right for one in same for right in one.expected))
-
-
 def _computed(
-    frame: Frame, lookups: Lookups, context: tuple[str, ...]
+    frame: SentenceLinks, lookups: Lookups, context: tuple[str, ...]
 ) -> list[tuple[Candidate, frozenset[int]]]:
     slots = Slots(frame, lookups.filters)
     readings = computed_readings(slots)
@@ -215,8 +436,7 @@ def _computed(
         used = frozenset(
             frame.tokens[place].start for place in reading.used if place < len(frame.tokens)
         )
-        cells = (frame.view.evidence(*cell) for cell in dict.fromkeys(reading.cells[:3]))
-        evidence = tuple(one for one in cells if one is not None)
+        evidence = frame.view.evidence_of(dict.fromkeys(reading.cells[:3]))
         if reading.operator != "together" or not evidence:  # that one only looks up
             evidence = (Evidence(reading.reason, frame.links.grid), *evidence)
         known = features(slots, readings, reading)

@@ -1,35 +1,37 @@
-"""A text, read once: its words, amounts, dates and sentences with their places."""
+"""A text, read once: its words, amounts, dates and sentences, and what of it cannot be read."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
 
-from tablemend.values.bounds import Bound, bound_at
-from tablemend.values.dates import MONTHS, WEEKDAYS
-from tablemend.values.numbers import Number, Stated, spelled_end
-from tablemend.values.periods import PartOfYear, find_parts
+from tablemend.evidence.source import Source
+from tablemend.values.dates import MONTHS, WEEKDAYS, PartOfYear, find_parts
+from tablemend.values.numbers import (
+    ORDINALS,
+    Bound,
+    Number,
+    Quantity,
+    bound_at,
+    spelled_end,
+    stated_signs,
+)
 from tablemend.values.places import Places
-from tablemend.values.sentences import Span, pieces, sentence_spans
-from tablemend.values.signs import stated_signs
-from tablemend.values.text import align, placed_tokens
+from tablemend.values.text import PlacedToken, Span, align, pieces, placed_tokens, sentence_spans
 from tablemend.values.units import Unit
 
 AmountRole = Literal["value", "year", "ordinal"]
 MomentKind = Literal["date", "month", "year", "quarter", "month name", "weekday", "span", "clock"]
 PairKind = Literal["", "score", "of", "range", "versus"]
 
-_ORDINAL_WORDS = {
-    word: value
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
-        1,
-    )
-}
+_ORDINAL_WORDS = {word: value for value, word in enumerate(ORDINALS[:12], 1)}
 _ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINAL_WORDS)})(?![\w])")
 _ORDINAL_DIGITS = re.compile(r"\d(?:st|nd|rd|th)$")
 _BEFORE = 24  # characters before an amount that tell a year
@@ -84,15 +86,6 @@ _GLUED = re.compile(r"(?<!\bof)(?<!\bfor)(?<!\bto)(?<=[a-z])-$")  # "COVID-19"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A word of the text in small letters, without accents or a possessive, and its place."""
-
-    word: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class Amount:
     """A number that the text states.
 
@@ -103,7 +96,7 @@ class Amount:
         spelled: whether it is written in words.
         hedge: how it is bounded or blurred by the words before it.
         signs: what the words around it say of its sign, from
-            :func:`~tablemend.values.signs.stated_signs`.
+            :func:`~tablemend.values.numbers.stated_signs`.
         role: ``year``: a bare four-digit number that can be one; ``ordinal``: "third", "3rd".
         pair: what it forms with its neighbour: "122-114" is a ``score`` (a record or a range of
             years too), "11 of 20" an ``of``, "between 3 and 5" a ``range``, ", 8 to 6" behind a
@@ -170,15 +163,15 @@ class Reading:
         )
 
     @cached_property
-    def tokens(self) -> tuple[Token, ...]:
+    def tokens(self) -> tuple[PlacedToken, ...]:
         """All words and numbers, in order."""
-        return tuple(Token(*token) for token in placed_tokens(self.plain))
+        return tuple(placed_tokens(self.plain))
 
     @cached_property
     def _token_starts(self) -> list[int]:
         return [token.start for token in self.tokens]
 
-    def tokens_within(self, start: int, end: int) -> tuple[Token, ...]:
+    def tokens_within(self, start: int, end: int) -> tuple[PlacedToken, ...]:
         """The tokens that begin between two places."""
         low, high = bisect_left(self._token_starts, start), bisect_left(self._token_starts, end)
         return self.tokens[low:high]
@@ -274,7 +267,7 @@ class Reading:
                 found[match.start()] = Amount(*match.span(), match.end(), zero, spelled=True)
         return self._paired(self._shares([found[start] for start in sorted(found)]))
 
-    def _is_pronoun(self, stated: Stated) -> bool:
+    def _is_pronoun(self, stated: Quantity) -> bool:
         """Whether "one" stands for a thing that was named: "in this one", "one of the"."""
         if self.plain[stated.start : stated.end] != "one":
             return False
@@ -282,7 +275,7 @@ class Reading:
         after = self.plain[stated.end : stated.end + 8]
         return bool(_THIS.search(before) or _ALONE.match(after))
 
-    def _amount(self, stated: Stated) -> Amount:
+    def _amount(self, stated: Quantity) -> Amount:
         plain = self.plain
         digits_end = stated.start
         spelled = not any(c.isdigit() for c in plain[stated.start : stated.end])
@@ -395,3 +388,221 @@ def _inside(spans: list[tuple[int, int]], place: int) -> bool:
     """Whether a place lies in one of the sorted spans."""
     index = bisect_right(spans, (place, 1 << 60)) - 1
     return index >= 0 and place < spans[index][1]
+
+
+# ---- phrases whose period or name is their own
+
+_AMOUNT = (
+    r"(?:(?:the|just|only|about|around|nearly|some)\s+)*[$€£]?\d[\d,.]*\s*"
+    r"(?:%|(?!(?:to|until|till|through)\b)[a-z]+)?"
+)
+_TOWARDS = (
+    r"(?:\s+(?:in|during|for|at|of|its|the|their|his|her|it|they|was|were|had|been|level|levels"
+    r"|figure|number|total|value|end|start|same|that|those))*\s*"
+)
+_COMPARISON = re.compile(
+    rf"\b(?:than|above|below|compared (?:with|to)|versus|vs\.?|against|up on|down on)"
+    rf"(?:\s+the \d[\d,.]*\s*(?:%|[a-z]+)?)?{_TOWARDS}$"
+    rf"|\b(?:compared (?:with|to)|versus|vs\.?|against)\s+(?:an? \w+ of )?-?{_AMOUNT}{_TOWARDS}$"
+    rf"|\bfrom\s+{_AMOUNT}{_TOWARDS}$"
+    rf"|(?:%|\bpercent|\bup|\bdown)\s+from{_TOWARDS}$"
+)
+"""What leads to the period of a comparison; a mere "above 120 in 2021" is a bound."""
+_BESIDE = re.compile(r"compared|versus|vs|against")
+_EXCEPT = re.compile(
+    r"\b(?:except(?:ing)?(?: for)?|excluding|apart from|aside from|other than|save for|bar"
+    r"|outside(?: of)?|with the exception of)(?:\s+(?:in|for|during|on|the))*\s*$"
+)
+_BUT = re.compile(
+    r"\b(?:all|every|each|any)(?:\s+[\w-]+){0,3}\s+but(?:\s+(?:in|for|during|on|the))*\s*$"
+)
+_BUT_WORD = re.compile(r"\bbut\b[^,]*$")
+_MORE = re.compile(r"\s*(?:,|,?\s*(?:and|or))\s*(?:(?:in|for|during|the)\s+)*")
+_CLOSED = re.compile(r"\s*(?:[.,;:)]|$)")
+_UNTIL = re.compile(r"\s*(?:to|through|until|till|-|\u2013)\s")
+_REACH = 60  # characters before a period or a name
+
+
+class ScopedPhrase(NamedTuple):
+    """A phrase that keeps what it names to itself.
+
+    Attributes:
+        start, end: its place.
+        exception: whether it takes out what it names.
+        beside: whether it sets a value beside another: "compared with", "against".
+    """
+
+    start: int
+    end: int
+    exception: bool
+    beside: bool = False
+
+    def holds(self, place: int) -> bool:
+        """Whether something at a place is a part of it."""
+        return self.start <= place < self.end
+
+
+def find_scoped_phrases(
+    plain: str, sentence: Span, moments: Sequence[Span], names: Sequence[Span]
+) -> tuple[ScopedPhrase, ...]:
+    """The comparisons with a period and the exceptions of a sentence, from left to right.
+
+    Args:
+        plain: the text in small letters.
+        sentence: place of the sentence.
+        moments: places of its periods.
+        names: places of what names a row or a column.
+    """
+    found: list[ScopedPhrase] = []
+    dated = set(moments)
+    places = sorted(dated.union(names))
+    for number, (start, end) in enumerate(places):
+        if any(phrase.start <= start < phrase.end for phrase in found):
+            continue
+        before = plain[max(sentence.start, start - _REACH) : start]
+        offset = start - len(before)
+        later = [place for place in places[number + 1 :] if place.start >= end]
+        taken = _EXCEPT.search(before)
+        first = taken.start() if taken else -1
+        if taken is None and _BUT.search(before):
+            word = _BUT_WORD.search(before)
+            assert word is not None
+            if _CLOSED.match(plain, _through(plain, end, later), sentence.end):
+                first = word.start()  # in "all rose but South fell" it is a clause
+        if first >= 0:
+            found.append(ScopedPhrase(offset + first, _through(plain, end, later), True))
+            continue
+        compared = _COMPARISON.search(before) if Span(start, end) in dated else None
+        if compared and not _UNTIL.match(plain, end):
+            later = [place for place in later if place in dated]
+            first, beside = offset + compared.start(), bool(_BESIDE.match(compared[0]))
+            found.append(ScopedPhrase(first, _through(plain, end, later), False, beside))
+    return tuple(found)
+
+
+def _through(plain: str, end: int, later: Sequence[Span]) -> int:
+    """The end of a list of periods or names: "2020, 2021 and 2022"."""
+    for start, stop in later:
+        if start >= end and _MORE.fullmatch(plain, end, start):
+            end = stop
+    return end
+
+
+# ---- what cannot be read
+
+_MOSTLY = 0.5
+_WORD = re.compile(r"[^\W\d_]+")
+_WORD_BEFORE = re.compile(r"([^\W\d_]+)[ '\u2019]$")
+# Words of the grammar that English lacks, of European languages in Latin script.
+_OTHERS = frozenset(
+    "le les des du une est sont dans pour avec qui que sur par ses aux et ont nous vous "
+    "der das und ist nicht den dem ein eine mit von zu auf sich auch wurde werden bei im "
+    "una es por para del se su y lo como fue tiene ha il gli di che della dei nel sono "
+    "os da dos em na uma foi het een van en voor op zijn werd met niet ook "
+    "och att det som var ett av til er ikke på för med nie się jest oraz przez ve bir ile".split()
+)
+_ARTICLES = frozenset("le la les un une der die das el il het een".split())
+_ENGLISH = frozenset(
+    "the and of to in is was for with by at from that this it are were be been have not but or "
+    "all more most than other each between over under about after before during only no both "
+    "while also first second third one two three they their its which who when had by".split()
+)
+
+
+class Scripts:
+    """Tells the sentences of a text that no table can be read by.
+
+    Args:
+        text: the text.
+        source: the tables.
+    """
+
+    def __init__(self, text: str, source: Source) -> None:
+        self._text = text
+        self._source = source
+
+    def unread(self, start: int, end: int) -> str:
+        """Why a sentence is not scored: its script, its language; empty where it can be read."""
+        if self.is_foreign(start, end):
+            return "the text is in another script than the tables"
+        if self.is_other_language(start, end):
+            return "the text is not in English"
+        return ""
+
+    def is_foreign(self, start: int, end: int) -> bool:
+        """Whether at least half of a sentence's letters are of scripts that no cell is in."""
+        if self._text.isascii():
+            return False
+        letters = Counter(_scripts(self._text[start:end]))
+        if set(letters) <= {"LATIN"}:
+            return False
+        unknown = sum(count for script, count in letters.items() if script not in self._known)
+        return unknown >= _MOSTLY * letters.total()
+
+    def is_other_language(self, start: int, end: int) -> bool:
+        """Whether a sentence has the little words of another language, and not those of English.
+
+        What is a part of a name ("Vincent van Gogh") or stands in the tables counts for neither;
+        where the sentence leaves it open, the whole text tells.
+        """
+        english, other = self._little_words(start, end)
+        if english or not other:
+            return False
+        if self._text.islower():  # names are not told from words
+            return other > 2
+        return other > 1 or not self._is_english
+
+    @cached_property
+    def _is_english(self) -> bool:
+        english, other = self._little_words(0, len(self._text))
+        return english > 0 or not other
+
+    def _little_words(self, start: int, end: int) -> tuple[int, int]:
+        """How many words of English grammar, and how many of another, a part of the text has."""
+        english = other = 0
+        for match in _WORD.finditer(self._text, start, end):
+            word = match[0]
+            low = word.casefold()
+            if low in _ENGLISH:
+                english += 1
+            elif low not in self._said:
+                first = match.start() == start and low in _ARTICLES
+                other += first or (word in _OTHERS and not self._is_name(*match.span()))
+        return english, other
+
+    def _is_name(self, start: int, end: int) -> bool:
+        """Whether a little word is of a name: "Vincent van Gogh", "Lee et al."."""
+        if self._text.startswith(" al.", end):
+            return True
+        before = _WORD_BEFORE.search(self._text, max(0, start - 24), start)
+        after = self._text[end : end + 2]
+        return bool(before and before[1][0].isupper() and after[1:].isupper())
+
+    @cached_property
+    def _said(self) -> frozenset[str]:
+        """The words of headers and cells in small letters."""
+        return frozenset(word for text in self._texts() for word in _WORD.findall(text.casefold()))
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The scripts of headers and cells; Latin where the tables have no letters."""
+        found: set[str] = set()
+        for text in self._texts():
+            found.update(["LATIN"] if text.isascii() else _scripts(text))
+        return frozenset(found or {"LATIN"})
+
+    def _texts(self) -> Iterator[str]:
+        for grid in self._source.grids:
+            yield from (grid.caption, *(column.header for column in grid.columns))
+            for line in grid.lines:
+                yield from (grid.cell(line.index, column.index) for column in grid.columns)
+
+
+def _scripts(text: str) -> Iterator[str]:
+    """The script of every letter, as Unicode names it: LATIN, CYRILLIC, CJK."""
+    return (_script(character) for character in text if character.isalpha())
+
+
+@lru_cache(maxsize=1 << 12)
+def _script(letter: str) -> str:
+    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").partition(" ")[0]

@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from tablemend.claims.extract import extract_claims
 from tablemend.evidence.files import read_source
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.llm import NO_CLAIM
-from tablemend.faithfulness.premise import CELLS
 from tablemend.records import Verification
 from tablemend.tables.table import Cell, Table
+from tablemend.verifier.extraction import extract_claims
+from tablemend.verifier.llm import NO_CLAIM
 from tablemend.verifier.program import VERSION, verify_document
+from tablemend.verifier.verifiers import CELLS
 
 _CELL = re.compile(r'Row "(.*?)", Column "(.*?)": (.*?)(?=\. Row "|\.?$)')
 ROW = "Row"

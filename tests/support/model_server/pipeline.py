@@ -16,7 +16,7 @@ from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
 from tablemend.errors import TablemendError
 from tablemend.records import Example
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.text import sentence_spans
 
 SCRIPTS = 120
 SHAPE = Shape(min_rows=5)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from tablemend.claims.extract import extract_claims
 from tablemend.mitigations.answer_tables import BLANK
 from tablemend.mitigations.rewrite_prompts import DROP
+from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import verify_document
 from tests.support.model_server.claims import read_evidence
 

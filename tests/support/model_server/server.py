@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from hashlib import blake2b
 
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 from tests.support.chat_server import ChatServer, Reply, Seen, answer, refuse
 from tests.support.model_server.faults import REFUSALS, Faults, spoil_json
 from tests.support.model_server.scripted import Chat, answer_prompt

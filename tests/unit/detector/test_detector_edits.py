@@ -13,7 +13,7 @@ from tablemend.detector.keys import Gold, prepare_gold, primary_key
 from tablemend.detector.order import SortRule
 from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
+from tablemend.values.cells import is_blank
 from tests.support.injected import EDITS, context_of, found, with_cell
 
 FORMATS = ("markdown", "json", "latex", "csv", "html")

@@ -21,7 +21,7 @@ from tablemend.meta_evaluation.scoring import balanced_threshold
 from tablemend.programs.program import Amount, Count, Rows, Statement
 from tablemend.records import Claim, Verdict, VerdictName, Verification
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 TEXT_OF_THREE = "Alba scored 41. Vey scored 12 in May. It rained."
 SOURCE = Source((Table.of(["Team", "Points"], [["Alba", "41"], ["Vey", "10"]]),))

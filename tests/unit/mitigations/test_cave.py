@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Mended, Tools, apply_edits
 from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY, read_rewrite
 from tablemend.mitigations.rewriting import PASSES
 from tablemend.prompting.replies import Unreadable
 from tablemend.tables.table import Table
+from tablemend.verifier.verifiers import ProgramExtractor, ProgramVerifier
 from tests.support.faithfulness_models import Answer, CannedBackend
 from tests.support.prompts import recognise
 

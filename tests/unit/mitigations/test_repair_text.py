@@ -13,7 +13,7 @@ from tablemend.mitigations.corrections import VERSION
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.records import Claim, Verdict, Verification
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.text import Span, sentence_spans
 
 CLUBS = Source(
     (Table.of(["Club", "Points", "City"], [["Lions", "41", "Oslo"], ["Bears", "38", "Bergen"]]),)

@@ -10,8 +10,6 @@ import pytest
 from tablemend.datasets.source_tables.topics import make_table
 from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_text
-from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.programs.edit import edits
 from tablemend.programs.execute import check
 from tablemend.programs.program import Statement
@@ -21,6 +19,8 @@ from tablemend.programs.say import Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.tables.table import Table
+from tablemend.verifier.staf import verify_text
+from tablemend.verifier.verifiers import PROGRAM
 
 TABLES = [
     *(make(5, number) for make in SYNTHETIC.values() for number in range(12)),

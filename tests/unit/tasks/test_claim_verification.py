@@ -14,13 +14,13 @@ from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.settings import Sizes, TabFaith
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.llm import LLMVerifier
-from tablemend.faithfulness.premise import SHORT
 from tablemend.meta_evaluation.items import split_of
 from tablemend.records import Claim, Document
 from tablemend.tables.table import Table
 from tablemend.tasks.claim_verification import ClaimVerification, LabelledClaim
 from tablemend.tasks.task import Submission
+from tablemend.verifier.llm import LLMVerifier
+from tablemend.verifier.verifiers import SHORT
 from tests.support.faithfulness_models import CannedBackend
 
 TABLE = Table.of(["Team", "Points"], [["Alba", "41"], ["Sella", "37"]], title="League 2019")

@@ -23,7 +23,7 @@ from tablemend.tables.table import Table
 from tablemend.tasks.faith.sample import MaskedSpan
 from tablemend.tasks.faith.task import VIEW, Faith, judge, read_reply
 from tablemend.tasks.task import Submission
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 from tests.support.faithfulness_models import CannedBackend
 
 TABLE = Table.of(

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.values.amounts import difference
 from tablemend.values.cells import read_value, same_value
-from tablemend.values.numbers import parse_number, parse_range, quantities
+from tablemend.values.numbers import difference, parse_number, parse_range, quantities
 from tablemend.values.units import header_unit
 
 READ = {

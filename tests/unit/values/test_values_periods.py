@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.values.periods import read_period, spell_like, spellings
+from tablemend.values.dates import read_period, spell_like, spellings
 
 
 @pytest.mark.parametrize(

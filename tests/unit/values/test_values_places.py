@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.values.places import Places
-from tablemend.values.sentences import paragraph_spans, sentence_spans
-from tablemend.values.text import align
+from tablemend.values.text import align, paragraph_spans, sentence_spans
 from tablemend.values.units import header_unit
 
 

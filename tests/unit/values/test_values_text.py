@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import read_value, same_value
+from tablemend.values.cells import includes, is_blank, read_value, same_value
 from tablemend.values.dates import split_dates
-from tablemend.values.inclusion import includes
 from tablemend.values.numbers import quantities
 from tablemend.values.text import header_key, tokens_of
 from tablemend.values.units import header_unit

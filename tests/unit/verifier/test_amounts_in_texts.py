@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.mitigations.edits import Draft
 from tablemend.mitigations.mend import mend
 from tablemend.tables.table import Table
+from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import verify_document
 
 FILE = Path(__file__).parents[2] / "data" / "amounts_in_texts.jsonl"

@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from tablemend.claims.answers import answer_claims
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example, Verdict
 from tablemend.tables.read import read_table, write_table
 from tablemend.tables.table import Table
-from tablemend.verifier.context import verify_answer_claims
+from tablemend.verifier.answer_table.verify import verify_answer_claims
+from tablemend.verifier.extraction import answer_claims
+from tablemend.verifier.staf import verify_documents
 from tests.support import llm_kernels
 from tests.support.growth import growth
 from tests.support.injected import EDITS, with_cell
@@ -161,7 +161,7 @@ def test_one_plain_value_takes_the_place_of_a_wrong_one(
     ],
 )
 def test_odd_answers_are_noted_in_one_line(table: Table, query: str, note: str) -> None:
-    found = verify_answer(table, Source(text=CONTEXT), query)
+    found = verify_documents([(table, Source(text=CONTEXT, query=query))])[0]
     (said,) = found.notes
     assert note in said and "\n" not in said
     assert not [one for one in found.verdicts if one.wrong]
@@ -252,8 +252,8 @@ def test_one_character_takes_linear_time(where: str, character: str) -> None:
         if where == "repaired":
             return lambda: repair_answer(write_table(table, "markdown"), text)
         if where == "query":
-            return lambda: verify_answer(table, Source(text="Alba 41"), text)
-        return lambda: verify_answer(table, Source(text=text))
+            return lambda: verify_documents([(table, Source(text="Alba 41", query=text))])[0]
+        return lambda: verify_documents([(table, Source(text=text))])[0]
 
     assert growth(run, 1000, 6000) < 18  # linear is 6, squared 36
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.records import Verdict
 from tablemend.tables.table import Table
+from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import verify_document
 
 FILE = Path(__file__).parents[2] / "data" / "claims.jsonl"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.verifier.measures import moment, read_measure
+from tablemend.verifier.oriented_table import moment, read_measure
 
 
 @pytest.mark.parametrize(

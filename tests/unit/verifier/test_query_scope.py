@@ -7,12 +7,12 @@ import pytest
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.repair_table import repair_table
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.units import header_unit
-from tablemend.verifier.scope import read_scope
+from tablemend.verifier.query_parser import read_scope
+from tablemend.verifier.staf import verify_documents
 from tests.support import llm_kernels
 
 CONTEXT = """In 2031, Ama Dru of Norvik scored 240 points.
@@ -97,7 +97,7 @@ def kept(query: str) -> str:
 )
 def test_rows_out_of_scope_are_dropped_and_no_others(rows: str, words: str, query: str) -> None:
     assert kept(query.format(words)) == rows
-    found = verify_answer(ANSWER, Source(text=CONTEXT), query.format(words))
+    found = verify_documents([(ANSWER, Source(text=CONTEXT, query=query.format(words)))])[0]
     assert not found.notes
     supported = [one for one in found.verdicts if one.claim.column is None and not one.wrong]
     assert {one.verdict for one in supported} == {"supported"} and len(supported) == len(rows)
@@ -133,7 +133,7 @@ def test_places_behind_the_rows_noun_and_what_rules_out_no_row(words: str, rows:
 )
 def test_what_was_not_read_is_named_and_decides_nothing(said: str, query: str) -> None:
     asked = query.format(f"where {said}" if said[0] == '"' else said)
-    found = verify_answer(ANSWER, Source(text=CONTEXT), asked)
+    found = verify_documents([(ANSWER, Source(text=CONTEXT, query=asked))])[0]
     (note,) = found.notes
     assert said in note
     rows = [one for one in found.verdicts if one.claim.column is None]
@@ -167,7 +167,7 @@ def test_what_asks_for_no_rows_is_no_condition(query: str) -> None:
     ],
 )
 def test_an_event_may_be_what_the_text_is_about(words: str, context: str, rows: str) -> None:
-    found = verify_answer(ANSWER, Source(text=context), BOTH[0].format(words))
+    found = verify_documents([(ANSWER, Source(text=context, query=BOTH[0].format(words)))])[0]
     assert words.removeprefix("of the ") in found.notes[0]
     assert "".join(v.verdict[0] for v in found.verdicts if v.claim.column is None) == rows
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tablemend.values.numbers import parse_number
 from tablemend.values.units import header_unit
-from tablemend.verifier.agreement import compare
 from tablemend.verifier.lexicon import header_terms, stem, terms
+from tablemend.verifier.number_agreement import compare
 from tablemend.verifier.reading import Reading
 
 

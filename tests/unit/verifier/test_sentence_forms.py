@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 import tablemend
-from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.tables.csvtable import read_csv
+from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import verify_document
 
 REGIONS = "Region,Q1,Q2,Q3\nNorth,10,12,15\nSouth,20,18,18\nEast,30,33,27\nWest,7,9,14\n"

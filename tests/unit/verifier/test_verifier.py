@@ -9,15 +9,15 @@ from decimal import Decimal
 import pytest
 
 from tablemend.api import mend
-from tablemend.claims.extract import extract_claims
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.numbers import Number
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 from tablemend.values.units import PLAIN
-from tablemend.verifier.agreement import compare
-from tablemend.verifier.linking import Linking
+from tablemend.verifier.entity_linking import Linking
+from tablemend.verifier.extraction import extract_claims
+from tablemend.verifier.number_agreement import compare
 from tablemend.verifier.program import TextVerifier, verify_document
 from tablemend.verifier.reading import Reading
 from tests.support.growth import growth

@@ -18,7 +18,7 @@ from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable, one_object, why_no_answer
 from tablemend.tables.table import Table
 from tablemend.tasks.faith.sample import write_tables
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 PROMPT = "answerable"

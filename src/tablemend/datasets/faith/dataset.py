@@ -32,7 +32,7 @@ from tablemend.datasets.splits import split_of
 from tablemend.runs import hash_text, to_line
 from tablemend.tasks.faith.derivations import Derivation, Evidence
 from tablemend.tasks.faith.sample import DERIVATIONS, MASK, SCENARIOS, MaskedSpan, write_tables
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 from tablemend.workers import map_in_workers
 
 ENGINE = f"faith-2+{DERIVATIONS}"

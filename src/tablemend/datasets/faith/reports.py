@@ -19,9 +19,9 @@ import lxml.html
 from tablemend.errors import TablemendError
 from tablemend.tables.html import locate_html, read_ascii, read_html, tidy, without_copies
 from tablemend.tables.table import Table, TableError
-from tablemend.values.blanks import is_blank
+from tablemend.values.cells import is_blank
 from tablemend.values.numbers import parse_number
-from tablemend.values.sentences import LONGEST_SENTENCE, sentence_spans
+from tablemend.values.text import LONGEST_SENTENCE, sentence_spans
 
 _SHORTEST = 400  # characters of an Item 7 at least; a table of contents has fewer
 _LONG_LINE = 120  # characters; no filing was wrapped there, and no running title is longer

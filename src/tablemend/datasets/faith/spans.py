@@ -16,9 +16,8 @@ from typing import Any, Literal
 from tablemend.errors import TablemendError
 from tablemend.tasks.faith.values import unit_words
 from tablemend.values.dates import MONTHS
-from tablemend.values.numbers import Stated, find_quantities, find_spelled
-from tablemend.values.sentences import Span
-from tablemend.values.text import align
+from tablemend.values.numbers import Quantity, find_quantities, find_spelled
+from tablemend.values.text import Span, align
 from tablemend.values.units import MEASURES
 
 Recogniser = Literal["program", "spacy"]
@@ -127,17 +126,17 @@ def is_table(sentence: str) -> bool:
     return (is_dense or max(amounts, default=0) > 1) and not _VERB.search(sentence)
 
 
-def _numbers(text: str) -> list[Stated]:
+def _numbers(text: str) -> list[Quantity]:
     """Numbers in digits and in words; words within others belong to them."""
     found = {(one.start, one.end): one for one in (*find_quantities(text), *find_spelled(text))}
-    kept: list[Stated] = []
+    kept: list[Quantity] = []
     for one in sorted(found.values(), key=lambda one: (one.start, -one.end)):
         if not kept or one.start >= kept[-1].end:
             kept.append(one)
     return kept
 
 
-def _names_something(one: Stated, text: str, sentence: str) -> bool:
+def _names_something(one: Quantity, text: str, sentence: str) -> bool:
     """A date, a duration, a reference, a name, the number of a page or of a list's item."""
     before, behind = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     unit = one.number.unit
@@ -173,7 +172,7 @@ def _names_something(one: Stated, text: str, sentence: str) -> bool:
     )
 
 
-def _is_bare_word(one: Stated, text: str) -> bool:
+def _is_bare_word(one: Quantity, text: str) -> bool:
     """A number word or a small number without a unit counts only before what is counted."""
     words, unit = text[one.start : one.end], one.number.unit
     if unit.symbol or unit.currency or unit.scale != 1:
@@ -187,7 +186,7 @@ def _counted(text: str, end: int) -> bool:
     return not unit_words().isdisjoint(word.strip(",.;") for word in words)
 
 
-def _expanded(one: Stated, text: str, sentence: str) -> Span:
+def _expanded(one: Quantity, text: str, sentence: str) -> Span:
     """With the signs before it and the units behind it."""
     start, end = one.start, one.end
     if (match := _MONEY_BRACKET.search(text, max(0, start - 3), start)) and text[

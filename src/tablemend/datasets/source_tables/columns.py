@@ -22,9 +22,8 @@ from tablemend.datasets.source_tables.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
 from tablemend.evidence.flat import flatten
 from tablemend.tables.table import Cell, Table
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import read_value
-from tablemend.values.periods import MONTHS
+from tablemend.values.cells import is_blank, read_value
+from tablemend.values.dates import MONTH_NAMES
 
 Kind = Literal["year", "date", "number", "category", "name", "text"]
 ORDERED: frozenset[Kind] = frozenset({"year", "date", "number"})
@@ -179,7 +178,7 @@ def read_date(text: str) -> float | None:
 
 def write_day(day: date) -> str:
     """``7 September 2003``."""
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+    return f"{day.day} {MONTH_NAMES[day.month - 1]} {day.year}"
 
 
 def type_table(

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import yaml
 
-from tablemend.values.cells import equal_values, read_value
-from tablemend.values.inclusion import includes
+from tablemend.values.cells import equal_values, includes, read_value
 from tablemend.values.text import strip_accents
 
 _LISTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text("utf-8"))

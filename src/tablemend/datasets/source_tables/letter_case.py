@@ -12,7 +12,7 @@ from importlib.resources import files
 import yaml
 
 from tablemend.tables.table import Cell
-from tablemend.values.periods import MONTHS
+from tablemend.values.dates import MONTH_NAMES
 
 _WORDS: dict[str, str] = yaml.safe_load(
     files("tablemend.datasets.tablehallu").joinpath("sentences.yaml").read_text("utf-8")
@@ -23,8 +23,8 @@ _PROPER, _SMALL, _ACRONYMS, _TITLES = (
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NO_VOWEL = re.compile(r"[b-df-hj-np-tv-xz]{2,4}")
 _SPACE = re.compile(r" (?=[,;:!?%)\]]|'s\b)|(?<=[(\[]) |(?<=\w) (?=- \w)|(?<=\w -) (?=\w)|(?<=^-) ")
-MONTH = re.compile(rf"\b(?:{'|'.join(month[:3] for month in MONTHS)})", re.I)
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|^[wldt](?=,? \d|$)", re.I)
+MONTH = re.compile(rf"\b(?:{'|'.join(month[:3] for month in MONTH_NAMES)})", re.I)
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTH_NAMES)})\b|^[wldt](?=,? \d|$)", re.I)
 
 
 def is_small(rows: Iterable[Sequence[Cell]]) -> bool:

@@ -16,9 +16,8 @@ from tablemend.datasets.source_tables.sources import SourceTable
 from tablemend.datasets.vocabulary import Vocabulary, read_vocabulary
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import read_value
-from tablemend.values.periods import MONTHS
+from tablemend.values.cells import is_blank, read_value
+from tablemend.values.dates import MONTH_NAMES
 
 SHUFFLED = 0.7
 """Share of the columns behind that of the names."""
@@ -26,7 +25,7 @@ OF_VOCABULARY, OF_TABLES = 0.35, 0.3
 """Shares of the words; the others are the beginning of one with a piece or two behind it."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _GIVEN = frozenset(GIVEN)
-_MONTHS = frozenset({*MONTHS, *(month[:3] for month in MONTHS)})
+_MONTHS = frozenset({*MONTH_NAMES, *(month[:3] for month in MONTH_NAMES)})
 
 
 def is_exchanged(word: str) -> bool:

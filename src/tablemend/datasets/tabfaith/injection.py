@@ -27,8 +27,8 @@ from tablemend.programs.plausible import are_compatible, still_holds
 from tablemend.programs.program import Statement, Value
 from tablemend.programs.reword import reword
 from tablemend.records import CLAIM_ERRORS, ClaimError
-from tablemend.values.periods import read_period
-from tablemend.values.sentences import Span
+from tablemend.values.dates import read_period
+from tablemend.values.text import Span
 
 VERSION = "injection-5"
 _RARE: Mapping[ClaimError, float] = {"NUM": 0.6, "REL": 1.6, "CMP": 0.9, "TMP": 4, "ATT": 0.7}

@@ -14,7 +14,7 @@ import yaml
 
 from tablemend.datasets.source_tables.invented_names import FAMILY, GIVEN, TOWNS
 from tablemend.tables.table import Table
-from tablemend.values.periods import MONTHS
+from tablemend.values.dates import MONTH_NAMES
 
 _NAMES = {
     kind: names.split(", ")
@@ -118,7 +118,9 @@ def _stock(rng: Random) -> Drawn:
 
 def _months(count: int, rng: Random) -> list[str]:
     first, year, letters = rng.randrange(12), _year(rng), rng.choice((3, None))
-    return [f"{MONTHS[n % 12][:letters]} {year + n // 12}" for n in range(first, first + count)]
+    return [
+        f"{MONTH_NAMES[n % 12][:letters]} {year + n // 12}" for n in range(first, first + count)
+    ]
 
 
 def _year(rng: Random) -> int:

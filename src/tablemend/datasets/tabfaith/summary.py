@@ -11,7 +11,7 @@ from pydantic import PlainValidator
 from tablemend.from_json import FromJson
 from tablemend.programs.program import Role, Statement, from_json, to_json
 from tablemend.records import ClaimError, ClaimKind
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 
 @dataclass(frozen=True, slots=True)

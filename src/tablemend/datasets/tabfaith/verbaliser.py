@@ -25,7 +25,7 @@ from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.programs.templates import TEMPLATES
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.text import Span, sentence_spans
 
 VERSION = "verbaliser-9"
 SENTENCES = (2, 5)

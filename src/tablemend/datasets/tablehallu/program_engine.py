@@ -42,7 +42,7 @@ from tablemend.datasets.tablehallu.verification import verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 ENGINE = "program/10"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}

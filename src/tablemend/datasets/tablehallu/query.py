@@ -20,7 +20,7 @@ from tablemend.datasets.tablehallu.labels import EVENTS, Label
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.programs.nouns import is_plural_label, plural_of
 from tablemend.records import Condition, Constraints, SortOrder
-from tablemend.values.places import singular
+from tablemend.values.text import singular
 
 WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
 _SCOPES: dict[str, Any] = WORDS["scopes"]

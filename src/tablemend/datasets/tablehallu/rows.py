@@ -30,7 +30,7 @@ from tablemend.datasets.source_tables.columns import (
 )
 from tablemend.datasets.source_tables.invented_names import distinct_names
 from tablemend.tables.table import Cell
-from tablemend.values.periods import MONTHS
+from tablemend.values.dates import MONTH_NAMES
 
 BEYOND = 0.2
 """How far made-up numbers go beyond the observed range, as a share of it."""
@@ -49,7 +49,7 @@ ROOM = 2
 _MINUS = "-\u2212\u2013"
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
-_MONTH = re.compile(rf"\b(?:{'|'.join(f'{month}|{month[:3]}' for month in MONTHS)})\b", re.I)
+_MONTH = re.compile(rf"\b(?:{'|'.join(f'{month}|{month[:3]}' for month in MONTH_NAMES)})\b", re.I)
 Row = tuple[Cell, ...]
 
 
@@ -184,7 +184,7 @@ def _on_day(cell: str, order: float) -> tuple[str, float] | None:
     month = _MONTH.search(cell)
     if month is None:
         return None
-    name = MONTHS[day.month - 1] if len(month[0]) > 3 else MONTHS[day.month - 1][:3]
+    name = MONTH_NAMES[day.month - 1] if len(month[0]) > 3 else MONTH_NAMES[day.month - 1][:3]
     name = name.upper() if month[0].isupper() else name
     text = f"{cell[: month.start()]}{name}{cell[month.end() :]}"
     text = text.replace(str(old.year), str(day.year))

@@ -48,7 +48,7 @@ from tablemend.datasets.tablehallu.labels import (
 from tablemend.datasets.tablehallu.rows import Row
 from tablemend.programs.nouns import plural_of
 from tablemend.tables.table import Cell
-from tablemend.values.places import singular
+from tablemend.values.text import singular
 
 _DATE = re.compile(rf"{MONTH.pattern}|\d{{4}}-\d\d-\d\d", re.I)
 _DAY = re.compile(r"(?<!\d)\d\d?(?!\d)")

@@ -28,9 +28,8 @@ from tablemend.detector.order import is_sorted
 from tablemend.prompting.replies import Problem
 from tablemend.records import Fact, Mention
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
-from tablemend.values.sentences import paragraph_spans
-from tablemend.values.text import fold, header_key
+from tablemend.values.cells import is_blank
+from tablemend.values.text import fold, header_key, paragraph_spans
 
 COLUMNS = "number of columns"
 ROWS = "number of rows"

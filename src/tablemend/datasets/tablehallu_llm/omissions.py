@@ -15,10 +15,7 @@ from tablemend.datasets.tablehallu_llm.statements import (
     pattern,
 )
 from tablemend.prompting.replies import Problem
-from tablemend.values.places import singular
-from tablemend.values.sentences import Span
-from tablemend.values.text import tokens_of
-from tablemend.values.words import akin, content_words
+from tablemend.values.text import Span, akin, content_words, singular, tokens_of
 
 NULL_STATED = "empty cell stated"
 NULL_REMARKED = "remark that something is missing"

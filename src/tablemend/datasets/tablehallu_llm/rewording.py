@@ -36,10 +36,8 @@ from tablemend.datasets.tablehallu_llm import checks, wording
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Example
-from tablemend.values.places import Places, singular
-from tablemend.values.qwen_tokens import count_tokens
-from tablemend.values.text import tokens_of
-from tablemend.values.words import akin, content_words
+from tablemend.values.places import Places
+from tablemend.values.text import akin, content_words, count_tokens, singular, tokens_of
 
 REWORDED = f"reworded/1+{ENGINE}"
 PROMPTS = PromptFolder(Path(__file__).with_name("rewording_prompts"))

@@ -25,10 +25,17 @@ from tablemend.records import Mention
 from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
 from tablemend.values.places import Places
-from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
-from tablemend.values.text import fold, tokens_of
+from tablemend.values.text import (
+    FUNCTION_WORDS,
+    Span,
+    akin,
+    content_words,
+    fold,
+    paragraph_spans,
+    sentence_spans,
+    tokens_of,
+)
 from tablemend.values.units import header_unit
-from tablemend.values.words import LITTLE_WORDS, akin, content_words
 
 YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?!\d|,\d)")
 _FLAGS = frozenset({"yes", "no", "true", "false"})
@@ -288,7 +295,7 @@ class Statements:
         "Norvik" for Norvik Industries, not "the" for The Alba.
         """
         words = re.findall(r"[^\W\d_]{3,}", name) if self.closed else []
-        own = [word for word in words if word[0].isupper() and fold(word) not in LITTLE_WORDS]
+        own = [word for word in words if word[0].isupper() and fold(word) not in FUNCTION_WORDS]
         return [
             span
             for word in own

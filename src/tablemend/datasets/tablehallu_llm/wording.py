@@ -34,7 +34,7 @@ from tablemend.prompting.replies import Problem
 from tablemend.records import Call, Example
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.text import Span, sentence_spans
 
 ENGINE = f"llm-query-last/1+{program_engine.ENGINE}"
 NUMBER = "another number of passages"

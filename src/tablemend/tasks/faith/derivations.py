@@ -20,8 +20,8 @@ from tablemend.tables.table import Table
 from tablemend.tasks.faith.sample import MASK, are_money
 from tablemend.tasks.faith.values import Reading, read_values, unit_scale
 from tablemend.tasks.faith.wording import read_periods, read_wording
+from tablemend.values.text import content_words
 from tablemend.values.units import Unit, same_currency
-from tablemend.values.words import content_words
 
 Formula = Literal["value", "difference", "change", "ratio", "share", "sum"]
 Scenario = Literal["A", "B", "C", "D"]

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import yaml
 
-from tablemend.values.amounts import THOUSANDS
 from tablemend.values.dates import find_dates
-from tablemend.values.numbers import Stated, find_quantities
+from tablemend.values.numbers import THOUSANDS, Quantity, find_quantities
 from tablemend.values.text import clean
 from tablemend.values.units import MEASURES, same_currency
 
@@ -161,7 +160,7 @@ def _is_aside(one: Reading, before: Reading) -> bool:
     )
 
 
-def _as_second(first: Reading, written: Stated, second: Reading, behind: Stated) -> Reading:
+def _as_second(first: Reading, written: Quantity, second: Reading, behind: Quantity) -> Reading:
     """The first end of a range with the scale and the unit of the other: "$10 to 12 million"."""
     scale = behind.number.unit.scale if written.number.unit.scale == 1 else Decimal(1)
     if written.number.value > behind.number.value / behind.number.unit.scale:
@@ -171,7 +170,7 @@ def _as_second(first: Reading, written: Stated, second: Reading, behind: Stated)
     return Reading(first.value * scale, first.step * scale, first.units | second.units)
 
 
-def _read(stated: Stated, words: str, negative: bool) -> Reading:
+def _read(stated: Quantity, words: str, negative: bool) -> Reading:
     number = stated.number
     symbol, factor = number.unit.symbol, Decimal(1)
     currency = "usd" if number.unit.currency == "$" else number.unit.currency

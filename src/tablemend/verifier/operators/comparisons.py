@@ -1,13 +1,17 @@
-"""Two things compared: which has more, by how much, how many times as much, or the same."""
+"""Two rows or groups compared, and one row that has all that a clause names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
 
-from tablemend.claims.cues import Cue
 from tablemend.programs.execute import read_range
 from tablemend.records import ClaimError
-from tablemend.verifier.amounts import (
+from tablemend.values.cells import is_blank
+from tablemend.values.text import fold
+from tablemend.verifier.lexicon import RESULTS, Cue, opposite
+from tablemend.verifier.number_agreement import (
     counts_in_its_unit,
     digits,
     fits,
@@ -16,14 +20,17 @@ from tablemend.verifier.amounts import (
     shown,
     spelled,
 )
-from tablemend.verifier.mentions import StatedNumber
-from tablemend.verifier.operators.orderings import Ordering, orderings
-from tablemend.verifier.operators.slots import Computed, Slots, reaches_ratio
-from tablemend.verifier.row_filter import RowFilter, range_set, within
-from tablemend.verifier.vocabulary import (
-    opposite,
+from tablemend.verifier.operators.slots import (
+    Derivation,
+    Ordering,
+    Slots,
+    name_rows,
+    orderings,
+    reaches_ratio,
 )
+from tablemend.verifier.sentence_links import RowFilter, StatedNumber, range_set, within
 
+_INSTEAD_OF_THAN = frozenset("as to over compared from".split())
 _OTHERS = frozenset("any all every each other others else everyone rest".split())
 _SIDES = {
     word: side
@@ -37,7 +44,7 @@ _SIDES = {
 }
 
 
-def comparisons(slots: Slots) -> Iterator[Computed]:
+def comparisons(slots: Slots) -> Iterator[Derivation]:
     """As in "A scored 5 more points than B", "more wins than any other", "A came before B"."""
     frame = slots.frame
     for cue, first, last in slots.cues("comparative", "temporal"):
@@ -46,75 +53,81 @@ def comparisons(slots: Slots) -> Iterator[Computed]:
             continue
         if timed and frame.words[last : last + 1] and frame.words[last][0].isdigit():
             continue  # "after 2:29:47"
-        words = (first, last)
         than = next((p for p in range(first, len(frame.words)) if frame.words[p] == "than"), None)
         if than is None:
-            than = next(
-                (
-                    p
-                    for p in range(last - 1, len(frame.words))
-                    if frame.words[p] in ("as", "to", "over", "compared", "from")
-                ),
-                last - 1,
-            )
+            behind = range(last - 1, len(frame.words))
+            than = next((p for p in behind if frame.words[p] in _INSTEAD_OF_THAN), last - 1)
             if timed or cue.sense in ("exceed", "lead"):
                 than = last - 1
         if than - last > 6:
             continue
+        comparison = _Comparison(slots, cue, (first, last), than)
         columns = orderings(frame, cue, first, min(last, than) or last)
         if timed:
             columns = [
-                Ordering(c, cue.direction, range_set(*words), ("column of time",), c.ordered)
+                Ordering(c, cue.direction, range_set(first, last), ("column of time",), c.ordered)
                 for c in slots.view.columns
                 if c.temporal or c.ranking
             ][:2]
-        yield from _columns_compared(slots, cue, words, than)
+        yield from comparison.of_columns()
         for ordering in columns:
-            yield from _rows_compared(slots, cue, words, than, ordering)
+            yield from comparison.of_rows(ordering)
         if cue.sense in ("many", "few", "little"):
-            yield from _counts_compared(slots, cue, words, than)
+            yield from comparison.of_counts()
 
 
-def _difference(slots: Slots, first: int) -> StatedNumber | None:
-    """The 5 of "5 more points", of "5 points more" and of "more points than B by 5"."""
-    frame = slots.frame
-    for stated in frame.amounts if first < len(frame.words) else ():
-        before = 0 <= first - stated.last <= 1 and stated.amount.role == "value"
-        if before and not set("(),;") & set(frame.between(stated.last - 1, first)):
-            return stated
-        if stated.first > first and frame.words[stated.first - 1] == "by":
-            return stated
-    return None
+class _Comparison(NamedTuple):
+    """The words of a comparison.
 
+    Attributes:
+        slots: the sentence.
+        cue: what compares: "more".
+        words: its tokens.
+        than: where "than" stands, or what stands for it.
+    """
 
-def _rows_compared(
-    slots: Slots, cue: Cue, words: tuple[int, int], than: int, ordering: Ordering
-) -> Iterator[Computed]:
-    frame, column, of = slots.frame, ordering.column, ordering.ordered.of
-    amount = _difference(slots, words[0])
-    if amount and not counts_in_its_unit(frame, column, amount):
-        return
-    taken = ordering.used | range_set(*words)
-    taken |= range_set(amount.first, amount.last) if amount else frozenset()
-    free = [f for f in slots.filters if not f.used & taken and f.column != column.index]
-    left = [f for f in free if f.last <= max(words[0], than)][-4:]
-    right = [f for f in slots.every if not f.used & taken and f.column != column.index]
-    right = [f for f in right if f.first > than][:2]  # "than in 2020" too
-    rest = frozenset(frame.words[than + 1 : than + 5])
-    if left and not right and rest & _OTHERS:
-        yield from _above_all(slots, words, than, ordering, left[-1])
-    if right and not left and {"no", "none"} & set(frame.words[: words[0]]):
-        yield from _above_all(slots, words, than, ordering, right[0], ties=True)
-    for one in left:
-        for other in right:
+    slots: Slots
+    cue: Cue
+    words: tuple[int, int]
+    than: int
+
+    def difference(self) -> StatedNumber | None:
+        """The 5 of "5 more points", of "5 points more" and of "more points than B by 5"."""
+        frame, first = self.slots.frame, self.words[0]
+        for stated in frame.amounts if first < len(frame.words) else ():
+            before = 0 <= first - stated.last <= 1 and stated.amount.role == "value"
+            if before and not set("(),;") & set(frame.between(stated.last - 1, first)):
+                return stated
+            if stated.first > first and frame.words[stated.first - 1] == "by":
+                return stated
+        return None
+
+    def of_rows(self, ordering: Ordering) -> Iterator[Derivation]:
+        """Two rows or groups, or a row and all others, by one column."""
+        slots, words, than = self.slots, self.words, self.than
+        frame, column, of = slots.frame, ordering.column, ordering.ordered.of
+        amount = self.difference()
+        if amount and not counts_in_its_unit(frame, column, amount):
+            return
+        taken = ordering.used | range_set(*words)
+        taken |= amount.tokens if amount else frozenset()
+        free = [f for f in slots.filters if not f.used & taken and f.column != column.index]
+        left = [f for f in free if f.last <= max(words[0], than)][-4:]
+        right = [f for f in slots.every if not f.used & taken and f.column != column.index]
+        right = [f for f in right if f.first > than][:2]  # "than in 2020" too
+        rest = frozenset(frame.words[than + 1 : than + 5])
+        if left and not right and rest & _OTHERS:
+            yield from self.with_all_others(ordering, left[-1])
+        if right and not left and {"no", "none"} & set(frame.words[: words[0]]):
+            yield from self.with_all_others(ordering, right[0], ties=True)
+        for one, other in product(left, right):
             if one.rows == other.rows:
                 continue
             scope = [f for f in free if f is not one and f is not other and f.column != one.column]
             for among in ([], scope) if scope else ([],):
-                sides = []
-                for f in (one, other):
-                    rows = within(among, f.rows)
-                    sides.append([of[row] for row in rows if row in of])
+                sides = [
+                    [of[row] for row in within(among, f.rows) if row in of] for f in (one, other)
+                ]
                 if not all(sides) or (max(map(len, sides)) > 1 and not column.adds_up):
                     continue
                 features = [
@@ -127,174 +140,123 @@ def _rows_compared(
                     *slots.describe("among", among, words),
                 ]
                 used = (taken | one.used | other.used | {than}).union(*(f.used for f in among))
-                yield _compared(
-                    slots,
-                    cue,
-                    words,
-                    ordering,
-                    (sum(sides[0]), sum(sides[1])),
-                    (one, other),
-                    amount,
-                    used,
-                    features,
-                )
+                values = sum(sides[0]), sum(sides[1])
+                yield self.outcome(ordering, values, (one, other), amount, used, features)
 
+    def of_counts(self) -> Iterator[Derivation]:
+        """As in "more players from Spain than from France": how often each occurs."""
+        slots, amount = self.slots, self.difference()
+        taken = range_set(*self.words) | (amount.tokens if amount else frozenset())
+        free = [f for f in slots.filters if not f.used & taken]
+        for other in [f for f in free if f.first > self.than][:1]:
+            same = [f for f in free if f.last <= self.than and f.column == other.column]
+            for one in [f for f in same if f.rows != other.rows][-1:]:
+                scope = [f for f in free if f is not one and f is not other]
+                column = slots.view.columns[one.column]
+                features = ("compares counts",)
+                ordering = Ordering(column, self.cue.direction, taken, features, column.ordered)
+                counts = float(len(within(scope, one.rows))), float(len(within(scope, other.rows)))
+                if sum(counts) > 0 and max(len(one.rows), len(other.rows)) > 1:
+                    described = [*features, *slots.describe("among", scope, self.words)]
+                    used = taken | one.used | other.used | {self.than}
+                    used = used.union(*(f.used for f in scope))
+                    yield self.outcome(ordering, counts, (one, other), amount, used, described)
 
-def _compared(
-    slots: Slots,
-    cue: Cue,
-    words: tuple[int, int],
-    ordering: Ordering,
-    values: tuple[float, float],
-    sides: tuple[RowFilter, RowFilter],
-    amount: StatedNumber | None,
-    used: frozenset[int],
-    features: Sequence[str],
-) -> Computed:
-    frame, column = slots.frame, ordering.column
-    one, other = values
-    gap = (one - other) * ordering.direction
-    truth = gap > 1e-9
-    if cue.sense == "multiple":
-        factor = float(cue.number or 2)
-        larger, smaller = (one, other) if cue.direction > 0 else (other, one)
-        hedge, hedged = ratio_hedge(frame, words[0])
-        used |= hedged
-        truth = bool(smaller) and reaches_ratio(larger / smaller / factor - 1, hedge)
-        amount = None
-    names = [frame.text(side.first, side.last) for side in sides]
-    reason = f"{column.header}: {names[0]} {shown(column, one)}, {names[1]} {shown(column, other)}"
-    cells = (
-        *slots.cells(sides[0].rows, column.index)[:3],
-        *slots.cells(sides[1].rows, column.index)[:3],
-    )
-    turned = opposite(frame.text(*words)) if gap else ""
-    counted = column.kind not in ("date", "time", "span")  # "3 years before" is no number of days
-    if amount is not None and truth and counted:
-        right = fits(column, abs(gap), amount, hedge_of(frame, amount))
-        return Computed(
-            "compare",
-            right,
-            used,
-            (*features, "with its difference"),
-            cells,
-            f"{reason}, difference {digits(abs(gap))}",
-            (amount.first, amount.last),
-            (spelled(column, abs(gap), amount),),
-            "NUM",
+    def of_columns(self) -> Iterator[Derivation]:
+        """As in "more gold than silver medals": two columns of one row."""
+        slots, words, than = self.slots, self.words, self.than
+        columns = slots.view.columns
+        named = [h for h in slots.frame.headings if columns[h.column].measured]
+        left = [h for h in named if words[1] <= h.first < than]
+        left = left or [h for h in named if h.last <= words[0]]
+        right = [h for h in named if 0 < h.first - than <= 3]
+        if not left or not right or left[0].column == right[0].column:
+            return
+        one, other = columns[left[0].column], columns[right[0].column]
+        if one.kind != other.kind or one.temporal or one.kind == "score":
+            return
+        taken = left[0].tokens | right[0].tokens | range_set(*words) | {than}
+        who = slots.free(taken)
+        rows = within(who, slots.frame.rows) & one.ordered.of.keys() & other.ordered.of.keys()
+        if len(rows) != 1:
+            return
+        (row,) = rows
+        left_side, right_side = (
+            RowFilter(h.first, h.last, frozenset(rows), taken, h.share, h.column)
+            for h in (left[0], right[0])
         )
-    error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
-    return Computed(
-        "compare",
-        truth,
-        used,
-        tuple(features),
-        cells,
-        reason,
-        words,
-        (turned,) if turned else (),
-        error,
-    )
+        ordering = Ordering(one, self.cue.direction, taken, ("compares columns",), one.ordered)
+        values = one.ordered.of[row], other.ordered.of[row]
+        amount = self.difference()
+        used = taken.union(*(f.used for f in who), amount.tokens if amount else ())
+        features = [*ordering.features, *slots.describe("who", who, words)]
+        yield self.outcome(ordering, values, (left_side, right_side), amount, used, features)
 
-
-def _above_all(
-    slots: Slots,
-    words: tuple[int, int],
-    than: int,
-    ordering: Ordering,
-    who: RowFilter,
-    ties: bool = False,
-) -> Iterator[Computed]:
-    """As in "more points than any other team"; of "no other team had more than A" as well."""
-    of = ordering.ordered.of
-    own = [of[row] for row in who.rows if row in of]
-    rest = [value for value, row in ordering.ordered.values if row not in who.rows]
-    if len(own) != 1 or not rest:
-        return
-    best = max(rest) if ordering.direction > 0 else min(rest)
-    yield Computed(
-        "compare",
-        (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9),
-        ordering.used | range_set(*words) | who.used | range_set(than, than + 4),
-        (*ordering.features, "with all others", *slots.describe("who", [who], words)),
-        slots.cells(who.rows, ordering.column.index),
-        f"{ordering.column.header}: {shown(ordering.column, own[0])}, "
-        f"best other {shown(ordering.column, best)}",
-        words,
-    )
-
-
-def _counts_compared(
-    slots: Slots, cue: Cue, words: tuple[int, int], than: int
-) -> Iterator[Computed]:
-    """As in "more players from Spain than from France": how often each occurs."""
-    amount = _difference(slots, words[0])
-    taken = range_set(*words) | (range_set(amount.first, amount.last) if amount else frozenset())
-    free = [f for f in slots.filters if not f.used & taken]
-    for other in [f for f in free if f.first > than][:1]:
-        same = [
-            f for f in free if f.last <= than and f.column == other.column and f.rows != other.rows
+    def outcome(
+        self,
+        ordering: Ordering,
+        values: tuple[float, float],
+        sides: tuple[RowFilter, RowFilter],
+        amount: StatedNumber | None,
+        used: frozenset[int],
+        features: Sequence[str],
+    ) -> Derivation:
+        """Two values compared; where the first is more, also by how much."""
+        slots, cue, words, column = self.slots, self.cue, self.words, ordering.column
+        one, other = values
+        gap = (one - other) * ordering.direction
+        truth = gap > 1e-9
+        if cue.sense == "multiple":
+            factor = float(cue.number or 2)
+            larger, smaller = (one, other) if cue.direction > 0 else (other, one)
+            hedge, hedged = ratio_hedge(slots.frame, words[0])
+            used |= hedged
+            truth = bool(smaller) and reaches_ratio(larger / smaller / factor - 1, hedge)
+            amount = None
+        told = [
+            f"{slots.frame.text(*side.span)} {shown(column, value)}"
+            for side, value in zip(sides, values, strict=True)
         ]
-        for one in same[-1:]:
-            scope = [f for f in free if f is not one and f is not other]
-            column = slots.view.columns[one.column]
-            ordering = Ordering(column, cue.direction, taken, ("compares counts",), column.ordered)
-            counts = tuple(float(len(within(scope, f.rows))) for f in (one, other))
-            if sum(counts) > 0 and max(len(one.rows), len(other.rows)) > 1:
-                features = [*ordering.features, *slots.describe("among", scope, words)]
-                used = (taken | one.used | other.used | {than}).union(*(f.used for f in scope))
-                yield _compared(
-                    slots,
-                    cue,
-                    words,
-                    ordering,
-                    (counts[0], counts[1]),
-                    (one, other),
-                    amount,
-                    used,
-                    features,
-                )
+        reason = f"{column.header}: {', '.join(told)}"
+        cells = [cell for side in sides for cell in slots.cells(side.rows, column.index)[:3]]
+        # "3 years before" is no number of days
+        if amount is not None and truth and column.kind not in ("date", "time", "span"):
+            right = fits(column, abs(gap), amount, hedge_of(slots.frame, amount))
+            reason = f"{reason}, difference {digits(abs(gap))}"
+            known = (*features, "with its difference")
+            difference = (spelled(column, abs(gap), amount),)
+            return Derivation(
+                "compare", right, used, known, tuple(cells), reason, amount.span, difference, "NUM"
+            )
+        turned = opposite(slots.frame.text(*words)) if gap else ""
+        expected = (turned,) if turned else ()
+        error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
+        return Derivation(
+            "compare", truth, used, tuple(features), tuple(cells), reason, words, expected, error
+        )
+
+    def with_all_others(
+        self, ordering: Ordering, who: RowFilter, ties: bool = False
+    ) -> Iterator[Derivation]:
+        """As in "more points than any other team"; of "no other team had more than A" as well."""
+        of, column, than = ordering.ordered.of, ordering.column, self.than
+        own = [of[row] for row in who.rows if row in of]
+        rest = [value for value, row in ordering.ordered.values if row not in who.rows]
+        if len(own) != 1 or not rest:
+            return
+        best = max(rest) if ordering.direction > 0 else min(rest)
+        yield Derivation(
+            "compare",
+            (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9),
+            ordering.used | range_set(*self.words) | who.used | range_set(than, than + 4),
+            (*ordering.features, "with all others", *self.slots.describe("who", [who], self.words)),
+            self.slots.cells(who.rows, column.index),
+            f"{column.header}: {shown(column, own[0])}, best other {shown(column, best)}",
+            self.words,
+        )
 
 
-def _columns_compared(
-    slots: Slots, cue: Cue, words: tuple[int, int], than: int
-) -> Iterator[Computed]:
-    """As in "more gold than silver medals": two columns of one row."""
-    columns = slots.view.columns
-    named = [h for h in slots.frame.headings if columns[h.column].measured]
-    left = [h for h in named if words[1] <= h.first < than] or [
-        h for h in named if h.last <= words[0]
-    ]
-    right = [h for h in named if 0 < h.first - than <= 3]
-    if not left or not right or left[0].column == right[0].column:
-        return
-    one, other = columns[left[0].column], columns[right[0].column]
-    if one.kind != other.kind or one.temporal or one.kind == "score":
-        return
-    taken = range_set(left[0].first, left[0].last) | range_set(right[0].first, right[0].last)
-    taken |= range_set(*words) | {than}
-    who = slots.free(taken)
-    rows = [
-        r for r in within(who, slots.frame.rows) if r in one.ordered.of and r in other.ordered.of
-    ]
-    if len(rows) != 1:
-        return
-    sides = tuple(
-        RowFilter(h.first, h.last, frozenset(rows), taken, h.share, h.column)
-        for h in (left[0], right[0])
-    )
-    ordering = Ordering(one, cue.direction, taken, ("compares columns",), one.ordered)
-    values = one.ordered.of[rows[0]], other.ordered.of[rows[0]]
-    amount = _difference(slots, words[0])
-    used = taken.union(*(f.used for f in who))
-    used |= range_set(amount.first, amount.last) if amount else frozenset()
-    features = [*ordering.features, *slots.describe("who", who, words)]
-    yield _compared(
-        slots, cue, words, ordering, values, (sides[0], sides[1]), amount, used, features
-    )
-
-
-def references(slots: Slots) -> Iterator[Computed]:
+def references(slots: Slots) -> Iterator[Derivation]:
     """As in "sodium was above the reference range", "revenue came in below the consensus"."""
     frame, columns = slots.frame, slots.view.columns
     for place, word in enumerate(frame.words):
@@ -307,7 +269,7 @@ def references(slots: Slots) -> Iterator[Computed]:
         values = [c for c in named if c.kind == "number"] or [
             c for c in columns if c.kind == "number" and c.index != norm.column
         ]
-        taken = range_set(*words) | range_set(norm.first, norm.last)
+        taken = range_set(*words) | norm.tokens
         free = [
             f for f in slots.free(taken, norm.column) if f.column not in {c.index for c in values}
         ]
@@ -327,7 +289,7 @@ def references(slots: Slots) -> Iterator[Computed]:
         truth = found != "within" if side == "outside" else found == side
         used = taken.union(*(f.used for f in who))
         used |= slots.heading_tokens(column.index)
-        yield Computed(
+        yield Derivation(
             "reference",
             truth,
             used,
@@ -338,3 +300,110 @@ def references(slots: Slots) -> Iterator[Computed]:
             words,
             (found,) if word in _SIDES.values() else (),
         )
+
+
+# ---- one row that has it all
+
+_WHOLE = frozenset({"quantifier", "superlative", "comparative"})
+_LOCAL = frozenset("equal different beat several some any one_of compare lead record".split())
+_MOST = 8
+"""Names of a clause; of one with more no single row is meant."""
+
+
+def _of_all(
+    slots: Slots,
+    named: Sequence[RowFilter],
+    listed: RowFilter,
+    used: frozenset[int],
+    features: Sequence[str],
+) -> Iterator[Derivation]:
+    """As in "A, B and C have D": each of them, where the names are names of rows."""
+    rest = [f for f in named if f is not listed]
+    if len(rest) != 1 or listed.column != slots.view.key or rest[0].members:
+        return
+    column = slots.view.columns[rest[0].column]
+    missing = frozenset[int]().union(*(m for m in listed.members if not m & rest[0].rows))
+    told = ", ".join(f"{slots.view.cell(r, slots.view.key)} {column.cell(r)}" for r in missing)
+    yield Derivation(
+        "together",
+        False,
+        used,
+        (*features, "not of each"),
+        slots.cells(missing, column.index),
+        f"{column.header}: {told}",
+        rest[0].span,
+        (),
+        "REL",
+    )
+
+
+def together(slots: Slots) -> Iterator[Derivation]:
+    """As in "A of B scored 5 on Monday", "A has more than 5 points": one row has all of it."""
+    frame = slots.frame
+    if "respectively" in frame.words:
+        return
+    for first, last in frame.own_clauses or {(0, len(frame.words)), *frame.clauses}:
+        named = [f for f in slots.filters if first <= f.first and f.last <= last]
+        named = [f for f in named if "than" not in frame.words[named[0].last : f.first]]
+        if len({f.column for f in named}) < 2 or len(named) > _MOST:
+            continue
+        rows = within(named, frame.rows)
+        used = frozenset[int]().union(*(f.used for f in named))
+        cues = {c.kind for c in frame.cues if c.kind in _WHOLE and c.sense not in _LOCAL}
+        cues |= {
+            c.kind for c in frame.cues if c.kind in ("count", "aggregate", "negation", "change")
+        }
+        columns = [f.column for f in named]
+        features = [
+            "whole sentence" if (first, last) == (0, len(frame.words)) else "a clause",
+            f"names {min(len(named), 4)}",
+            *(f"beside {kind}" for kind in sorted(cues)),
+            *(["two of a column"] if len(set(columns)) < len(columns) else []),
+            *(["bounded"] if any(f.bound for f in named) else []),
+            *(["listed"] if any(f.members for f in named) else []),
+            *(["several rows"] if len(rows) > 1 else []),
+            *(["result"] if any(frame.words[f.first] in RESULTS for f in named) else []),
+            *(["surely"] if min(f.fit for f in named) > 0.95 else []),
+            *(["key named"] if slots.view.key in columns else []),
+        ]
+        listed = next((f for f in named if any(not m & rows for m in f.members)), None)
+        if rows and listed:  # "A and B are of C", and only A is
+            yield from _of_all(slots, named, listed, used, features)
+            continue
+        if rows:
+            row = min(rows)
+            told = {slots.view.columns[c].header: slots.view.cell(row, c) for c in columns}
+            reason = "one row has " + ", ".join(f"{name}: {cell}" for name, cell in told.items())
+            cells = tuple((row, column) for column in columns)
+            yield Derivation("together", True, used, tuple(features), cells, reason)
+            continue
+        for wrong in named:
+            rest = [f for f in named if f is not wrong and f.rows]
+            others = within(rest, frame.rows)
+            if not rest or not 0 < len(others) <= 3 or wrong.rows == others:
+                continue
+            row = min(others)
+            column = slots.view.columns[wrong.column]
+            said, right = frame.text(wrong.first, wrong.last), column.cell(row)
+            total = sum(column.ordered.of.get(row, 0.0) for row in others)
+            sums = [s for s in frame.amounts if wrong.first <= s.first < wrong.last]
+            sums = [s for s in sums if not s.amount.hedge and fits(column, total, s)]
+            if sums and column.adds_up and len(others) > 1:
+                continue  # "the two with 4,090 units"
+            denied = min(wrong.used) < wrong.first
+            same = fold(right) == fold(said)
+            rather = "" if same else f", not {said}"
+            if is_blank(right) or (same and not denied):
+                continue
+            sort = "time" if column.temporal else "amount" if column.adds_up else "name"
+            yield Derivation(
+                "together",
+                False,
+                used,
+                (*features, f"wrong {sort}", f"{len(others)} left"),
+                tuple((row, c) for c in columns),
+                f"{column.header} of {name_rows(frame, others)}: {right}{rather}",
+                wrong.span,
+                () if same or len(others) > 1 or column.flags else (right,),
+                "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
+            )

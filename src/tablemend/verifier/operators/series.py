@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean, median
 
-from tablemend.claims.cues import Cue
-from tablemend.verifier.amounts import (
+from tablemend.verifier.lexicon import Cue, opposite
+from tablemend.verifier.number_agreement import (
     GAINING,
     counts_in_its_unit,
     counts_rows,
@@ -22,14 +22,15 @@ from tablemend.verifier.amounts import (
     spelled,
     states,
 )
-from tablemend.verifier.frame import Frame
-from tablemend.verifier.measures import moment
-from tablemend.verifier.mentions import ColumnMention, StatedNumber
-from tablemend.verifier.operators.slots import Computed, Slots, number_of, reaches_ratio
-from tablemend.verifier.row_filter import RowFilter, range_set, within
-from tablemend.verifier.views import ColumnIndex, View
-from tablemend.verifier.vocabulary import (
-    opposite,
+from tablemend.verifier.operators.slots import Derivation, Slots, number_of, reaches_ratio
+from tablemend.verifier.oriented_table import ColumnIndex, OrientedTable, moment
+from tablemend.verifier.sentence_links import (
+    ColumnMention,
+    RowFilter,
+    SentenceLinks,
+    StatedNumber,
+    range_set,
+    within,
 )
 
 _EACH = frozenset("each every always constantly".split())
@@ -48,7 +49,7 @@ _ALIKE = 0.02
 """Values this close are stable."""
 
 
-def totals(slots: Slots) -> Iterator[Computed]:
+def totals(slots: Slots) -> Iterator[Derivation]:
     """As in "a total of 45 goals", "the average age is 30", "ranged from 3 to 9"."""
     frame = slots.frame
     if slots.view.turned and timeline(slots.view) is None:
@@ -85,7 +86,7 @@ def _total(
     heading: ColumnMention,
     stated: StatedNumber,
     features: tuple[str, ...],
-) -> Iterator[Computed]:
+) -> Iterator[Derivation]:
     """A number as a total of a column, over all rows and over those that are named."""
     frame, column = slots.frame, slots.view.columns[heading.column]
     if stated.amount.number.percent and not column.percent:
@@ -93,7 +94,7 @@ def _total(
     if not counts_in_its_unit(frame, column, stated):
         return
     every = frozenset(place for place, word in enumerate(frame.words) if word == "all")
-    tokens = range_set(*words) | range_set(stated.first, stated.last)
+    tokens = range_set(*words) | stated.tokens
     free = slots.free(tokens, column.index)
     for among in ([], free) if free else ([],):
         rows = within(among, frame.rows)
@@ -104,21 +105,21 @@ def _total(
         exact = stated.amount.number.decimals or value != int(value)
         slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
         rounded = bool(exact) and abs(value - stated.value) <= slack
-        used = tokens | every | range_set(heading.first, heading.last)
-        yield Computed(
+        used = tokens | every | heading.tokens
+        yield Derivation(
             "total",
             fits(column, value, stated) or (rounded and not stated.amount.hedge),
             used.union(*(f.used for f in among)),
             (*features, *slots.describe("among", among, words)),
             slots.cells(rows, column.index),
             f"{sense} of {column.header} over {number_of(len(rows))}: {digits(value)}",
-            (stated.first, stated.last),
+            stated.span,
             (spelled(column, value, stated),),
             "NUM",
         )
 
 
-def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
+def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Derivation]:
     """As in "ranged from 3 to 9": the least and the most."""
     frame = slots.frame
     ends = [s for s in frame.amounts if s.first >= words[1] and s.amount.role == "value"][:2]
@@ -137,21 +138,21 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Computed]:
         if len(values) < 2:
             continue
         wrong, right = (low, values[0]) if not fits(column, values[0], low) else (high, values[-1])
-        used = taken | range_set(heading.first, heading.last)
-        yield Computed(
+        used = taken | heading.tokens
+        yield Derivation(
             "total",
             fits(column, values[0], low) and fits(column, values[-1], high),
             used.union(*(f.used for f in among)),
             ("range", *slots.describe("among", among, words)),
             slots.cells(rows, column.index),
             f"{column.header}: from {shown(column, values[0])} to {shown(column, values[-1])}",
-            (wrong.first, wrong.last),
+            wrong.span,
             (spelled(column, right, wrong),),
             "NUM",
         )
 
 
-def changes(slots: Slots) -> Iterator[Computed]:
+def changes(slots: Slots) -> Iterator[Derivation]:
     """As in "sales rose from 2019 to 2021", "fell each year", "doubled"."""
     frame = slots.frame
     yield from _within_a_row(slots)
@@ -178,7 +179,7 @@ def changes(slots: Slots) -> Iterator[Computed]:
         named.sort(key=lambda h: first - h.last if h.last <= first else 100 + h.first)
         for heading in named[:1]:
             column = slots.view.columns[heading.column]
-            tokens = range_set(*words) | range_set(heading.first, heading.last)
+            tokens = range_set(*words) | heading.tokens
             ends = [s for s in frame.amounts if preposition(frame, s) in _ENDS]
             free = [
                 f
@@ -188,7 +189,12 @@ def changes(slots: Slots) -> Iterator[Computed]:
                 and not any(s.first in f.used for s in ends)
             ]
             among = [f for f in free if f.column != when]
-            periods = _first_turn(frame, [f for f in free if f.column == when], last)
+            periods = [f for f in free if f.column == when]
+            turns = (p for p in range(last, len(frame.words)) if frame.words[p] in _TURNS)
+            turn = next(turns, len(frame.words))
+            first_change = [f for f in periods if f.first < turn]
+            if len(first_change) > 1:  # "fell from Q1 to Q3 before it rose in Q4"
+                periods = first_change
             rows = sorted(
                 (r for r in within(among, frame.rows) if r in places and r in column.ordered.of),
                 key=places.__getitem__,
@@ -205,7 +211,7 @@ def changes(slots: Slots) -> Iterator[Computed]:
                     yield from _change_amounts(slots, change, column, path)
 
 
-def _gains(frame: Frame) -> Iterator[tuple[Cue, int, int]]:
+def _gains(frame: SentenceLinks) -> Iterator[tuple[Cue, int, int]]:
     """The verbs that say by how much something rose or fell: "gained 2", "lost 6"."""
     for stated in frame.amounts:
         first = stated.first - 1
@@ -216,14 +222,14 @@ def _gains(frame: Frame) -> Iterator[tuple[Cue, int, int]]:
             yield Cue("change", sense, way, token.start, token.end), first, stated.first
 
 
-def _within_a_row(slots: Slots) -> Iterator[Computed]:
+def _within_a_row(slots: Slots) -> Iterator[Derivation]:
     """As in "ferritin fell from 35 to 22", where a row has both numbers."""
     for cue, first, last in slots.cues("change"):
         ends = {preposition(slots.frame, s): s for s in slots.frame.amounts if s.first >= last}
         if cue.sense not in ("rise", "fall") or not {"from", "to"} <= set(ends):
             continue
         words, numbers = (first, last), (ends["from"], ends["to"])
-        tokens = range_set(*words).union(*(range_set(s.first, s.last) for s in numbers))
+        tokens = range_set(*words).union(*(s.tokens for s in numbers))
         for who in slots.free(tokens):
             row = min(who.rows, default=0)
             before, after = (
@@ -233,7 +239,7 @@ def _within_a_row(slots: Slots) -> Iterator[Computed]:
             if pair is None or len(who.rows) != 1:
                 continue
             turned = opposite(slots.frame.text(*words))
-            yield Computed(
+            yield Derivation(
                 "change",
                 (numbers[1].value - numbers[0].value) * cue.direction > 0
                 and _EARLIER.isdisjoint(pair[1].terms),
@@ -256,7 +262,7 @@ def _changed(
     among: Sequence[RowFilter],
     periods: Sequence[RowFilter],
     how: str,
-) -> Computed:
+) -> Derivation:
     frame = slots.frame
     values: Sequence[float] = [column.ordered.of[row] for row in path]
     way = cue.direction * (-1 if column.ranking and cue.sense in ("rise", "fall") else 1)
@@ -284,7 +290,7 @@ def _changed(
         told = path[broken : broken + 2]
         names = [slots.view.cell(row, slots.view.key) for row in told]
         values, last = steps[broken], steps[broken][1]
-    return Computed(
+    return Derivation(
         "change",
         truth,
         (tokens | steady | hedged).union(*(f.used for f in [*among, *periods])),
@@ -305,14 +311,14 @@ def _changed(
 
 
 def _change_amounts(
-    slots: Slots, change: Computed, column: ColumnIndex, path: Sequence[int]
-) -> Iterator[Computed]:
+    slots: Slots, change: Derivation, column: ColumnIndex, path: Sequence[int]
+) -> Iterator[Derivation]:
     """As in "rose by 5 to 20", "fell from 8 %", "grew 12 %"."""
     first, last = (column.ordered.of[row] for row in (path[0], path[-1]))
     gap = abs(last - first)
     share = 100 * gap / abs(first) if first else None
     for stated in slots.frame.amounts:
-        tokens = range_set(stated.first, stated.last)
+        tokens = stated.tokens
         if (
             tokens & change.used
             or stated.amount.role != "value"
@@ -346,18 +352,14 @@ def _change_amounts(
             change,
             truth=truth,
             used=change.used | tokens,
-            features=(
-                *change.features,
-                "its number",
-                f"number {word if word in ends else 'by'}",
-            ),
-            fault=(stated.first, stated.last),
+            features=(*change.features, "its number", f"number {word if word in ends else 'by'}"),
+            fault=stated.span,
             expected=tuple(dict.fromkeys(right)),
             error="NUM",
         )
 
 
-def _steady(frame: Frame) -> frozenset[int]:
+def _steady(frame: SentenceLinks) -> frozenset[int]:
     """The tokens that say that every step counts: "each year", "quarter after quarter"."""
     words = frame.words
     found = {place for place, word in enumerate(words) if word in _STEADY}
@@ -368,7 +370,7 @@ def _steady(frame: Frame) -> frozenset[int]:
 
 
 def _paths(
-    frame: Frame, rows: Sequence[int], periods: Sequence[RowFilter]
+    frame: SentenceLinks, rows: Sequence[int], periods: Sequence[RowFilter]
 ) -> Iterator[tuple[str, Sequence[int]]]:
     """The rows of a change, the earlier first, and how they were found."""
     named: list[int] = []
@@ -392,18 +394,11 @@ def _paths(
         yield "to a period", rows[low - 1 : low + 1]
 
 
-def _first_turn(frame: Frame, periods: list[RowFilter], start: int) -> list[RowFilter]:
-    """The periods of the first of two changes: "fell from Q1 to Q3 before it rose in Q4"."""
-    turn = next((p for p in range(start, len(frame.words)) if frame.words[p] in _TURNS), None)
-    first = [f for f in periods if turn is None or f.first < turn]
-    return first if len(first) > 1 else periods
-
-
 _TURNS = frozenset("before then until".split())
 _TIMES = frozenset("year date month quarter season period week day fiscal".split())
 
 
-def timeline(view: View) -> tuple[int, dict[int, float]] | None:
+def timeline(view: OrientedTable) -> tuple[int, dict[int, float]] | None:
     """The column that places the rows in time, and the place of each; ``None`` without one."""
     dated = sorted(view.columns, key=lambda c: _TIMES.isdisjoint(c.terms) and c.index != view.key)
     for column in dated:

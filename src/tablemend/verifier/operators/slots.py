@@ -1,4 +1,4 @@
-"""What the operators share: a reading with its features, and what can fill its slots."""
+"""The words that computed readings are made of: conditions, columns, and what orders rows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tablemend.claims.cues import Cue
 from tablemend.records import ClaimError
-from tablemend.verifier.column_pairs import column_pairs
-from tablemend.verifier.frame import Frame
-from tablemend.verifier.row_filter import RowFilter
+from tablemend.values.units import MEASURES
+from tablemend.verifier.conditions import PHRASE_ENDS, column_pairs
+from tablemend.verifier.lexicon import (
+    LITTLE_WORDS,
+    LOWER_IS_BETTER,
+    QUALITIES,
+    THINGS,
+    Cue,
+    Quality,
+    terms,
+)
+from tablemend.verifier.number_agreement import states
+from tablemend.verifier.oriented_table import ColumnIndex, Order
+from tablemend.verifier.sentence_links import RowFilter, SentenceLinks, range_set
 
 Operator = Literal[
     "extreme",
@@ -38,7 +48,7 @@ _NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class Derivation:
     """An operator with its slots filled, run.
 
     Attributes:
@@ -76,7 +86,7 @@ class Slots:
         filters: what narrows its rows down.
     """
 
-    def __init__(self, frame: Frame, filters: Sequence[RowFilter]) -> None:
+    def __init__(self, frame: SentenceLinks, filters: Sequence[RowFilter]) -> None:
         self.frame, self.view = frame, frame.view
         self.every = filters
         self.filters = [
@@ -172,7 +182,7 @@ def reaches_ratio(beyond: float, hedge: str) -> bool:
     return abs(beyond) <= _RATIO_ROOM if hedge != "at least" else beyond >= -1e-9
 
 
-def name_rows(frame: Frame, rows: Iterable[int]) -> str:
+def name_rows(frame: SentenceLinks, rows: Iterable[int]) -> str:
     """The names of some rows."""
     ordered = sorted(rows)
     names = ", ".join(frame.view.cell(row, frame.view.key) for row in ordered[:_NAMES])
@@ -184,13 +194,13 @@ def number_of(number: int, what: str = "row") -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def where(frame: Frame, filters: Sequence[RowFilter]) -> str:
+def where(frame: SentenceLinks, filters: Sequence[RowFilter]) -> str:
     """What narrows rows down: " where Won: more than ten"; nothing without it."""
     said = ", ".join(f"{frame.view.columns[f.column].header}: {_words(frame, f)}" for f in filters)
     return f" where {said}" if said else ""
 
 
-def _words(frame: Frame, f: RowFilter) -> str:
+def _words(frame: SentenceLinks, f: RowFilter) -> str:
     """The words of a filter, with the "more than" before it and the "or more" behind it."""
     named = {p for h in frame.headings if h.column == f.column for p in range(h.first, h.last)}
     own, (first, last) = f.used - named, f.span
@@ -200,3 +210,157 @@ def _words(frame: Frame, f: RowFilter) -> str:
         last += 1
     denied = any(frame.words[place] in _DENIALS for place in own if place < first)
     return f"not {frame.text(first, last)}" if denied else frame.text(first, last)
+
+
+# ---- orderings
+
+_MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
+_IN_TIME = frozenset("first last early late recent new old young before after".split())
+_PHYSICAL = frozenset(
+    "long short tall heavy light old young wide deep fast slow wet dry sunny windy".split()
+)
+"""What no column can be without saying so: a salary is no "longest"."""
+_MOST = 4
+TIMES = frozenset(unit for unit, (measure, *_) in MEASURES.items() if measure == "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """A column that a word of order can speak of.
+
+    Attributes:
+        column: the column.
+        direction: 1 where more of the quality is a larger value, else -1.
+        used: the tokens of the word and of the column's name.
+        features: how the column is named.
+        ordered: its cells as the word orders them.
+    """
+
+    column: ColumnIndex
+    direction: int
+    used: frozenset[int]
+    features: tuple[str, ...]
+    ordered: Order
+
+
+def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ordering]:
+    """The columns that a superlative or comparative can speak of, likeliest first."""
+    end = phrase_end(frame, last)
+    sense, used = cue.sense, range_set(first, last)
+    adjective = frame.words[last] if last < end else ""
+    if sense in ("many", "little") and adjective in QUALITIES:
+        sense, used = adjective, used | {last}
+    if sense in ("near", "far") or adjective in ("common", "frequent", "often"):
+        return []
+    taken = {p for words in (*frame.phrases, *frame.amounts) for p in words.tokens}
+    taken |= {p for h in frame.headings for p in h.tokens}
+    follows = frame.words[end : end + 1] == ("by",)
+    noun = set(range(end + 1, phrase_end(frame, end + 1))) if follows else set()
+    if taken.isdisjoint(noun) and any(frame.words[p] not in LITTLE_WORDS for p in noun):
+        return []  # "by" names what is ordered by, and no column is: "by revenue"
+    quality = QUALITIES.get(sense, Quality())
+    found: list[tuple[ColumnIndex, frozenset[int], tuple[str, ...]]] = []
+    for heading in frame.headings:
+        if (heading.first < last and first < heading.last) or frame.exception(heading.first):
+            continue
+        rate = frame.words[max(0, heading.first - 1) : heading.first]
+        if rate in (("a",), ("an",), ("per",)) and any(
+            stated.last == heading.first - 1 for stated in frame.amounts
+        ):
+            continue  # "$2.80 an hour more"
+        column = frame.view.columns[heading.column]
+        how = "in the phrase" if last <= heading.first < end else "behind"
+        how = "before" if heading.last <= first else how
+        margin = any(s.last == heading.first for s in frame.amounts) and heading.last == first
+        if how == "before" and sense == "lead" and not margin:
+            continue  # who leads, and not in what; but "5 points ahead"
+        tokens = used | heading.tokens
+        share = "whole" if heading.share > 0.99 else "half" if heading.share >= 0.5 else "part"
+        by = (
+            " by"
+            if {"by", "on", "of", "in"}
+            & set(frame.words[max(0, heading.first - 2) : heading.first])
+            else ""
+        )
+        fields = "most said" if frame.context(column) > 0.6 else "little said"
+        found.append((column, tokens, (f"column {how}{by}", f"column {share}", f"column {fields}")))
+    for column in frame.view.columns:
+        good = sense in ("good", "bad") and column.ranking
+        if good or not quality.about.isdisjoint(column.terms):
+            found.append((column, used, ("column by its adjective",)))
+    if sense in _PHYSICAL and any("by its adjective" in one[2][0] for one in found):
+        found = [one for one in found if "by its adjective" in one[2][0]]
+    if sense in ("old", "young") and any("age" in column.terms for column, _, _ in found):
+        found = [one for one in found if not one[0].temporal]  # no one is old by a date of entry
+    if any(
+        "in the phrase" in f[0] and "column part" not in f and column.adds_up
+        for column, _, f in found
+    ):  # "the largest screen and the biggest battery": of each its own
+        for one in list(found):
+            inside = range(min(one[1], default=0), max(one[1], default=0) + 1)
+            parted = any("," in frame.between(place - 1, place) for place in inside[1:])
+            if parted or any(frame.words[place] == "and" for place in inside):
+                found.remove(one)
+    plain = [column for column in frame.view.columns if column.adds_up]
+    key = frame.view.columns[frame.view.key].terms
+    nouns = {word for word in frame.words[last:end] if not set(terms(word)) & set(key)}
+    nouns -= LITTLE_WORDS | THINGS
+    if len(plain) == 1 and not nouns and sense not in _PHYSICAL:
+        found.append((plain[0], used, ("column the only one",)))
+    named = any(column.measured for column, _, _ in found)
+    if not named and (sense == "lead" or not nouns):  # "led with 400": whichever column has that
+        stated = [s for s in frame.amounts if s.first >= last and s.amount.role == "value"]
+        found += [
+            (column, used, ("column by its number",))
+            for column in plain
+            if any(states(column, column.ordered, row, s) for s in stated for row in frame.rows)
+        ]
+    order = (
+        "by its number",
+        "in the phrase",
+        "by its adjective",
+        "before",
+        "behind",
+        "the only one",
+    )
+    found.sort(key=lambda one: next(i for i, how in enumerate(order) if how in one[2][0]))
+    kept: dict[int, Ordering] = {}
+    for column, tokens, features in found:
+        turned = not quality.inverse.isdisjoint(column.terms)
+        turned |= sense in ("high", "low", "good", "bad") and column.ranking
+        short = column.kind == "time" or not TIMES.isdisjoint(column.units)
+        turned |= sense in ("fast", "slow") and short
+        lower = column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)
+        turned |= sense in ("good", "bad") and lower
+        direction = -cue.direction if turned else cue.direction
+        dated = column.temporal or column.counter
+        usable = column.measured and column.kind != "score" and direction
+        if usable and (not dated if sense not in _IN_TIME else dated or "age" in column.terms):
+            ordered = column.order_of(sense)
+            kept.setdefault(column.index, Ordering(column, direction, tokens, features, ordered))
+    return list(kept.values())[:_MOST]
+
+
+def phrase_end(frame: SentenceLinks, first: int) -> int:
+    """Where the nouns end that begin at a token; "number of goals" is one phrase."""
+    place = first
+    while place < len(frame.words):
+        if place > first and any(mark in frame.between(place - 1, place) for mark in ",;:("):
+            break
+        word = frame.words[place]
+        measure = word == "of" and place > first and frame.words[place - 1] in _MEASURES_OF
+        if word in PHRASE_ENDS and not measure:
+            break
+        place += 1
+    return place
+
+
+def nth_rows(ordered: Order, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
+    """The rows with the n-th value from the top, or from the bottom; ties share a place."""
+    values = [(value, row) for value, row in ordered.values if row in rows]
+    if direction > 0:
+        values.reverse()
+    if not 0 < number <= len(values):
+        return frozenset()
+    wanted = values[number - 1][0]
+    return frozenset(row for value, row in values if value == wanted)

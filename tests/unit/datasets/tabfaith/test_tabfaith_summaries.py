@@ -23,7 +23,7 @@ from tablemend.programs.speaker import Unsayable
 from tablemend.records import CLAIM_ERRORS
 from tablemend.tables.jsontable import find_table
 from tablemend.tables.table import Table, TableError
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.text import sentence_spans
 
 CLUBS = Table.of(
     ["Club", "City", "Founded", "Points", "Revenue (USD million)", "Win rate"],

@@ -47,7 +47,7 @@ from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 SHIPS = Table.of(
     ["Ship", "Year", "Length", "Builder", "Home Port", "Crew"],

@@ -22,7 +22,7 @@ from tablemend.datasets.tablehallu_llm.statements import Statements
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.text import sentence_spans
 from tests.support.llm_kernels import CASES, Case
 from tests.support.model_server.pipeline import prose
 

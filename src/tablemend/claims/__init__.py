@@ -1,1 +1,0 @@
-"""Taking a text or an answer table apart into claims."""

@@ -1,1 +1,0 @@
-"""STAF: claims, verifiers of every sort, and one way to run them."""

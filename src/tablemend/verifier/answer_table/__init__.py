@@ -1,0 +1,1 @@
+"""Answer tables verified against the text that they were made from."""

@@ -1,0 +1,364 @@
+"""What verifies claims: by program or by two together, with what a model is shown and says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from tablemend.backends.names import ModelName
+from tablemend.config.nearest import nearest
+from tablemend.errors import TablemendError
+from tablemend.evidence.source import Source
+from tablemend.records import (
+    NOTHING,
+    Claim,
+    ClaimError,
+    ClaimKind,
+    Document,
+    Evidence,
+    Usage,
+    Verdict,
+    VerdictName,
+)
+from tablemend.tables.table import TableError
+from tablemend.tables.write import write_table
+from tablemend.values.dates import covers_date, same_date
+from tablemend.values.numbers import Number, same_amount
+from tablemend.values.places import Places
+from tablemend.values.text import singular, tokens_of
+from tablemend.verifier.extraction import VERSION as EXTRACTOR_VERSION
+from tablemend.verifier.extraction import extract_claims
+from tablemend.verifier.lexicon import find_cues
+from tablemend.verifier.program import VERSION, verify_document
+
+# ---- types of errors
+
+if TYPE_CHECKING:
+    from tablemend.evidence.grid import Grid
+    from tablemend.evidence.source import Source
+
+BY_KIND: dict[ClaimKind, ClaimError] = {
+    "numeric": "NUM",
+    "relational": "REL",
+    "comparative": "CMP",
+    "temporal": "TMP",
+    "attribute": "ATT",
+    "presence": "REL",
+}
+"""What is most often wrong with a claim of a kind."""
+
+_COMPARED = frozenset(("superlative", "rank", "comparative", "change", "quantifier"))
+_YEARS = range(1500, 2100)
+_EMPTY = frozenset("a an the of in on at to for and by with from as its per no".split())
+
+
+def name_error(claim: Claim, source: Source) -> ClaimError:
+    """The type of a claim that a model calls wrong.
+
+    A period that the tables do not have is TMP, a number that they do not have NUM, a number of a
+    row or column that the claim does not name REL, a comparison CMP; else the kind decides.
+    """
+    said = Places(claim.statement)
+    if claim.kind == "presence" or not source.tables:
+        return BY_KIND[claim.kind]
+    known = Places(" | ".join(_headings(source)))
+    years = {int(one.number.value) for one in known.numbers if one.number.value in _YEARS}
+    years |= {int(r[:4]) for date in known.dates for r in date.readings if r[:4].isdigit()}
+    for date in said.dates:
+        mine = date.readings
+        if not any(
+            same_date(mine, d.readings) or covers_date(mine, d.readings) for d in known.dates
+        ):
+            return "TMP"
+    named = _words(claim.statement)
+    elsewhere = False
+    for stated in said.numbers:
+        if stated.number.value in _YEARS and stated.end - stated.start == len("2020"):
+            if int(stated.number.value) not in years:
+                return "TMP"
+            continue
+        found = [belongs for grid in source.grids for belongs in _find(stated.number, grid, named)]
+        if not found:
+            return "NUM"
+        elsewhere |= not any(found)
+    if elsewhere:
+        return "REL"
+    if any(cue.kind in _COMPARED for cue in find_cues(claim.statement)):
+        return "CMP"
+    return "REL" if claim.kind == "numeric" else BY_KIND[claim.kind]  # its numbers are right
+
+
+def _headings(source: Source) -> Iterator[str]:
+    """All that can state a period: captions, headers, and cells of text and dates."""
+    for grid in source.grids:
+        yield grid.caption
+        yield from (column.header for column in grid.columns)
+        texts = [column.index for column in grid.columns if column.kind != "number"]
+        for line in grid.lines:
+            yield line.header
+            yield from (grid.cell(line.index, column) for column in texts)
+
+
+def _find(number: Number, grid: Grid, named: frozenset[str]) -> Iterator[bool]:
+    """For each cell with a number: whether a claim of these words names its row and column."""
+    columns = {column.index: _names(column.header, named) for column in grid.columns}
+    for line in grid.lines:
+        for column, named_column in columns.items():
+            cell = grid.value(line.index, column).number
+            if cell is not None and _near(cell, number):
+                yield named_column and _names(line.header, named)
+
+
+def _names(header: str, named: frozenset[str]) -> bool:
+    """Whether half of a header's words are said."""
+    words = _words(header)
+    return bool(words) and 2 * len(words & named) >= len(words)
+
+
+def _near(cell: Number, stated: Number) -> bool:
+    """As equal as a text's rounding and scale let a number be."""
+    size, wanted = abs(cell.value), abs(stated.value)
+    scaled = (size, size * stated.unit.scale, size / stated.unit.scale)
+    return same_amount(cell, stated) or any(200 * abs(v - wanted) <= wanted for v in scaled)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(singular(word) for word in tokens_of(text).words) - _EMPTY
+
+
+# ---- what a model is shown
+
+CELLS = "Table cells: "
+MOST_CHARACTERS = 8_000
+"""Longest evidence that is shown; what is longer is left out whole, never cut."""
+SHORT = 4_000
+"""Characters of tables that a language model is shown whole."""
+
+
+class Premise(NamedTuple):
+    """Evidence for one claim.
+
+    Attributes:
+        evidence: what is shown, the best first.
+        left_out: how much was retrieved and is too long to be shown.
+        tables: the whole tables, shown in place of their cells; may be empty.
+    """
+
+    evidence: tuple[Evidence, ...]
+    left_out: int = 0
+    tables: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why a claim without evidence cannot be scored by a model."""
+        if self.left_out:
+            return "the evidence for it is too long for the model"
+        return "no cell or sentence of the source has to do with it"
+
+
+def gather(statement: str, source: Source) -> Premise:
+    """The best cells of the tables and the best sentences of the text."""
+    found = [*source.find_cells(statement), *source.find_sentences(statement)]
+    kept: list[Evidence] = []
+    room = MOST_CHARACTERS
+    for evidence in found:
+        if len(evidence.text) <= room:
+            kept.append(evidence)
+            room -= len(evidence.text)
+    return Premise(tuple(kept), len(found) - len(kept))
+
+
+def whole_tables(source: Source) -> str:
+    """The tables in Markdown; empty where they are long, or cannot be written so."""
+    if sum(len(table.columns) * (len(table.rows) + 1) for table in source.tables) > SHORT:
+        return ""
+    try:
+        written = "\n\n".join(write_table(table, "markdown") for table in source.tables)
+    except TableError:
+        return ""
+    return written if len(written) <= SHORT else ""
+
+
+def premise(evidence: Sequence[Evidence], tables: str = "") -> str:
+    """Cells on one line, ``Table cells: Row "x", Column "y": 5. ...``, sentences on the next.
+
+    Args:
+        evidence: the best first.
+        tables: the whole tables, in place of their cells.
+    """
+    cells = [one.text for one in evidence if one.table is not None]
+    sentences = [one.text for one in evidence if one.table is None]
+    lines = [tables] if tables else [f"{CELLS}{'. '.join(cells)}."] if cells else []
+    return "\n".join([*lines, " ".join(sentences)] if sentences else lines)
+
+
+def about(source: Source, query: str = "") -> str:
+    """Titles of the tables and the question that an answer table answers, on one line."""
+    titles = [f"the table {' '.join(t.title.split())!r}" for t in source.tables if t.title.strip()]
+    if query:
+        titles.append(f"the answer to the question {' '.join(query.split())!r}")
+    return ", ".join(titles) or ("a table" if source.tables else "a text")
+
+
+def scored(
+    claim: Claim,
+    verdict: VerdictName,
+    evidence: tuple[Evidence, ...],
+    source: Source,
+    reason: str,
+    verifier: str,
+) -> Verdict:
+    """A model's verdict, with the type of the error where it is wrong."""
+    wrong = verdict in ("contradicted", "not_in_source")
+    error_type = name_error(claim, source) if wrong else None
+    return Verdict(claim, verdict, error_type, evidence, reason, verifier=verifier)
+
+
+def unscored(claim: Claim, shown: Premise, reason: str, verifier: str) -> Verdict:
+    """A claim that a model gave no verdict on."""
+    return Verdict(claim, "unscored", None, shown.evidence, reason, verifier=verifier)
+
+
+# ---- verifiers
+
+PROGRAM = "program"
+VERIFIERS = (
+    "program, nli, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), or two joined as"
+    " program+nli:MODEL or program+llm:MODEL"
+)
+"""What a verifier may be called, for messages."""
+EXTRACTORS = "program, or llm:MODEL (a model string such as hf:Qwen/Qwen3-8B)"
+
+Verified = tuple[tuple[Verdict, ...], Usage]
+
+
+class Verifier(Protocol):
+    """Something that verifies claims.
+
+    Attributes:
+        name: how it is asked for and recorded, with its version: ``program/2``, ``nli:MODEL``.
+    """
+
+    name: str
+
+    def verify(self, items: Sequence[tuple[Document, Source]]) -> list[Verified]:
+        """Verify many documents; models batch them."""
+        ...
+
+    def close(self) -> None:
+        """Let go of memory and connections; a second call does nothing."""
+        ...
+
+
+class Extraction(NamedTuple):
+    """A text taken apart.
+
+    Attributes:
+        document: the text and its claims.
+        usage: what a model was asked for it.
+        notes: what a reader must know of it, such as claims that were dropped.
+    """
+
+    document: Document
+    usage: Usage = NOTHING
+    notes: tuple[str, ...] = ()
+
+
+class Extractor(Protocol):
+    """Something that takes texts apart into claims.
+
+    Attributes:
+        name: how it is recorded, with its version.
+    """
+
+    name: str
+
+    def extract(self, texts: Sequence[str]) -> list[Extraction]:
+        """Take many texts apart; models batch them."""
+        ...
+
+    def close(self) -> None:
+        """Let go of memory and connections; a second call does nothing."""
+        ...
+
+
+class ProgramVerifier:
+    """Every claim over the whole source, by program."""
+
+    name = VERSION
+
+    def verify(self, items: Sequence[tuple[Document, Source]]) -> list[Verified]:
+        """See :class:`Verifier`."""
+        return [(verify_document(document, source), Usage()) for document, source in items]
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class ProgramExtractor:
+    """Sentences, clauses, coordinations and lists, by program."""
+
+    name = EXTRACTOR_VERSION
+
+    def extract(self, texts: Sequence[str]) -> list[Extraction]:
+        """See :class:`Extractor`."""
+        return [Extraction(extract_claims(text)) for text in texts]
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class CombinedVerifier:
+    """Two verifiers, the second for the claims that the first leaves unscored."""
+
+    def __init__(self, first: Verifier, second: Verifier) -> None:
+        self.name = f"{first.name} + {second.name}"
+        self._first, self._second = first, second
+
+    def verify(self, items: Sequence[tuple[Document, Source]]) -> list[Verified]:
+        """See :class:`Verifier`."""
+        scored = self._first.verify(items)
+        left = []
+        for (document, source), (own, _) in zip(items, scored, strict=True):
+            claims = tuple(one.claim for one in own if one.verdict == "unscored")
+            left.append((replace(document, claims=claims), source))
+        found = []
+        for (own, used), (answers, more) in zip(scored, self._second.verify(left), strict=True):
+            rest = iter(answers)
+            verdicts = tuple(next(rest) if v.verdict == "unscored" else v for v in own)
+            found.append((verdicts, used + more))
+        return found
+
+    def close(self) -> None:
+        """Close both."""
+        self._first.close()
+        self._second.close()
+
+
+def verifier_names(name: str) -> list[tuple[str, str]]:
+    """Kind (``program``, ``nli``, ``llm``) and model of the verifier, or of two that are joined.
+
+    Raises:
+        TablemendError: an unknown name, a model string without an engine, or two verifiers that
+            cannot be joined.
+    """
+    first, plus, second = name.partition("+")
+    if plus and first.strip() == PROGRAM:
+        return [(PROGRAM, ""), _read_name(second, ("nli", "llm"), "verifier", VERIFIERS)]
+    return [_read_name(name, (PROGRAM, "nli", "llm"), "verifier", VERIFIERS)]
+
+
+def extractor_name(name: str) -> tuple[str, str]:
+    """The same of an extractor: ``program`` or ``llm``, and the model."""
+    return _read_name(name, (PROGRAM, "llm"), "extractor", EXTRACTORS)
+
+
+def _read_name(name: str, kinds: tuple[str, ...], what: str, known: str) -> tuple[str, str]:
+    kind, _, model = name.strip().partition(":")
+    if kind not in kinds or (kind == PROGRAM and model) or (kind == "llm" and not model):
+        close = "" if kind in kinds else nearest(kind, kinds)
+        raise TablemendError(f"no {what} {name!r}{close}; there are {known}")
+    if kind == "llm":
+        ModelName.parse(model)
+    return kind, model
