@@ -26,7 +26,6 @@ from tablemend.evaluation.systems import (
     refuse,
     resolve,
 )
-from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, write_out
 from tablemend.mitigations.edits import Tools
 from tablemend.mitigations.mitigation import PostEdit
@@ -35,6 +34,7 @@ from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind
 from tablemend.runs import Run, say, sole_writer
 from tablemend.tasks.task import Sample, Submission
+from tablemend.verifier.verifiers import ProgramExtractor, ProgramVerifier
 
 
 def compare(config: CompareCommand) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tablemend.backends.names import ModelName
-from tablemend.config.nearest import nearest
+from tablemend.config.section import nearest
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.records import (
@@ -21,8 +21,8 @@ from tablemend.records import (
     Verdict,
     VerdictName,
 )
+from tablemend.tables.read import write_table
 from tablemend.tables.table import TableError
-from tablemend.tables.write import write_table
 from tablemend.values.dates import covers_date, same_date
 from tablemend.values.numbers import Number, same_amount
 from tablemend.values.places import Places
