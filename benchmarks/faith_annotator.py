@@ -23,14 +23,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tablemend.datasets.faith.dataset import make_dataset
-from tablemend.datasets.faith.settings import FaithSet
-from tablemend.datasets.faith.sources import Labelled, read_record
-from tablemend.datasets.faith.spans import find_spans
-from tablemend.meta_evaluation.items import split_of
+from tablemend.datasets.labelled_texts import split_of
 from tablemend.statistics import rate_interval
+from tablemend.tasks.faith.data import FaithSet, make_dataset
 from tablemend.tasks.faith.derivations import Derivation, Evidence
+from tablemend.tasks.faith.reports import Labelled, read_record
 from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan
+from tablemend.tasks.faith.sentences import find_spans
 
 _DEV = ("893538", "1045810", "709005")
 _STEP = re.compile(r"(add|subtract|divide)\(([^,()]+), ([^,()]+)\)")

@@ -21,18 +21,16 @@ from random import Random
 
 from tablemend.backends.backend import open_backend
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tabfaith.injection import inject
-from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
-from tablemend.datasets.tabfaith.verbaliser import Verbaliser
+from tablemend.datasets.labelled_texts import Split
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
-from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
-from tablemend.meta_evaluation.items import Split
+from tablemend.meta_evaluation.injection_study import Named, read_tables, synthetic_tables
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import ClaimError
+from tablemend.tasks.tabfaith.summaries import Fact, InjectedError, Summary, Verbaliser, inject
 from tablemend.values.cells import same_value
 
 SEED = "mending"

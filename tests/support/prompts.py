@@ -8,11 +8,11 @@ from functools import cache
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
-from tablemend.datasets.tabfaith.prompting import PROMPTS as TABFAITH
 from tablemend.datasets.tablehallu_llm.prompting import PROMPTS as PIPELINE
 from tablemend.faithfulness.llm import PROMPTS as FAITHFULNESS
 from tablemend.mitigations.rewrite_prompts import PROMPTS as MITIGATIONS
 from tablemend.prompting.files import Prompt
+from tablemend.tasks.tabfaith.task import PROMPTS as TABFAITH
 
 FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)
 

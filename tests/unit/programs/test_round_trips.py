@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from tablemend.datasets.source_tables.topics import make_table
-from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifiers import PROGRAM
@@ -21,6 +20,7 @@ from tablemend.programs.say import Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.tables.table import Table
+from tablemend.tasks.tabfaith.domains import SYNTHETIC
 
 TABLES = [
     *(make(5, number) for make in SYNTHETIC.values() for number in range(12)),

@@ -17,9 +17,8 @@ from typing import Literal, NamedTuple
 from tablemend.evidence.labels import counts_by_itself
 from tablemend.programs.table import Cell, TypedTable
 from tablemend.tables.table import Table
-from tablemend.tasks.faith.sample import MASK, are_money
-from tablemend.tasks.faith.values import Reading, read_values, unit_scale
-from tablemend.tasks.faith.wording import read_periods, read_wording
+from tablemend.tasks.faith.sample import MASK, Reading, are_money, read_values, unit_scale
+from tablemend.tasks.faith.sentences import read_periods, read_wording
 from tablemend.values.units import Unit, same_currency
 from tablemend.values.words import content_words
 

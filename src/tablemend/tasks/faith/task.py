@@ -26,8 +26,15 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tasks.faith.sample import DERIVATIONS, SCENARIOS, MaskedSpan, write_tables
-from tablemend.tasks.faith.values import Match, compare, read_values
+from tablemend.tasks.faith.sample import (
+    DERIVATIONS,
+    SCENARIOS,
+    MaskedSpan,
+    Match,
+    compare,
+    read_values,
+    write_tables,
+)
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Corruption, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
 
