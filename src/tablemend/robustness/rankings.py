@@ -243,7 +243,13 @@ def compare_models(cube: ScoreCube, unit: Unit = "configuration") -> Comparisons
     """
     pairs = list(combinations(range(len(cube.models)), 2))
     blocks = cube.blocks()
-    found = [_compare(block[b] - block[a], unit) for a, b in pairs for block in blocks]
+    found = []
+    for a, b in pairs:
+        for block in blocks:
+            gaps = block[b] - block[a]
+            gaps = mean_scored(gaps) if unit == "example" else gaps.ravel()
+            gaps = gaps[~np.isnan(gaps)].round(12)  # equal ones rank alike
+            found.append((len(gaps), signed_rank_p(gaps), *paired_effect(gaps)))
     n, p, effect, variance = np.array(found).reshape(len(pairs), len(blocks), 4).transpose(2, 0, 1)
     harmonic, combined = harmonic_mean_p(p)
     mean, error = weighted_mean(effect, variance)
@@ -260,13 +266,6 @@ def compare_models(cube: ScoreCube, unit: Unit = "configuration") -> Comparisons
         combined_effect=mean,
         standard_error=error,
     )
-
-
-def _compare(gaps: Array, unit: Unit) -> tuple[float, float, float, float]:
-    """n, p, effect and its variance, from the differences of two models: (E, C)."""
-    gaps = mean_scored(gaps) if unit == "example" else gaps.ravel()
-    gaps = gaps[~np.isnan(gaps)].round(12)  # equal ones rank alike
-    return len(gaps), signed_rank_p(gaps), *paired_effect(gaps)
 
 
 def signed_rank_p(differences: Array) -> float:

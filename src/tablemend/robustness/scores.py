@@ -111,12 +111,13 @@ class Estimates:
 
     def rates(self) -> list[list[Rate]]:
         """By model and data set (Table 2), with 95 % intervals."""
-        m, d = self.by_dataset.shape
-        return [[self._rate(one, other) for other in range(d)] for one in range(m)]
-
-    def _rate(self, m: int, d: int) -> Rate:
-        n = int(self.examples[m, d])
-        return interval(float(self.by_dataset[m, d]), self.resampled[:, m, d], n)
+        return [
+            [
+                interval(float(value), self.resampled[:, m, d], int(self.examples[m, d]))
+                for d, value in enumerate(row)
+            ]
+            for m, row in enumerate(self.by_dataset)
+        ]
 
 
 def performance(cube: ScoreCube, seed: int = 0) -> Estimates:
@@ -137,7 +138,12 @@ def robustness(cube: ScoreCube, seed: int = 0) -> Estimates:
     configurations: one score has no range. A range grows with the number of scores, so compare
     R only between models that were run under the same configurations; unscored answers raise it.
     """
-    return _estimate(cube, [1 - _ranges(block) for block in cube.blocks()], seed)
+    ranges = []
+    for block in cube.blocks():
+        highest = np.where(np.isnan(block), -np.inf, block).max(-1)
+        lowest = np.where(np.isnan(block), np.inf, block).min(-1)
+        ranges.append(np.where(_has_range(block), highest - lowest, np.nan))
+    return _estimate(cube, [1 - one for one in ranges], seed)
 
 
 def _has_range(block: Array) -> NDArray[np.bool]:
@@ -145,41 +151,24 @@ def _has_range(block: Array) -> NDArray[np.bool]:
     return np.asarray((~np.isnan(block)).sum(-1) > 1)
 
 
-def _ranges(block: Array) -> Array:
-    """Highest minus lowest score of each example: (M, E, C) -> (M, E)."""
-    highest = np.where(np.isnan(block), -np.inf, block).max(-1)
-    lowest = np.where(np.isnan(block), np.inf, block).min(-1)
-    return np.where(_has_range(block), highest - lowest, np.nan)
-
-
 def _estimate(cube: ScoreCube, values: Sequence[Array], seed: int) -> Estimates:
     """From one value an example, of each data set (M, E), NaN where it does not count."""
     seeds = np.random.SeedSequence(seed).generate_state(len(values))
-    resampled = [
-        _resample(own, _places(cube, name, own.shape[1]), int(one))
-        for name, own, one in zip(cube.scores, values, seeds, strict=True)
-    ]
+    resampled = []
+    for name, own, one in zip(cube.scores, values, seeds, strict=True):
+        tables = np.arange(own.shape[1])  # of each example, the number of its table
+        if cube.tables is not None:
+            tables = np.unique(np.asarray(cube.tables[name]), return_inverse=True)[1]
+        scored = ~np.isnan(own)
+        columns = np.concatenate([np.where(scored, own, 0.0), scored]).T
+        drawn = np.zeros((tables.max() + 1, columns.shape[1]))
+        np.add.at(drawn, tables, columns)
+        resampled.append(ratio(*np.split(resample_means(drawn, int(one)), 2, axis=1)))
     return Estimates(
         by_dataset=np.stack([mean_scored(own) for own in values], axis=1),
         resampled=np.stack(resampled, axis=2),
         examples=np.stack([(~np.isnan(own)).sum(1) for own in values], axis=1),
     )
-
-
-def _places(cube: ScoreCube, dataset: str, n: int) -> NDArray[np.intp]:
-    """Of each example of a data set, the number of the table that it was made from."""
-    if cube.tables is None:
-        return np.arange(n)
-    return np.unique(np.asarray(cube.tables[dataset]), return_inverse=True)[1]
-
-
-def _resample(values: Array, places: NDArray[np.intp], seed: int) -> Array:
-    """Bootstrap means of the values that are there: (M, E) -> (resamples, M)."""
-    scored = ~np.isnan(values)
-    columns = np.concatenate([np.where(scored, values, 0.0), scored]).T
-    drawn = np.zeros((places.max() + 1, columns.shape[1]))
-    np.add.at(drawn, places, columns)
-    return ratio(*np.split(resample_means(drawn, seed), 2, axis=1))
 
 
 def sorted_scores(cube: ScoreCube) -> Array:

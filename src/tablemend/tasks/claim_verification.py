@@ -181,7 +181,12 @@ class ClaimVerification(Task[LabelledClaim]):
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[LabelledClaim]:
         """One for the label, nothing for another verdict or none."""
-        return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, _earn)
+
+        def earn(sample: LabelledClaim, text: str) -> Score:
+            right = judge(sample, text).share("accuracy") or 0.0
+            return Score({"verdict": right}, right)
+
+        return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, earn)
 
 
 def judge(sample: LabelledClaim, text: str) -> Judgement:
@@ -200,11 +205,6 @@ def judge(sample: LabelledClaim, text: str) -> Judgement:
         type = "missed" if said == "supported" else "false_alarm"
     finding = Finding(type, None, None, sample.label, said, reason)
     return Judgement((finding,), shares, scorer=SCORER)
-
-
-def _earn(sample: LabelledClaim, text: str) -> Score:
-    right = judge(sample, text).share("accuracy") or 0.0
-    return Score({"verdict": right}, right)
 
 
 PublicSet = Literal["tabfact", "logicnlg", "infotabs", "scitab"]

@@ -220,7 +220,12 @@ class Torr(Task[TableQuestion]):
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[TableQuestion]:
         """The score."""
-        return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, _earn)
+
+        def earn(sample: TableQuestion, text: str) -> Score:
+            value = judge(sample, text).share("score") or 0.0
+            return Score({"score": value}, value)
+
+        return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, earn)
 
 
 def _show(
@@ -251,6 +256,3 @@ def judge(sample: TableQuestion, text: str) -> Judgement:
     return Judgement(findings, shares, scorer=SCORER)
 
 
-def _earn(sample: TableQuestion, text: str) -> Score:
-    value = judge(sample, text).share("score") or 0.0
-    return Score({"score": value}, value)
