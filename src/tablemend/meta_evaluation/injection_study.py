@@ -203,48 +203,40 @@ def _plain(record: dict[str, Any]) -> Table:
     return Table.of(record["header"], record["rows"], record.get("title") or record["caption"])
 
 
-def _hierarchical(record: dict[str, Any]) -> Table:
-    rows = record["table"]["texts"]
-    return Table.of(rows[0], rows[1:], record["table"]["title"])
-
-
-def _filing(record: dict[str, Any]) -> Table:
-    return read_filing(record["raw_table"])
-
-
 SOURCES: dict[str, Callable[[dict[str, Any]], Table]] = {
     "wikitablequestions": _plain,
     "tabfact": _plain,
-    "hitab": _hierarchical,
-    "sec_8k_tables": _filing,
+    "hitab": lambda record: Table.of(
+        record["table"]["texts"][0], record["table"]["texts"][1:], record["table"]["title"]
+    ),
+    "sec_8k_tables": lambda record: read_filing(record["raw_table"]),
 }
 """Tables of people: how a record becomes a table."""
 
 
 def read_tables(data: Path, split: Split | None, n: int | None) -> Iterator[Named]:
     """Real tables of one split, or of both; those that can be read, at most ``n`` of a source."""
-    for source, reader in SOURCES.items():
-        if not (data / file_of(source)).is_file():
+
+    def unread(place: str, error: Exception) -> None:
+        if not isinstance(error, TableError):  # that is ASCII art, or a header without a cell
+            why = f"{type(error).__name__}: {error}"
+            print(f"left out: {place} is no table ({why})", file=sys.stderr)
+
+    def read(source: str, record: Any) -> Named | None:
+        key = record["split_key"]
+        is_asked = split in (None, split_of(key))
+        return Named(source, key, SOURCES[source](record)) if is_asked else None
+
+    for source in SOURCES:
+        path = data / file_of(source)
+        if not path.is_file():
             continue
         found: dict[str, Named] = {}
-        read = partial(_read_named, source, reader, split)
-        for named in read_records(data / file_of(source), read, _say_unread):
+        for named in read_records(path, partial(read, source), unread):
             if named is not None:
                 found.setdefault(named.table.content_hash(), named)
         order = sorted(found, key=lambda name: sha256(name.encode()).digest())
         yield from (found[name] for name in order[:n])
-
-
-def _read_named(
-    source: str, reader: Callable[[dict[str, Any]], Table], split: Split | None, record: Any
-) -> Named | None:
-    key = record["split_key"]
-    return Named(source, key, reader(record)) if split in (None, split_of(key)) else None
-
-
-def _say_unread(place: str, error: Exception) -> None:
-    if not isinstance(error, TableError):  # that is ASCII art, or a header without a cell
-        print(f"left out: {place} is no table ({type(error).__name__}: {error})", file=sys.stderr)
 
 
 def synthetic_tables(n: int | None, split: Split | None = "dev") -> Iterator[Named]:
@@ -315,11 +307,15 @@ def count_injected(
     faults = by_verifier(verification).faults
     counts: Counts = Counter(texts=1)
     counts.update(count_claims(verification))
-    right: set[int] = set()
+    right, hits = set[int](), set[Span]()
     for error in errors:
-        place = _place(error)
-        untrue = [place, *(_focus(facts[index]) for index in error.facts)]
+        place = Span(error.start, error.end)
+        untrue = [place]
+        for index in error.facts:
+            part = facts[index].parts[facts[index].focus]
+            untrue.append(Span(part.start, part.end))
         touching = [one for one in verification.verdicts if _concerns(one, place, untrue)]
+        hits |= {span for span, _ in faults if overlap(span, place)}
         wrong = {id(one) for one in touching if one.wrong}
         right |= wrong
         exact = {name for span, name in faults if overlap(span, place)}
@@ -334,17 +330,8 @@ def count_injected(
     counts["rejected"] = verification.wrong
     counts["rejected_right"] = len(right)
     counts["predicted"] = len(faults)
-    counts["hits"] = sum(any(overlap(span, _place(e)) for e in errors) for span, _ in faults)
+    counts["hits"] = sum(span in hits for span, _ in faults)
     return counts
-
-
-def _place(error: InjectedError) -> Span:
-    return Span(error.start, error.end)
-
-
-def _focus(fact: Fact) -> Span:
-    part = fact.parts[fact.focus]
-    return Span(part.start, part.end)
 
 
 def _concerns(verdict: Verdict, error: Span, untrue: Sequence[Span]) -> bool:

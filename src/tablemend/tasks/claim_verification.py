@@ -244,7 +244,11 @@ def make_claims(settings: Claims) -> dict[str, Any]:
     Raises:
         TablemendError: a set that is not there, or a folder that holds something else.
     """
-    out, files = Path(settings.out), _files(settings)
+    out, files = Path(settings.out), list[Path]()
+    if settings.tabfaith is not None:
+        files += (Path(settings.tabfaith) / f"{split}.jsonl" for split in SPLITS)
+    if settings.data:
+        files += (Path(settings.data) / file_of(name) for name in settings.sets)
     if missing := [path for path in files if not path.is_file()]:
         raise TablemendError(f"no file {missing[0]}: see tabfaith= and data=")
     noted = {
@@ -258,9 +262,11 @@ def make_claims(settings: Claims) -> dict[str, Any]:
         found: dict[str, dict[str, LabelledClaim]] = {split: {} for split in SPLITS}
 
         def fits(claim: LabelledClaim) -> bool:
-            fitting = len(claim.claim) + _size(claim.table) <= settings.most_characters
-            counts["left out: too long"] += not fitting
-            return fitting
+            table = claim.table
+            size = len(claim.claim) + len(table.title)
+            size += sum(len(cell or "") + 3 for row in (table.columns, *table.rows) for cell in row)
+            counts["left out: too long"] += size > settings.most_characters
+            return size <= settings.most_characters
 
         home = dict[str, str]()
         for split, claim in _claims(settings, fits):
@@ -277,20 +283,6 @@ def make_claims(settings: Claims) -> dict[str, Any]:
         return dict(sorted(counts.items()))
 
     return build(out, noted, write)
-
-
-def _files(settings: Claims) -> list[Path]:
-    said, public = settings.tabfaith, settings.data
-    return [
-        *([Path(said) / f"{split}.jsonl" for split in SPLITS] if said is not None else []),
-        *([Path(public) / file_of(name) for name in settings.sets] if public else []),
-    ]
-
-
-def _size(table: Table) -> int:
-    """Characters of the title, the cells and what is between them."""
-    cells = (cell for row in (table.columns, *table.rows) for cell in row)
-    return len(table.title) + sum(len(cell or "") + 3 for cell in cells)
 
 
 def _claims(
@@ -333,18 +325,12 @@ def said_claims(example: TabFaithExample) -> Iterator[LabelledClaim]:
             yield LabelledClaim(text, example.table, "contradicted", SAID, reason)
             continue
         yield LabelledClaim(text, example.table, "supported", SAID)
-        left = _without(example.table, {column for fact in facts for _, column in fact.cells})
-        if left is not None:
-            yield LabelledClaim(text, left, "not_in_source", SAID)
-
-
-def _without(table: Table, columns: set[int]) -> Table | None:
-    """The table less some columns, never the first, which names the rows; ``None`` if too few."""
-    kept = [place for place in range(len(table.columns)) if place not in columns - {0}]
-    if len(kept) < 2 or len(kept) == len(table.columns):
-        return None
-    rows = [[row[place] for place in kept] for row in table.rows]
-    return Table.of([table.columns[place] for place in kept], rows, table.title)
+        table, used = example.table, {column for fact in facts for _, column in fact.cells}
+        left = [n for n in range(len(table.columns)) if n == 0 or n not in used]  # 0 names the rows
+        if 2 <= len(left) < len(table.columns):
+            columns, *rows = ([row[n] for n in left] for row in (table.columns, *table.rows))
+            less = Table.of([cell or "" for cell in columns], rows, table.title)
+            yield LabelledClaim(text, less, "not_in_source", SAID)
 
 
 def _balance(claims: Iterable[tuple[str, LabelledClaim]]) -> Iterator[tuple[str, LabelledClaim]]:

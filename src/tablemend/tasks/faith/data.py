@@ -134,7 +134,13 @@ def make_dataset(settings: FaithSet, progress: Callable[[int], object]) -> dict[
         len(places),
         lambda: build.Opened(places, [place.hash for place in places], ()),
         lambda opened, numbers: _make(settings, opened, numbers),
-        lambda counts: _card(settings, counts),
+        lambda counts: write_card(
+            _parts(settings, counts),
+            categories=["question-answering"],
+            tags=["tables", "hallucination", "finance"],
+            files={split: f"{split}.jsonl" for split in counts["splits"]},
+            record=MaskedSpan,
+        ),
         progress,
     )
 
@@ -292,16 +298,6 @@ def _masked(report: Report, question: Question, span: Span) -> MaskedSpan:
         after=question.after,
         answer=sentence[span.start : span.end],
         source="annotators",
-    )
-
-
-def _card(settings: FaithSet, counts: Mapping[str, Any]) -> str:
-    return write_card(
-        _parts(settings, counts),
-        categories=["question-answering"],
-        tags=["tables", "hallucination", "finance"],
-        files={split: f"{split}.jsonl" for split in counts["splits"]},
-        record=MaskedSpan,
     )
 
 

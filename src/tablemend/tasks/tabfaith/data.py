@@ -155,7 +155,6 @@ _TRUTH = (
     "Summaries are table programs in words, true by construction; each injected error is one slot "
     "of a program, edited until the statement is false."
 )
-_MEANS = {"cells": "cells", "facts": "facts", "errors": "errors"}
 
 
 def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[str, Any]:
@@ -174,7 +173,13 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
         settings.sizes.total,
         lambda: _open_sources(settings),
         lambda opened, numbers: make_records(settings, opened, numbers),
-        lambda counts: _card(settings, counts),
+        lambda counts: write_card(
+            _parts(settings, counts),
+            categories=["summarization", "text-classification"],
+            tags=["table-to-text", "hallucination", "faithfulness"],
+            files={split: f"{split}.jsonl" for split in counts["splits"]},
+            record=TabFaithExample,
+        ),
         progress,
     )
 
@@ -193,16 +198,6 @@ def _open_sources(settings: TabFaith) -> build.Opened:
     if all(opened[domain].count for domain in DOMAINS if settings.sizes.of(domain)):
         build.refuse_empty_splits("sources", found, settings.shares)
     return found
-
-
-def _card(settings: TabFaith, counts: dict[str, Any]) -> str:
-    return write_card(
-        _parts(settings, counts),
-        categories=["summarization", "text-classification"],
-        tags=["table-to-text", "hallucination", "faithfulness"],
-        files={split: f"{split}.jsonl" for split in counts["splits"]},
-        record=TabFaithExample,
-    )
 
 
 def _parts(settings: TabFaith, counts: dict[str, Any]) -> Iterator[str]:
@@ -226,16 +221,13 @@ def _parts(settings: TabFaith, counts: dict[str, Any]) -> Iterator[str]:
             if (name := f"type {type}") in found
         },
     )
-    yield "\n".join(f"- {domain}: {_source(settings.sources.of(domain))}" for domain in used)
-    yield from counted_parts(counts, _MEANS)
-
-
-def _source(name: str) -> str:
     built_in = {
         SYNTHETIC: "synthetic; nothing in them is a fact",
         POOL: "fictional tables of the built-in topic pool",
     }
-    return built_in.get(name, f"`{name}`")
+    sources = {domain: settings.sources.of(domain) for domain in used}
+    yield "\n".join(f"- {to}: {built_in.get(name, f'`{name}`')}" for to, name in sources.items())
+    yield from counted_parts(counts, {"cells": "cells", "facts": "facts", "errors": "errors"})
 
 
 _TABLES = 24

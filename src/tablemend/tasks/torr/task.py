@@ -254,5 +254,3 @@ def judge(sample: TableQuestion, text: str) -> Judgement:
         right = sample.references[0]
         findings = (Finding("wrong", None, None, right, answer, f"score {value:.2f}"),)
     return Judgement(findings, shares, scorer=SCORER)
-
-
