@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
@@ -303,29 +303,19 @@ def rates(counts: Sequence[Counts], keys: Sequence[str], formulas: Mapping[str, 
 LABELS = ("supported", "contradicted", "not_in_source")
 
 
-@dataclass(frozen=True)
-class Scored:
-    """What a verifier said of all items.
+class Text(NamedTuple):
+    """A text, what was counted of it, and the number that a scorer gives it."""
 
-    Attributes:
-        verifications: one an item.
-        seconds: processor seconds of the program; ``None`` for models.
-    """
-
-    verifications: tuple[Verification, ...]
-    seconds: float | None = None
-
-    @property
-    def verifier(self) -> str:
-        """Verifier and extractor with their versions."""
-        return self.verifications[0].verifier if self.verifications else ""
+    item: Item
+    counts: Counts
+    score: float | None
 
 
-def verify_items(items: Sequence[Item], name: str, options: BackendOptions) -> Scored:
-    """Take the texts apart and verify every claim.
+def score_verifier(items: Sequence[Item], name: str, options: BackendOptions) -> dict[str, Any]:
+    """All figures of one verifier on one set, and of the parts of the set.
 
     Args:
-        items: the texts.
+        items: the texts; every claim of them is verified.
         name: see :func:`open_verifier`.
         options: how a model is asked; its answers come from the request cache where they can.
 
@@ -336,29 +326,18 @@ def verify_items(items: Sequence[Item], name: str, options: BackendOptions) -> S
         start = time.process_time()
         found = verify_documents([(item.text, item.source) for item in items], verifier)
         seconds = time.process_time() - start
-    return Scored(tuple(found), seconds if name == PROGRAM else None)
-
-
-class Text(NamedTuple):
-    """A text, what was counted of it, and the number that a scorer gives it."""
-
-    item: Item
-    counts: Counts
-    score: float | None
-
-
-def score_verifier(items: Sequence[Item], scored: Scored) -> dict[str, Any]:
-    """All figures of one verifier on one set, and of the parts of the set."""
-    pairs = list(zip(items, scored.verifications, strict=True))
-    texts = [Text(item, count_item(item, found), found.staf) for item, found in pairs]
+    pairs = list(zip(items, found, strict=True))
+    texts = [Text(item, count_item(item, own), own.staf) for item, own in pairs]
     total = sum((one.counts for one in texts), start=Counts())
+    labels = [name.removeprefix("marked ") for name in total if name.startswith("marked ")]
+    kinds = ("marked", "found", "open", "single_found")
     figures = _all_figures(texts) | {
-        "verifier": scored.verifier,
-        "calls": sum(one.usage.calls for one in scored.verifications),
-        "by_label": _by_label(total),
+        "verifier": found[0].verifier if found else "",
+        "calls": sum(one.usage.calls for one in found),
+        "by_label": {label: {kind: total[f"{kind} {label}"] for kind in kinds} for label in labels},
     }
-    if scored.seconds:
-        figures["claims_per_second"] = total["claims"] / scored.seconds
+    if name == PROGRAM and seconds:
+        figures["claims_per_second"] = total["claims"] / seconds
     return figures
 
 
@@ -414,14 +393,13 @@ def balanced_threshold(pairs: Sequence[tuple[float, bool]]) -> float | None:
 
 
 def _all_figures(texts: Sequence[Text]) -> dict[str, Any]:
-    """The figures of a set, and below ``groups`` those of its parts."""
-    return _figures(texts) | {"groups": {name: _figures(part) for name, part in _parts(texts)}}
-
-
-def _parts(texts: Sequence[Text]) -> Iterator[tuple[str, list[Text]]]:
-    groups = sorted({one.item.group for one in texts})
-    for group in groups if len(groups) > 1 else ():
-        yield group, [one for one in texts if one.item.group == group]
+    """The figures of a set, and below ``groups`` those of its parts where it has several."""
+    names = sorted({one.item.group for one in texts})
+    groups = {
+        name: _figures([one for one in texts if one.item.group == name])
+        for name in (names if len(names) > 1 else ())
+    }
+    return _figures(texts) | {"groups": groups}
 
 
 def _figures(texts: Sequence[Text]) -> dict[str, Any]:
@@ -449,10 +427,3 @@ def _figures(texts: Sequence[Text]) -> dict[str, Any]:
             for label in LABELS
         }
     return figures
-
-
-def _by_label(total: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """People's kinds of error: how many are marked, found, open, found one to one."""
-    labels = [name.removeprefix("marked ") for name in total if name.startswith("marked ")]
-    kinds = ("marked", "found", "open", "single_found")
-    return {label: {kind: total[f"{kind} {label}"] for kind in kinds} for label in labels}

@@ -9,8 +9,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.datasets.labelled_texts import Item, draw, file_of, read_set, split_of
-from tablemend.meta_evaluation.agreement import score_metric, score_verifier, verify_items
+from tablemend.datasets.labelled_texts import draw, file_of, read_set, split_of
+from tablemend.meta_evaluation.agreement import score_metric, score_verifier
 from tablemend.meta_evaluation.command import INJECTION, ValidateCommand
 from tablemend.meta_evaluation.injection_study import SOURCES, study
 from tablemend.meta_evaluation.metrics import bleu
@@ -48,7 +48,15 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     for name, (every, left_out) in tqdm(read.items(), unit="set", disable=None):
         items = [item for item in every if command.split in ("all", split_of(item.split_key))]
         items = items if command.n is None else draw(items, command.n)
-        results["sets"][name] = _score_set(items, every, command)
+        scorers: dict[str, Any] = {}
+        for verifier in command.verifiers:
+            scorers[verifier] = score_verifier(items, verifier, command.options)
+        dev = [item for item in every if split_of(item.split_key) == "dev"]
+        for metric in command.metrics:
+            figures = score_metric(items, items if command.split == "dev" else dev, metric)
+            if figures is not None:
+                scorers[metric] = figures
+        results["sets"][name] = {"texts": len(items), "scorers": scorers}
         if left_out:
             results["sets"][name]["left_out"] = len(left_out)
     files: list[str] = list(read)
@@ -66,19 +74,6 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     else:
         write_text(page, report(results))
     return results, page
-
-
-def _score_set(
-    items: Sequence[Item], every: Sequence[Item], command: ValidateCommand
-) -> dict[str, Any]:
-    scorers: dict[str, Any] = {}
-    for verifier in command.verifiers:
-        scorers[verifier] = score_verifier(items, verify_items(items, verifier, command.options))
-    dev = [item for item in every if split_of(item.split_key) == "dev"]
-    for metric in command.metrics:
-        scorers[metric] = score_metric(items, items if command.split == "dev" else dev, metric)
-    known = {scorer: figures for scorer, figures in scorers.items() if figures is not None}
-    return {"texts": len(items), "scorers": known}
 
 
 Figures = Mapping[str, Any]
@@ -122,16 +117,16 @@ def _table(
     intervals: bool = False,
 ) -> str:
     """Rows of labels, each with the figures at some dotted places."""
-    lines = [[*heads, *map(_heading, places)]]
+    head = list(heads)
+    for place in places:
+        level, _, measure = place.rpartition(".")
+        named = MEASURES.get(measure, measure)
+        has_level = level in ("span", "text") and ":" not in named
+        head.append(f"{level}: {named}" if has_level else named)
+    lines = [head]
     for names, own in rows:
         lines.append([*names, *(_show(own, place, intervals) for place in places)])
     return align(lines)
-
-
-def _heading(place: str) -> str:
-    level, _, measure = place.rpartition(".")
-    named = MEASURES.get(measure, measure)
-    return f"{level}: {named}" if level in ("span", "text") and ":" not in named else named
 
 
 def _show(own: Figures, place: str, interval: bool) -> str:

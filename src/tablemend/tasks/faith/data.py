@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -218,7 +218,20 @@ class _Maker:
     def _annotated(self, report: Report) -> tuple[list[MaskedSpan], list[dict[str, Any]]]:
         """The spans that the annotators call answerable, and all of their votes."""
         asked = self._questions(report)
-        masked = [_masked(report, one, span) for one in asked for span in one.spans]
+        masked = [
+            MaskedSpan(
+                company=report.company,
+                report=report.name,
+                tables=tuple(report.tables),
+                before=one.before,
+                sentence=f"{one.sentence[:start]}{MASK}{one.sentence[end:]}",
+                after=one.after,
+                answer=one.sentence[start:end],
+                source="annotators",
+            )
+            for one in asked
+            for start, end in one.spans
+        ]
         votes: list[dict[str, bool | None]] = [{} for _ in masked]
         if PROGRAM in self._settings.annotators:
             evidence = Evidence(report.tables)
@@ -285,20 +298,6 @@ def _explained(
         return one, None
     scenario = one.scenario or way.scenario
     return replace(one, scenario=scenario, derivation=way.explanation), way
-
-
-def _masked(report: Report, question: Question, span: Span) -> MaskedSpan:
-    sentence = question.sentence
-    return MaskedSpan(
-        company=report.company,
-        report=report.name,
-        tables=tuple(report.tables),
-        before=question.before,
-        sentence=f"{sentence[: span.start]}{MASK}{sentence[span.end :]}",
-        after=question.after,
-        answer=sentence[span.start : span.end],
-        source="annotators",
-    )
 
 
 def _parts(settings: FaithSet, counts: Mapping[str, Any]) -> Iterator[str]:
@@ -396,12 +395,10 @@ def vote(questions: Sequence[Question], backend: Backend) -> tuple[str, list[lis
 
 
 def _read(completion: Completion, question: Question) -> list[bool | None]:
-    if why_no_answer(completion):
-        return [None] * len(question.spans)
-    try:
-        found = one_object(completion.answer, ("spans",))["spans"]
-    except Unreadable:
-        return [None] * len(question.spans)
+    found: object = None
+    if not why_no_answer(completion):
+        with suppress(Unreadable):
+            found = one_object(completion.answer, ("spans",))["spans"]
     if not isinstance(found, dict):
         return [None] * len(question.spans)
     said = {_plain(name): str(label).strip().lower() for name, label in found.items()}

@@ -223,7 +223,9 @@ def compare(truth: str, answer: str) -> Match:
     if not wanted:
         raise ValueError(f"no number in {truth!r}")
     units = [frozenset().union(*(one.units for one in own)) for own in (wanted, found)]
-    unit = all(_has(units[1], name) for name in units[0]) and bool(found)
+    unit = bool(found) and all(  # the yen sign is either of its currencies
+        any(same_currency(name, own) for own in units[1]) for name in units[0]
+    )
     if len(found) > len(wanted):  # "$5.2 million in 2023"
         found = tuple(one for one in found if one.units or not _YEAR.fullmatch(str(abs(one.value))))
     if len(found) != len(wanted):
@@ -232,7 +234,11 @@ def compare(truth: str, answer: str) -> Match:
     value = all(_equal(one, other) for one, other in pairs)
     powers = THOUSANDS + _HUNDRED * ("%" in units[0] | units[1])
     scale = all(one.value and other.value for one, other in pairs) and any(
-        all(_equal(one, _scaled(other, power)) for one, other in pairs) for power in powers
+        all(
+            _equal(one, other._replace(value=other.value * power, step=other.step * power))
+            for one, other in pairs
+        )
+        for power in powers
     )
     tolerant = value or all(_within(one, other) for one, other in pairs)
     return Match(value, unit, scale and not value, tolerant)
@@ -263,19 +269,14 @@ def read_values(text: str) -> tuple[Reading, ...]:
     for place, (one, end) in enumerate(zip(found, ends, strict=False)):  # of none there is no end
         is_negative = any(at in negative for at in range(one.start, one.end))
         own = _read(one, plain[one.start : end], is_negative)
-        if place and one.start in asides and _is_aside(own, readings[-1]):
-            continue  # "93 basis points (0.93 %)", "$5.2 million (1)"
+        if place and one.start in asides:
+            is_again = own.value in (readings[-1].value, abs(readings[-1].value))
+            if is_again or not (own.units or own.value >= 20 or own.value % 1):
+                continue  # "93 basis points (0.93 %)", "$5.2 million (1)": a note's
         if place and _JOINED.fullmatch(plain[found[place - 1].end : one.start]):
             readings[-1] = _as_second(readings[-1], found[place - 1], own, one)
         readings.append(own)
     return tuple(readings)
-
-
-def _is_aside(one: Reading, before: Reading) -> bool:
-    """Whether a number in brackets says the same again, or is a note's."""
-    return one.value in (before.value, abs(before.value)) or not (
-        one.units or one.value >= 20 or one.value % 1
-    )
 
 
 def _as_second(first: Reading, written: Stated, second: Reading, behind: Stated) -> Reading:
@@ -349,11 +350,6 @@ def unit_words() -> frozenset[str]:
     return frozenset(spelling for spelling, _, _ in _spellings())
 
 
-def _has(units: frozenset[str], name: str) -> bool:
-    """Whether a unit is among others; the yen sign is either of its currencies."""
-    return any(same_currency(name, unit) for unit in units)
-
-
 def _equal(truth: Reading, answer: Reading) -> bool:
     """Whether both round to one, at the coarser of their precisions (half away from zero)."""
     if answer.value < 0 < truth.value:
@@ -371,7 +367,3 @@ def _within(truth: Reading, answer: Reading) -> bool:
         return False
     off = abs(abs(truth.value) - abs(answer.value))
     return off <= _HALF * max(truth.step, answer.step) or off <= TOLERANCE * abs(truth.value)
-
-
-def _scaled(one: Reading, power: Decimal) -> Reading:
-    return one._replace(value=one.value * power, step=one.step * power)

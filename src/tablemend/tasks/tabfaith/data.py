@@ -6,7 +6,7 @@ The number of an example alone decides what it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from tablemend.tables.table import Table, TableError
 from tablemend.tasks.tabfaith.domains import DOMAINS, Domain
 from tablemend.tasks.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.tasks.tabfaith.summaries import ENGINE, Summary, Verbaliser, inject
-from tablemend.tasks.tabfaith.task import Label, TabFaithExample
+from tablemend.tasks.tabfaith.task import TabFaithExample
 from tablemend.workers import map_in_workers
 
 SYNTHETIC = "synthetic"
@@ -151,10 +151,6 @@ class TabFaith(Section):
 FREE = {"kind", "workers", "out"}
 """Settings that change nothing in the files."""
 _LABELS = ("faithful", "unfaithful", "unscored")
-_TRUTH = (
-    "Summaries are table programs in words, true by construction; each injected error is one slot "
-    "of a program, edited until the statement is false."
-)
 
 
 def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[str, Any]:
@@ -172,7 +168,9 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
         {"engine_version": ENGINE, **settings.model_dump(mode="json", exclude=FREE)},
         settings.sizes.total,
         lambda: _open_sources(settings),
-        lambda opened, numbers: make_records(settings, opened, numbers),
+        lambda opened, numbers: map_in_workers(
+            _RecordMaker, (settings, opened), numbers, settings.workers
+        ),
         lambda counts: write_card(
             _parts(settings, counts),
             categories=["summarization", "text-classification"],
@@ -204,7 +202,11 @@ def _parts(settings: TabFaith, counts: dict[str, Any]) -> Iterator[str]:
     found, examples = counts["counts"], counts["examples"]
     used = [domain for domain in DOMAINS if settings.sizes.of(domain)]
     yield "# Tables with faithful and unfaithful summaries"
-    yield f"{examples['made']} of {examples['asked']} examples, by `{ENGINE}`. {_TRUTH}"
+    yield (
+        f"{examples['made']} of {examples['asked']} examples, by `{ENGINE}`. Summaries are table "
+        "programs in words, true by construction; each injected error is one slot of a program, "
+        "edited until the statement is false."
+    )
     yield command_of("tabfaith.py", settings, {"seed": settings.seed}, FREE)
     yield table_of(
         f"domain | {' | '.join(_LABELS)}",
@@ -276,54 +278,9 @@ def _unfaithful(sizes: Sequence[int], share: float, seed: int) -> frozenset[int]
     return frozenset(found)
 
 
-def make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> Iterator[Record]:
-    """The records of these numbers, in their order."""
-    return map_in_workers(_RecordMaker, (settings, opened), numbers, settings.workers)
-
-
-def record_of(
-    settings: TabFaith,
-    number: int,
-    found: Found,
-    made: Summary,
-    label: Label,
-    by: tuple[str, str],
-    notes: Mapping[str, int],
-) -> Record:
-    """The record of an example; ``by`` is what labelled it and what wrote it.
-
-    What it holds is counted, beside the notes of what was drawn in vain.
-    """
-    table, domain = found.table, plan_example(settings, number).domain
-    example = TabFaithExample(
-        domain=domain,
-        table=table,
-        summary=made.text,
-        facts=made.facts,
-        label=label,
-        errors=made.errors,
-        labelled_by=by[0],
-        source=found.where,
-        source_hash=table.content_hash(),
-        seed=settings.seed,
-        engine=by[1],
-    )
-    types = (f"type {error.type}" for error in made.errors)
-    counts = Counter([f"domain {domain} {label}", f"label {label}", *types])
-    counts["facts"], counts["errors"] = len(made.facts), len(made.errors)
-    counts["cells"] = len(table.rows) * len(table.columns)
-    if made.errors:
-        counts[f"summaries with {len(made.errors)} errors"] = 1
-    return {
-        "number": number,
-        "notes": notes,
-        "split": split_of(example.source_hash, settings.shares),
-        "counts": counts,
-        "line": to_line(example.to_json()),
-    }
-
-
 class _RecordMaker:
+    """Makes the record of an example by its number."""
+
     def __init__(self, settings: TabFaith, opened: Opened) -> None:
         self._settings, self._opened = settings, opened
 
@@ -339,12 +296,41 @@ class _RecordMaker:
             for found, opened, summary in self._summaries(planned, most, rng, notes):
                 made = inject(summary, opened, [settings.weights] * count, rng)
                 if made is not None:
-                    label: Label = "unfaithful" if made.errors else "faithful"
-                    by = "construction", ENGINE
-                    return record_of(settings, number, found, made, label, by, notes)
+                    return self._record(planned.domain, found, made) | {
+                        "number": number,
+                        "notes": notes,
+                    }
             notes["no table tried has room for all errors: fewer were injected"] += 1
         dropped = f"{planned.domain}: no table tried has room for it"
         return {"number": number, "dropped": dropped, "notes": notes}
+
+    def _record(self, domain: Domain, found: Found, made: Summary) -> Record:
+        """The line of an example, its split, and the counts of what it holds."""
+        table = found.table
+        example = TabFaithExample(
+            domain=domain,
+            table=table,
+            summary=made.text,
+            facts=made.facts,
+            label="unfaithful" if made.errors else "faithful",
+            errors=made.errors,
+            labelled_by="construction",
+            source=found.where,
+            source_hash=table.content_hash(),
+            seed=self._settings.seed,
+            engine=ENGINE,
+        )
+        types = (f"type {error.type}" for error in made.errors)
+        counts = Counter([f"domain {domain} {example.label}", f"label {example.label}", *types])
+        counts["facts"], counts["errors"] = len(made.facts), len(made.errors)
+        counts["cells"] = len(table.rows) * len(table.columns)
+        if made.errors:
+            counts[f"summaries with {len(made.errors)} errors"] = 1
+        return {
+            "split": split_of(example.source_hash, self._settings.shares),
+            "counts": counts,
+            "line": to_line(example.to_json()),
+        }
 
     def _summaries(
         self, planned: Planned, errors: int, rng: Random, notes: Counter[str]

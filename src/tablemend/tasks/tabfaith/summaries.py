@@ -72,11 +72,6 @@ class Part:
     text: str
 
 
-def _statement(stored: str) -> Any:
-    """A statement from its JSON."""
-    return from_json(json.loads(stored))
-
-
 @dataclass(frozen=True, slots=True)
 class Fact(FromJson):
     """One atomic statement and its ground truth.
@@ -93,7 +88,7 @@ class Fact(FromJson):
     """
 
     kind: ClaimKind
-    statement: Annotated[Statement, PlainValidator(_statement)]
+    statement: Annotated[Statement, PlainValidator(lambda stored: from_json(json.loads(stored)))]
     turned: bool
     parts: tuple[Part, ...]
     focus: int

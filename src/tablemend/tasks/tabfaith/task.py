@@ -40,7 +40,7 @@ from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.tasks.tabfaith.domains import Domain
-from tablemend.tasks.tabfaith.summaries import Fact, InjectedError
+from tablemend.tasks.tabfaith.summaries import Fact, InjectedError, Summary, Verbaliser, inject
 from tablemend.tasks.task import Corruption, Score, Submission, Task, after_thinking
 from tablemend.thinking import behind_thinking, open_thought
 
@@ -159,7 +159,6 @@ EMPHASES = {
 """By prompting strategy; as TableHallu's (Appendix E), in the words of this task."""
 CHUNK = 64
 """Summaries that are verified together."""
-ASKED = f"{SENTENCES[0]} to {SENTENCES[1]}"
 VIEW = "table"
 
 ERRORS = tuple(Metric(type, *names) for type, names in CLAIM_ERROR_NAMES.items())
@@ -211,18 +210,13 @@ class TableSummary(Task[TabFaithExample]):
     ) -> Sequence[Mapping[str, str]]:
         """The domain's prompt over the table."""
         chat = ask_for(sample.domain, sample.table, SENTENCES, self.options.serialisation)
-        return self._emphasised(chat, prompt)
-
-    @staticmethod
-    def _emphasised(chat: Sequence[Mapping[str, str]], prompt: str) -> Sequence[Mapping[str, str]]:
-        *before, user = chat
-        return [*before, {**user, "content": user["content"] + EMPHASES[prompt]}]
+        return _emphasise(chat, prompt)
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
         """The chat over tables of any topic, with ``{table}``."""
-        return self._emphasised(
-            PROMPTS.render(STAGE, task=TASKS["general"], table="{table}", sentences=ASKED), prompt
-        )
+        sentences = f"{SENTENCES[0]} to {SENTENCES[1]}"
+        chat = PROMPTS.render(STAGE, task=TASKS["general"], table="{table}", sentences=sentences)
+        return _emphasise(chat, prompt)
 
     def target(self, sample: TabFaithExample, view: str, thinking: str) -> str:
         """The faithful summary.
@@ -306,8 +300,6 @@ class TableSummary(Task[TabFaithExample]):
         self, sample: TabFaithExample, view: str, gold: str, types: Sequence[str], rng: Random
     ) -> Iterator[Corruption]:
         """The faithful summary with one error that the program put into it."""
-        from tablemend.tasks.tabfaith.summaries import Summary, Verbaliser, inject
-
         if not sample.facts:  # a model's summary: where its claims stand is not known
             return
         verbaliser = Verbaliser(sample.table)
@@ -316,6 +308,11 @@ class TableSummary(Task[TabFaithExample]):
             made = inject(summary, verbaliser, [{cast(ClaimError, type): 1.0}], rng)
             if made is not None:
                 yield Corruption(type, type, gold.removesuffix(sample.summary) + made.text)
+
+
+def _emphasise(chat: Sequence[Mapping[str, str]], prompt: str) -> Sequence[Mapping[str, str]]:
+    *before, user = chat
+    return [*before, {**user, "content": user["content"] + EMPHASES[prompt]}]
 
 
 class SummaryReward:
