@@ -24,7 +24,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.datasets.labelled_texts import Split
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifiers import ProgramExtractor, ProgramVerifier
-from tablemend.meta_evaluation.injection_study import Named, read_tables, synthetic_tables
+from tablemend.meta_evaluation.injection_study import SourceTable, read_tables, synthetic_tables
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.repair_text import repair_text
@@ -34,11 +34,11 @@ from tablemend.tasks.tabfaith.summaries import Fact, InjectedError, Summary, Ver
 from tablemend.values.cells import same_value
 
 SEED = "mending"
-Pair = tuple[Named, str, tuple[Fact, ...], Summary]
+Pair = tuple[SourceTable, str, tuple[Fact, ...], Summary]
 """A table, a faithful summary of it, its claims, and the same with one error."""
 
 
-def make_pair(named: Named, error: ClaimError) -> Pair | None:
+def make_pair(named: SourceTable, error: ClaimError) -> Pair | None:
     """Two summaries of a table; ``None`` where it allows none with such an error."""
     try:
         verbaliser = Verbaliser(named.table)
@@ -106,7 +106,7 @@ def _touches(edit: Edit, fact: Fact) -> bool:
     return any(_overlaps(edit, part.start, part.end) for part in fact.parts)
 
 
-def _tables(data: Path | None, split: Split, n: int) -> Iterator[Named]:
+def _tables(data: Path | None, split: Split, n: int) -> Iterator[SourceTable]:
     yield from synthetic_tables(n, split)
     if data is not None:
         yield from read_tables(data, split, n)

@@ -51,7 +51,7 @@ from tablemend.datasets.labelled_texts import (
     split_of,
 )
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.injection_study import Named, read_tables, synthetic_tables
+from tablemend.meta_evaluation.injection_study import SourceTable, read_tables, synthetic_tables
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import Claim
 from tablemend.script import run_script
@@ -160,7 +160,7 @@ def read_items(name: Name, command: WeightsCommand) -> list[Item]:
     return draw(items, command.texts)
 
 
-def _summaries(named: Named) -> Iterator[Item]:
+def _summaries(named: SourceTable) -> Iterator[Item]:
     """A faithful summary of a table, and the same with errors."""
     table = named.table
     seed = f"weights:{table.content_hash()}"

@@ -81,7 +81,9 @@ def study(data: Path, split: Split | None, n: int | None) -> dict[str, Any]:
 
 
 def figures_of(
-    tables: Sequence[Named], summaries: Sequence[Summary], thresholds: Mapping[str, float | None]
+    tables: Sequence[SourceTable],
+    summaries: Sequence[Summary],
+    thresholds: Mapping[str, float | None],
 ) -> dict[str, Any]:
     """All figures of the study."""
     by_source: dict[str, list[Summary]] = {}
@@ -168,7 +170,7 @@ SYNTHETIC_TABLES = 100
 """Of each domain, where no number is given."""
 
 
-class Named(NamedTuple):
+class SourceTable(NamedTuple):
     """A table of a source, with what it is resampled by."""
 
     source: str
@@ -190,7 +192,7 @@ class Summary:
         scores: the metrics against the other faithful summary.
     """
 
-    named: Named
+    named: SourceTable
     errors: int
     truth: float
     staf: float | None
@@ -214,7 +216,7 @@ SOURCES: dict[str, Callable[[dict[str, Any]], Table]] = {
 """Tables of people: how a record becomes a table."""
 
 
-def read_tables(data: Path, split: Split | None, n: int | None) -> Iterator[Named]:
+def read_tables(data: Path, split: Split | None, n: int | None) -> Iterator[SourceTable]:
     """Real tables of one split, or of both; those that can be read, at most ``n`` of a source."""
 
     def unread(place: str, error: Exception) -> None:
@@ -222,16 +224,16 @@ def read_tables(data: Path, split: Split | None, n: int | None) -> Iterator[Name
             why = f"{type(error).__name__}: {error}"
             print(f"left out: {place} is no table ({why})", file=sys.stderr)
 
-    def read(source: str, record: Any) -> Named | None:
+    def read(source: str, record: Any) -> SourceTable | None:
         key = record["split_key"]
         is_asked = split in (None, split_of(key))
-        return Named(source, key, SOURCES[source](record)) if is_asked else None
+        return SourceTable(source, key, SOURCES[source](record)) if is_asked else None
 
     for source in SOURCES:
         path = data / file_of(source)
         if not path.is_file():
             continue
-        found: dict[str, Named] = {}
+        found: dict[str, SourceTable] = {}
         for named in read_records(path, partial(read, source), unread):
             if named is not None:
                 found.setdefault(named.table.content_hash(), named)
@@ -239,21 +241,21 @@ def read_tables(data: Path, split: Split | None, n: int | None) -> Iterator[Name
         yield from (found[name] for name in order[:n])
 
 
-def synthetic_tables(n: int | None, split: Split | None = "dev") -> Iterator[Named]:
+def synthetic_tables(n: int | None, split: Split | None = "dev") -> Iterator[SourceTable]:
     """Made-up tables of the enterprise domains, others for each split; each is drawn alone."""
     for own in SEEDS if split is None else (split,):
         for domain in SYNTHETIC:
             for number in range(n or SYNTHETIC_TABLES):
                 table = SYNTHETIC[domain](SEEDS[own], number)
-                yield Named(f"synthetic {domain}", f"{own} {domain} {number}", table)
+                yield SourceTable(f"synthetic {domain}", f"{own} {domain} {number}", table)
 
 
-def summarise(tables: Sequence[Named], verify: bool = True) -> list[Summary]:
+def summarise(tables: Sequence[SourceTable], verify: bool = True) -> list[Summary]:
     """Summaries of all tables, verified and scored; tables that allow none are left out."""
     return [one for named in tables for one in summarise_table(named, verify)]
 
 
-def summarise_table(named: Named, verify: bool = True) -> list[Summary]:
+def summarise_table(named: SourceTable, verify: bool = True) -> list[Summary]:
     """The summaries of one table; with ``verify`` off only the metrics are worked out."""
     table = named.table
     seed = f"{SEED}:{table.content_hash()}"

@@ -68,7 +68,7 @@ class Place(NamedTuple):
     twin: str = ""
 
 
-class Labelled(NamedTuple):
+class LabelledReport(NamedTuple):
     """A report, and the numbers in it that people or models have masked; mostly none."""
 
     report: Report
@@ -126,34 +126,31 @@ def _of_file(path: Path) -> list[Place]:
         records = []
     if not records:
         return [Place(str(path), 0, name, hash_file(path))]
-    return [
-        Place(str(path), n, f"{name}:{n + 1}", _hash_page(one)) for n, one in enumerate(records)
-    ]
+    found = []
+    for n, record in enumerate(records):
+        page = record  # without the question that is asked about it
+        if isinstance(record, dict):
+            page = {key: record[key] for key in sorted(_ON_PAGE & record.keys())} or record
+        digest = hash_text(json.dumps(page, ensure_ascii=False, sort_keys=True))
+        found.append(Place(str(path), n, f"{name}:{n + 1}", digest))
+    return found
 
 
-def _hash_page(record: Any) -> str:
-    """Of a record what is on the page, without the question that is asked about it."""
-    page = record
-    if isinstance(record, dict):
-        page = {key: record[key] for key in sorted(_ON_PAGE & record.keys())} or record
-    return hash_text(json.dumps(page, ensure_ascii=False, sort_keys=True))
-
-
-def open_report(place: Place) -> Labelled:
+def open_report(place: Place) -> LabelledReport:
     """Read a report.
 
     Raises:
         Unusable: it cannot be used, with the reason.
     """
     if place.source == INVENTED:
-        return Labelled(invented(*place.settings, place.number))
+        return LabelledReport(invented(*place.settings, place.number))
     if place.twin:
         raise Unusable("the same page stands before it")
     path = Path(place.source)
     if path.name.encode("utf-8", "replace").decode() != path.name:
         raise Unusable("its name is not UTF-8")
     if path.suffix.lower() in SUFFIXES:
-        return Labelled(read_report(path.stem, _read_text(path)))
+        return LabelledReport(read_report(path.stem, _read_text(path)))
     if path.suffix.lower() not in _RECORDS:
         raise Unusable(f"its name ends in none of {', '.join(SUFFIXES)}, .json and .jsonl")
     return read_record(_records(place.source)[place.number])
@@ -183,7 +180,7 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def read_record(record: Mapping[str, Any]) -> Labelled:
+def read_record(record: Mapping[str, Any]) -> LabelledReport:
     """A record of FAITH, FinQA or TAT-QA.
 
     Raises:
@@ -220,7 +217,7 @@ def _records(source: str) -> list[Any]:
     return records
 
 
-def _faith(record: Mapping[str, Any]) -> Labelled:
+def _faith(record: Mapping[str, Any]) -> LabelledReport:
     """A record of FAITH's own files: tables with pre-texts, and instances."""
     meta = record["metadata"]
     company, name = str(meta["cik"]), f"{meta['cik']}_{meta['filing_date']}"
@@ -245,10 +242,10 @@ def _faith(record: Mapping[str, Any]) -> Labelled:
                 exact=str(one.get("ground_truth") or ""),
             )
         )
-    return Labelled(Report(company, name, tables, tuple(sentences)), tuple(labels))
+    return LabelledReport(Report(company, name, tables, tuple(sentences)), tuple(labels))
 
 
-def _finqa(record: Mapping[str, Any]) -> Labelled:
+def _finqa(record: Mapping[str, Any]) -> LabelledReport:
     """A page of FinQA: text, one table, text; the company is the first part of its name."""
     name = str(record.get("document") or record["id"])
     before, after = (
@@ -256,18 +253,18 @@ def _finqa(record: Mapping[str, Any]) -> Labelled:
     )
     cells = [[_TWICE.sub(r"\1", cell) for cell in row] for row in record["table"]]
     blocks: list[str | Table] = [before, _table(cells), after]
-    return Labelled(make_report(name.replace("/", "_"), blocks))
+    return LabelledReport(make_report(name.replace("/", "_"), blocks))
 
 
-def _tatqa(record: Mapping[str, Any]) -> Labelled:
+def _tatqa(record: Mapping[str, Any]) -> LabelledReport:
     """A page of TAT-QA: one table and paragraphs; every page is its own company."""
     paragraphs = sorted(record["paragraphs"], key=lambda one: int(one["order"]))
     texts = [str(one["text"]) for one in paragraphs]
     blocks: list[str | Table] = [_table(record["table"]["table"]), *texts]
-    return Labelled(make_report(str(record["table"]["uid"]), blocks))
+    return LabelledReport(make_report(str(record["table"]["uid"]), blocks))
 
 
-_FORMS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Labelled]] = {
+_FORMS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], LabelledReport]] = {
     ("metadata", "tables", "instances"): _faith,
     ("pre_text", "table", "post_text"): _finqa,
     ("table", "paragraphs"): _tatqa,

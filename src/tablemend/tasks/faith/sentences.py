@@ -198,7 +198,8 @@ def _expanded(one: Stated, text: str, sentence: str) -> Span:
         closed = re.match(r"\) ?(?:million|billion|thousand)?", text[end : end + _FAR])
         return Span(match.start(), end + (closed.end() if closed else 0))
     while match := _SIGN.search(text, max(0, start - 2), start):
-        if match[0] == "(" and not _closes(text, end):
+        closes = text[end : end + 1] == ")" and text[end + 1 : end + 3].lstrip().startswith("%")
+        if match[0] == "(" and not closes:
             break
         if match[0] == "-" and match.start() and text[match.start() - 1].isalnum():
             break
@@ -209,10 +210,6 @@ def _expanded(one: Stated, text: str, sentence: str) -> Span:
         if match := form.match(within, end):
             end = match.end()
     return Span(start, end)
-
-
-def _closes(text: str, end: int) -> bool:
-    return text[end : end + 1] == ")" and text[end + 1 : end + 3].lstrip().startswith("%")
 
 
 @cache

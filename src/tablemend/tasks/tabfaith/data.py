@@ -238,7 +238,7 @@ _LESS = 0.55
 """How much rarer each further error is."""
 
 
-class Planned(NamedTuple):
+class ExamplePlan(NamedTuple):
     """An example to be made.
 
     Attributes:
@@ -252,13 +252,13 @@ class Planned(NamedTuple):
     unfaithful: bool
 
 
-def plan_example(settings: TabFaith, number: int) -> Planned:
+def plan_example(settings: TabFaith, number: int) -> ExamplePlan:
     """What an example is to be, by its number over all domains."""
     sizes = tuple(map(settings.sizes.of, DOMAINS))
     unfaithful = number in _unfaithful(sizes, 1 - settings.faithful, settings.seed)
     for domain, size in zip(DOMAINS, sizes, strict=True):
         if number < size:
-            return Planned(domain, number, unfaithful)
+            return ExamplePlan(domain, number, unfaithful)
         number -= size
     raise IndexError(number)
 
@@ -333,7 +333,7 @@ class _RecordMaker:
         }
 
     def _summaries(
-        self, planned: Planned, errors: int, rng: Random, notes: Counter[str]
+        self, planned: ExamplePlan, errors: int, rng: Random, notes: Counter[str]
     ) -> Iterator[tuple[Found, Verbaliser, Summary]]:
         """Faithful summaries of several tables; no other example of a generator begins with these.
 

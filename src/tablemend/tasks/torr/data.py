@@ -37,7 +37,7 @@ _KEY = 1
 _MARK = re.compile(r"\[(?:BOLD|ITALIC|EMPTY|CONTINUE)\] ?")
 
 
-class Read(NamedTuple):
+class Case(NamedTuple):
     """One example of a data set.
 
     Attributes:
@@ -53,7 +53,7 @@ class Read(NamedTuple):
     references: tuple[str, ...]
 
 
-def finqa(record: Record) -> Iterator[Read]:
+def finqa(record: Record) -> Iterator[Case]:
     """A question about a page of a report; the first text before and after the table."""
     if len(record["table"]) < 2:
         return
@@ -65,10 +65,10 @@ def finqa(record: Record) -> Iterator[Read]:
         "result": str(qa.get("exe_ans", qa["answer"])),
     }
     key = str(record.get("document") or record["id"])
-    yield Read(key, _table(record["table"][0], record["table"][1:]), fields, (str(qa["program"]),))
+    yield Case(key, _table(record["table"][0], record["table"][1:]), fields, (str(qa["program"]),))
 
 
-def tablebench(record: Record) -> Iterator[Read]:
+def tablebench(record: Record) -> Iterator[Case]:
     """A question with a short answer; charts are left out."""
     table = record["table"]
     if isinstance(table, str):
@@ -79,36 +79,36 @@ def tablebench(record: Record) -> Iterator[Read]:
     )
     key = str(record.get("split_key") or record["id"])
     fields = {"question": str(record["question"])}
-    yield Read(key, _table(columns, rows), fields, (str(record["answer"]),))
+    yield Case(key, _table(columns, rows), fields, (str(record["answer"]),))
 
 
-def wikitq(record: Record) -> Iterator[Read]:
+def wikitq(record: Record) -> Iterator[Case]:
     """Questions whose answers are cells, or numbers; several answers stand apart by a comma."""
     table = _table(record["header"], record["rows"])
     if len(table.columns) * len(table.rows) > MOST_CELLS:
         return
     for one in record["questions"]:
         answer = ", ".join(map(str, one["answer"]))
-        yield Read(str(record["table_id"]), table, {"question": str(one["question"])}, (answer,))
+        yield Case(str(record["table_id"]), table, {"question": str(one["question"])}, (answer,))
 
 
-def tabfact(record: Record) -> Iterator[Read]:
+def tabfact(record: Record) -> Iterator[Case]:
     """Statements that people call entailed or refuted."""
     table = _table(record["header"], record["rows"])
     for one in record["statements"]:
         label = "entailed" if int(one["label"]) else "refuted"
-        yield Read(str(record["table_id"]), table, {"statement": str(one["text"])}, (label,))
+        yield Case(str(record["table_id"]), table, {"statement": str(one["text"])}, (label,))
 
 
-def qtsumm(record: Record) -> Iterator[Read]:
+def qtsumm(record: Record) -> Iterator[Case]:
     """A query, and a paragraph about a table."""
     table = record["table"]
     made = _table(table["header"], table["rows"])
     key = str(table.get("title") or record.get("example_id") or made.content_hash())
-    yield Read(key, made, {"question": str(record["query"])}, (str(record["summary"]),))
+    yield Case(key, made, {"question": str(record["query"])}, (str(record["summary"]),))
 
 
-def scigen(record: Record) -> Iterator[Read]:
+def scigen(record: Record) -> Iterator[Case]:
     """A table of a paper, and the text about it."""
     columns, rows = record["table_column_names"], record["table_content_values"]
     if isinstance(columns, str):  # as the Hub has it
@@ -117,18 +117,18 @@ def scigen(record: Record) -> Iterator[Read]:
         return
     text = _MARK.sub("", str(record["text"]))
     key = str(record.get("paper_id") or record["paper"])
-    yield Read(key, _table(columns, rows), {"caption": str(record["table_caption"])}, (text,))
+    yield Case(key, _table(columns, rows), {"caption": str(record["table_caption"])}, (text,))
 
 
-def numericnlg(record: Record) -> Iterator[Read]:
+def numericnlg(record: Record) -> Iterator[Case]:
     """A table of a paper as HTML, and the paragraph about it; row headings are no cells there."""
     html = str(record.get("table_html_clean") or record["table_html"])
     table = read_html(html)
     fields = {"caption": str(record["caption"])}
-    yield Read(str(record["paper_id"]), table, fields, (str(record["description"]),))
+    yield Case(str(record["paper_id"]), table, fields, (str(record["description"]),))
 
 
-def turl_cta(record: Sequence[Any]) -> Iterator[Read]:
+def turl_cta(record: Sequence[Any]) -> Iterator[Case]:
     """The types of each column of a table of entities."""
     key, page, _, section, caption, headers, columns, annotations, *_ = record
     count = max((column[-1][0][0] for column in columns if column), default=0)
@@ -137,7 +137,7 @@ def turl_cta(record: Sequence[Any]) -> Iterator[Read]:
     table = _table(headers, [row for row in rows if any(row)])
     for header, types in zip(headers, annotations, strict=True):
         fields = {"page": page, "section": section, "caption": caption, "column": header}
-        yield Read(str(key), table, {k: str(v) for k, v in fields.items()}, (", ".join(types),))
+        yield Case(str(key), table, {k: str(v) for k, v in fields.items()}, (", ".join(types),))
 
 
 def lookups(seed: int) -> Iterator[Record]:
@@ -167,7 +167,7 @@ def lookups(seed: int) -> Iterator[Record]:
         }
 
 
-READERS: dict[str, Callable[[Any], Iterator[Read]]] = {
+READERS: dict[str, Callable[[Any], Iterator[Case]]] = {
     "finqa": finqa,
     "tablebench_data_analysis": tablebench,
     "tablebench_numerical_reasoning": tablebench,
@@ -333,7 +333,7 @@ def _examples(
     name: str, place: str, settings: TorrSet, counts: Counter[str]
 ) -> dict[Split, list[TableQuestion]]:
     """The examples of one set, by split; of one table no more than its share."""
-    pools: dict[Split, list[Read]] = {split: [] for split in SPLITS}
+    pools: dict[Split, list[Case]] = {split: [] for split in SPLITS}
     for record in _records(place, settings):
         try:
             own = list(READERS[name](record)) if belongs(name, record) else []
