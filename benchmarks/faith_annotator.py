@@ -23,14 +23,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tablemend.datasets.faith.dataset import make_dataset
-from tablemend.datasets.faith.settings import FaithSet
-from tablemend.datasets.faith.sources import Labelled, read_record
-from tablemend.datasets.faith.spans import find_spans
-from tablemend.meta_evaluation.items import split_of
+from tablemend.datasets.labelled_texts import split_of
 from tablemend.statistics import rate_interval
+from tablemend.tasks.faith.data import FaithSet, make_dataset
 from tablemend.tasks.faith.derivations import Derivation, Evidence
+from tablemend.tasks.faith.reports import LabelledReport, read_record
 from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan
+from tablemend.tasks.faith.sentences import find_spans
 
 _DEV = ("893538", "1045810", "709005")
 _STEP = re.compile(r"(add|subtract|divide)\(([^,()]+), ([^,()]+)\)")
@@ -53,7 +52,7 @@ def half_of(record: dict[str, Any]) -> str:
     return split_of(record["split_key"])
 
 
-def spans_found(labelled: list[Labelled], found: Counter[str]) -> None:
+def spans_found(labelled: list[LabelledReport], found: Counter[str]) -> None:
     """Masked spans that the recogniser finds."""
     for one in labelled:
         for label in one.labels:
@@ -67,7 +66,9 @@ def spans_found(labelled: list[Labelled], found: Counter[str]) -> None:
         found["spans in these sentences"] += sum(len(find_spans(s)) for s in sentences)
 
 
-def pilot(labelled: list[Labelled], votes: list[list[int]]) -> Iterator[tuple[str, bool, Any]]:
+def pilot(
+    labelled: list[LabelledReport], votes: list[list[int]]
+) -> Iterator[tuple[str, bool, Any]]:
     """Each labelled span: its group, whether it is derived, and how."""
     for one, own in zip(labelled, votes, strict=True):
         evidence = Evidence(one.report.tables)

@@ -11,8 +11,7 @@ from multiprocessing import active_children
 from pathlib import Path
 from random import Random
 
-from tablemend.datasets.faith.dataset import make_dataset
-from tablemend.datasets.faith.settings import FaithSet
+from tablemend.tasks.faith.data import FaithSet, make_dataset
 
 NAMES = "Industrial Consumer Aerospace Energy Medical Transport Software Retail".split()
 TEXT = "{} revenue was ${:,} million in 2023, compared to ${:,} million in 2022. Prices rose. "

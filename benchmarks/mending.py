@@ -21,26 +21,24 @@ from random import Random
 
 from tablemend.backends.backend import open_backend
 from tablemend.config.section import BackendOptions
-from tablemend.datasets.tabfaith.injection import inject
-from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Summary
-from tablemend.datasets.tabfaith.verbaliser import Verbaliser
+from tablemend.datasets.labelled_texts import Split
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
-from tablemend.meta_evaluation.items import Split
+from tablemend.meta_evaluation.injection_study import SourceTable, read_tables, synthetic_tables
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import ClaimError
+from tablemend.tasks.tabfaith.summaries import Fact, InjectedError, Summary, Verbaliser, inject
 from tablemend.values.cells import same_value
 from tablemend.verifier.verifiers import ProgramExtractor, ProgramVerifier
 
 SEED = "mending"
-Pair = tuple[Named, str, tuple[Fact, ...], Summary]
+Pair = tuple[SourceTable, str, tuple[Fact, ...], Summary]
 """A table, a faithful summary of it, its claims, and the same with one error."""
 
 
-def make_pair(named: Named, error: ClaimError) -> Pair | None:
+def make_pair(named: SourceTable, error: ClaimError) -> Pair | None:
     """Two summaries of a table; ``None`` where it allows none with such an error."""
     try:
         verbaliser = Verbaliser(named.table)
@@ -108,7 +106,7 @@ def _touches(edit: Edit, fact: Fact) -> bool:
     return any(_overlaps(edit, part.start, part.end) for part in fact.parts)
 
 
-def _tables(data: Path | None, split: Split, n: int) -> Iterator[Named]:
+def _tables(data: Path | None, split: Split, n: int) -> Iterator[SourceTable]:
     yield from synthetic_tables(n, split)
     if data is not None:
         yield from read_tables(data, split, n)

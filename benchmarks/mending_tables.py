@@ -28,6 +28,7 @@ from typing import Any
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.config import Source as Examples
 from tablemend.config.section import BackendOptions
+from tablemend.datasets.labelled_texts import split_of
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import AnswerFormat, detect_errors
@@ -37,7 +38,6 @@ from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.generations import Generations
-from tablemend.meta_evaluation.items import split_of
 from tablemend.mitigations import repair_columns
 from tablemend.mitigations.edits import Draft, Edit, Mended
 from tablemend.mitigations.mend import mend as mend_drafts

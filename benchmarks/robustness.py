@@ -17,8 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tablemend.robustness import agreement, comparisons, configurations, scores
-from tablemend.robustness.cube import ScoreCube, count_unscored
+from tablemend.robustness import rankings, scores
+from tablemend.robustness.scores import ScoreCube, count_unscored
 
 MODELS, DATASETS, EXAMPLES = 14, 10, 100
 SERIALISATIONS = ("html", "csv", "json", "markdown", "indexed", "data frame", "concatenation")
@@ -57,18 +57,18 @@ def main() -> None:
         "P with intervals": lambda: report(scores.performance(cube)),
         "R with intervals": lambda: report(scores.robustness(cube)),
         "sorted scores (Figure 3)": lambda: scores.sorted_scores(cube),
-        "win rates, serialisations": lambda: configurations.win_rates(cube, "serialisation"),
-        "win rates, perturbations": lambda: configurations.win_rates(cube, "perturbation"),
-        "score spread (Table 7)": lambda: configurations.score_spread(cube),
-        "impact of perturbations": lambda: configurations.perturbation_impact(cube, "none"),
-        "W by configurations (Figure 4)": lambda: agreement.ranking_agreement(cube),
-        "W by examples too (Figure 5)": lambda: agreement.ranking_agreement(
+        "win rates, serialisations": lambda: scores.win_rates(cube, "serialisation"),
+        "win rates, perturbations": lambda: scores.win_rates(cube, "perturbation"),
+        "score spread (Table 7)": lambda: scores.score_spread(cube),
+        "impact of perturbations": lambda: scores.perturbation_impact(cube, "none"),
+        "W by configurations (Figure 4)": lambda: rankings.ranking_agreement(cube),
+        "W by examples too (Figure 5)": lambda: rankings.ranking_agreement(
             cube, SAMPLE_CONFIGURATIONS, SAMPLE_EXAMPLES
         ),
-        "separability": lambda: agreement.separability(estimates),
-        "tau between data sets": lambda: agreement.dataset_agreement(estimates.by_dataset),
-        "tests of pairs, configurations": lambda: comparisons.compare_models(cube),
-        "tests of pairs, examples": lambda: comparisons.compare_models(cube, "example"),
+        "separability": lambda: rankings.separability(estimates),
+        "tau between data sets": lambda: rankings.dataset_agreement(estimates.by_dataset),
+        "tests of pairs, configurations": lambda: rankings.compare_models(cube),
+        "tests of pairs, examples": lambda: rankings.compare_models(cube, "example"),
     }
     total = 0.0
     for name, analyse in analyses.items():

@@ -39,12 +39,12 @@ from tablemend.datasets.shortcut_probe import (
     say,
 )
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import write_text
 from tablemend.script import run_script
 from tablemend.statistics import Rate
+from tablemend.tasks.tabfaith.task import TabFaithExample
 
 HEADING = "## Shortcuts"
 IN_TURN = ", each group in turn"

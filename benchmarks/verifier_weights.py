@@ -39,18 +39,24 @@ from scipy.sparse import csr_matrix
 
 import user_texts
 from tablemend.config import Section, load
-from tablemend.datasets.tabfaith.injection import inject
-from tablemend.datasets.tabfaith.settings import MIX
-from tablemend.datasets.tabfaith.summary import Summary
-from tablemend.datasets.tabfaith.verbaliser import Verbaliser
+from tablemend.datasets.labelled_texts import (
+    Item,
+    Label,
+    Mark,
+    SetName,
+    draw,
+    overlap,
+    read_set,
+    split_of,
+)
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
-from tablemend.meta_evaluation.items import Item, Label, Mark, overlap, split_of
-from tablemend.meta_evaluation.sets import SetName, draw, read_set
+from tablemend.meta_evaluation.injection_study import SourceTable, read_tables, synthetic_tables
 from tablemend.programs.speaker import Unsayable
 from tablemend.records import Claim
 from tablemend.script import run_script
 from tablemend.tables.table import Table
+from tablemend.tasks.tabfaith.data import MIX
+from tablemend.tasks.tabfaith.summaries import Summary, Verbaliser, inject
 from tablemend.values.text import Span
 from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import CONTRADICTED, SUPPORTED, TextVerifier
@@ -154,7 +160,7 @@ def read_items(name: Name, command: WeightsCommand) -> list[Item]:
     return draw(items, command.texts)
 
 
-def _summaries(named: Named) -> Iterator[Item]:
+def _summaries(named: SourceTable) -> Iterator[Item]:
     """A faithful summary of a table, and the same with errors."""
     table = named.table
     seed = f"weights:{table.content_hash()}"

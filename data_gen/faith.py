@@ -13,9 +13,8 @@ from __future__ import annotations
 from tqdm import tqdm
 
 from tablemend.config import load
-from tablemend.datasets.faith.dataset import describe, make_dataset
-from tablemend.datasets.faith.settings import FaithSet
 from tablemend.script import run_script
+from tablemend.tasks.faith.data import FaithSet, describe, make_dataset
 
 
 def main() -> None:

@@ -13,9 +13,8 @@ from tqdm import tqdm
 
 from tablemend.config import load
 from tablemend.datasets.build import describe
-from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.script import run_script
+from tablemend.tasks.tabfaith.data import TabFaith, make_dataset
 
 
 def main() -> None:

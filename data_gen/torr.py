@@ -10,9 +10,8 @@ A set that is not there is skipped with a line (docs/torr.md).
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.datasets.torr.dataset import describe, make_dataset
-from tablemend.datasets.torr.settings import TorrSet
 from tablemend.script import run_script
+from tablemend.tasks.torr.data import TorrSet, describe, make_dataset
 
 
 def main() -> None:

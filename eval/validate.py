@@ -14,8 +14,7 @@ from tablemend.script import run_script
 def main() -> None:
     """Read the sets, verify, count, write results, then the page."""
     command = load(ValidateCommand)
-    from tablemend.meta_evaluation.page import terminal
-    from tablemend.meta_evaluation.run import validate
+    from tablemend.meta_evaluation.validate import terminal, validate
 
     with sole_writer(command.folder.path):
         results, page = validate(command)

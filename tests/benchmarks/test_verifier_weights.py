@@ -7,7 +7,7 @@ import pytest
 import yaml
 from scipy.optimize import check_grad
 
-from tablemend.meta_evaluation.items import Mark
+from tablemend.datasets.labelled_texts import Mark
 from tablemend.records import Claim
 from tablemend.values.text import Span
 from verifier_weights import (

@@ -18,11 +18,17 @@ pytest.importorskip("sacrebleu")
 pytest.importorskip("matplotlib")
 
 from tablemend.config import ConfigError, parse
+from tablemend.datasets.labelled_texts import SETS, file_of, read_set
 from tablemend.errors import TablemendError
 from tablemend.meta_evaluation.command import ValidateCommand
-from tablemend.meta_evaluation.page import SECTIONS, STUDY, fill_page, report, terminal
-from tablemend.meta_evaluation.run import validate
-from tablemend.meta_evaluation.sets import SETS, file_of, read_set
+from tablemend.meta_evaluation.validate import (
+    SECTIONS,
+    STUDY,
+    fill_page,
+    report,
+    terminal,
+    validate,
+)
 
 ROOT = Path(__file__).parents[2]
 

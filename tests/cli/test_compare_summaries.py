@@ -12,13 +12,12 @@ import pytest
 import yaml
 
 from tablemend.config import Source, parse
-from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
-from tablemend.tasks.table_summary import TableSummary
+from tablemend.tasks.tabfaith.data import TabFaith, make_dataset
+from tablemend.tasks.tabfaith.task import TableSummary
 from tests.support.scripts import ROOT, run_script
 
 TASK = TableSummary()

@@ -10,12 +10,11 @@ import pytest
 from pydantic import ValidationError
 
 from tablemend.config import Source, parse
-from tablemend.datasets.torr.dataset import describe, make_dataset
-from tablemend.datasets.torr.settings import TorrSet
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.recipe.experiment import Experiment
 from tablemend.tables.serialisations import CONFIGURATIONS
+from tablemend.tasks.torr.data import TorrSet, describe, make_dataset
 from tablemend.tasks.torr.task import Torr, judge
 from tests.support.answering import AnsweringServer
 from tests.support.scripts import run_script

@@ -14,23 +14,23 @@ from datasets import load_dataset, load_dataset_builder
 from huggingface_hub import DatasetCard
 
 from tablemend.config import Source, parse
-from tablemend.datasets import labelled_claims
-from tablemend.datasets.faith import dataset as faith
-from tablemend.datasets.faith.settings import FaithSet
 from tablemend.datasets.logic import dataset as logic
 from tablemend.datasets.logic.settings import LogicSet
-from tablemend.datasets.tabfaith import dataset as tabfaith
-from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tablehallu import dataset as tablehallu
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.torr import dataset as torr
-from tablemend.datasets.torr.settings import TorrSet
 from tablemend.errors import TablemendError
 from tablemend.publishing import hub
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder
+from tablemend.tasks import claim_verification
 from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.faith import data as faith
+from tablemend.tasks.faith.data import FaithSet
+from tablemend.tasks.tabfaith import data as tabfaith
+from tablemend.tasks.tabfaith.data import TabFaith
 from tablemend.tasks.task import TaskOptions
+from tablemend.tasks.torr import data as torr
+from tablemend.tasks.torr.data import TorrSet
 from tablemend.training.data import Pair
 from tests.support.scripts import run_script
 from tests.support.short_trainings import ROOT, injected_pairs, small_data
@@ -55,7 +55,9 @@ def _claims(out: Path) -> None:
     said = out.with_name("said")
     sizes = ["sizes.general=60", "sizes.financial=0", "sizes.clinical=0", "sizes.operations=0"]
     tabfaith.make_dataset(parse(TabFaith, [f"out={said}", *sizes]), lambda _: None)
-    labelled_claims.make_claims(parse(labelled_claims.Claims, [f"tabfaith={said}", f"out={out}"]))
+    claim_verification.make_claims(
+        parse(claim_verification.Claims, [f"tabfaith={said}", f"out={out}"])
+    )
 
 
 def _faith(out: Path) -> None:

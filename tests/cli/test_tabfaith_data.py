@@ -6,8 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.settings import TabFaith
+from tablemend.tasks.tabfaith.data import TabFaith, make_dataset
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:

@@ -214,9 +214,9 @@ PACKAGES = (
     "shipped errors plugins workers statistics robustness foreign from_json thinking values tables "
     "records config runs renderer exact_match detector evidence programs datasets "
     "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
-    "generations backends reports results prompting verifier datasets.tabfaith datasets.logic "
-    "tasks datasets.faith datasets.torr mitigations recipe evaluation training pretrained "
-    "datasets.tablehallu_llm meta_evaluation datasets.labelled_claims "
+    "generations backends reports results prompting verifier datasets.logic "
+    "tasks mitigations recipe evaluation training pretrained "
+    "datasets.tablehallu_llm meta_evaluation "
     "annotation publishing reproduction harnesses script api cli __main__"
 ).split()
 """Each imports only from those before it."""

@@ -8,10 +8,10 @@ from functools import cache
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
-from tablemend.datasets.tabfaith.prompting import PROMPTS as TABFAITH
 from tablemend.datasets.tablehallu_llm.prompting import PROMPTS as PIPELINE
 from tablemend.mitigations.rewrite_prompts import PROMPTS as MITIGATIONS
 from tablemend.prompting.files import Prompt
+from tablemend.tasks.tabfaith.task import PROMPTS as TABFAITH
 from tablemend.verifier.llm import PROMPTS as FAITHFULNESS
 
 FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)

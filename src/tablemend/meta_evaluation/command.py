@@ -10,8 +10,8 @@ from pydantic import Field
 
 from tablemend.config import BackendOptions, Section
 from tablemend.config.section import RunFolder
+from tablemend.datasets.labelled_texts import SETS, SetName
 from tablemend.errors import TablemendError
-from tablemend.meta_evaluation.sets import SETS, SetName
 from tablemend.runs import Run, folder_of
 from tablemend.verifier.verifiers import verifier_names
 

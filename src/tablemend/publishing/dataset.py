@@ -22,12 +22,9 @@ from pyarrow import parquet
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import COUNTS, SETTINGS
 from tablemend.datasets.card import LICENCE, table_of
-from tablemend.datasets.faith.settings import INVENTED
 from tablemend.datasets.logic.settings import HAVE
 from tablemend.datasets.source_tables.options import POOL
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tabfaith.settings import SYNTHETIC
-from tablemend.datasets.torr.readers import LOOKUP
 from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.folder import leave_out_paths
@@ -40,6 +37,9 @@ from tablemend.runs import (
     sync_all,
     write_text,
 )
+from tablemend.tasks.faith.reports import INVENTED
+from tablemend.tasks.tabfaith.data import SYNTHETIC
+from tablemend.tasks.torr.data import LOOKUP
 from tablemend.training.data import PAIRS_FILE
 from tablemend.training.pair_generation import STAGE as PAIRS
 

@@ -14,22 +14,27 @@ from tablemend.reports.content import DASH, Cell, Rows, interval, percent, plain
 from tablemend.reports.plots import plot_curves
 from tablemend.reports.rendering import render, resource
 from tablemend.reports.tabulation import read_results
-from tablemend.robustness.agreement import (
+from tablemend.robustness.rankings import (
     RankingAgreement,
+    compare_models,
     fewest_configurations,
     ranking_agreement,
     separability,
     smallest_grid,
 )
-from tablemend.robustness.comparisons import compare_models
-from tablemend.robustness.configurations import (
+from tablemend.robustness.scores import (
+    Array,
     Factor,
+    ScoreCube,
+    count_unscored,
     level_scores,
+    mean_scored,
+    performance,
     perturbation_impact,
+    robustness,
+    sorted_scores,
     win_rates,
 )
-from tablemend.robustness.cube import Array, ScoreCube, count_unscored, mean_scored
-from tablemend.robustness.scores import performance, robustness, sorted_scores
 from tablemend.runs import read_jsonl, write_json, write_text
 
 PLAIN = "none"

@@ -23,20 +23,17 @@ def make_data(script: str, tokens: Sequence[str]) -> dict[str, Any]:
 
             return tablehallu.make_dataset(parse(Synthesis, tokens), _ignore)
         case "tabfaith":
-            from tablemend.datasets.tabfaith import dataset as tabfaith
-            from tablemend.datasets.tabfaith.settings import TabFaith
+            from tablemend.tasks.tabfaith import data as tabfaith
 
-            return tabfaith.make_dataset(parse(TabFaith, tokens), _ignore)
+            return tabfaith.make_dataset(parse(tabfaith.TabFaith, tokens), _ignore)
         case "faith":
-            from tablemend.datasets.faith import dataset as faith
-            from tablemend.datasets.faith.settings import FaithSet
+            from tablemend.tasks.faith import data as faith
 
-            return faith.make_dataset(parse(FaithSet, tokens), _ignore)
+            return faith.make_dataset(parse(faith.FaithSet, tokens), _ignore)
         case _:
-            from tablemend.datasets.torr import dataset as torr
-            from tablemend.datasets.torr.settings import TorrSet
+            from tablemend.tasks.torr import data as torr
 
-            return torr.make_dataset(parse(TorrSet, tokens))
+            return torr.make_dataset(parse(torr.TorrSet, tokens))
 
 
 def _ignore(done: int) -> None:

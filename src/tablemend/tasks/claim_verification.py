@@ -1,18 +1,31 @@
 """A claim and a table in, a verdict out: what fine-tunes a model to be a verifier (TabFaith 4.1).
 
 The prompt is the one that the verifier ``llm:MODEL`` asks with, so a checkpoint serves as it is.
+From a TabFaith set come its sentences: supported, contradicted where an error was injected, and
+not in the source where the columns that a sentence is about are taken out of the table. From the
+public sets come claims that people labelled, of their dev split alone: the test split stays unseen.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+from pydantic import Field
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.errors import NoTarget
+from tablemend.config import Section
+from tablemend.config import Source as Examples
+from tablemend.datasets.build import build
+from tablemend.datasets.labelled_texts import file_of, read_set
+from tablemend.datasets.labelled_texts import split_of as half_of
+from tablemend.datasets.splits import SPLITS, Shares, split_of
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.from_json import FromJson
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import (
@@ -26,10 +39,13 @@ from tablemend.records import (
     VerdictName,
     total,
 )
-from tablemend.runs import hash_text
+from tablemend.runs import Store, hash_file, hash_text, write_jsonl
 from tablemend.tables.table import Table
+from tablemend.tasks.sources import read_records
+from tablemend.tasks.tabfaith.task import TabFaithExample
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
+from tablemend.values.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -165,7 +181,12 @@ class ClaimVerification(Task[LabelledClaim]):
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[LabelledClaim]:
         """One for the label, nothing for another verdict or none."""
-        return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, _earn)
+
+        def earn(sample: LabelledClaim, text: str) -> Score:
+            right = judge(sample, text).share("accuracy") or 0.0
+            return Score({"verdict": right}, right)
+
+        return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, earn)
 
 
 def judge(sample: LabelledClaim, text: str) -> Judgement:
@@ -186,6 +207,138 @@ def judge(sample: LabelledClaim, text: str) -> Judgement:
     return Judgement((finding,), shares, scorer=SCORER)
 
 
-def _earn(sample: LabelledClaim, text: str) -> Score:
-    right = judge(sample, text).share("accuracy") or 0.0
-    return Score({"verdict": right}, right)
+PublicSet = Literal["tabfact", "logicnlg", "infotabs", "scitab"]
+ENGINE = "claims-1"
+LABELS = ("supported", "contradicted", "not_in_source")
+SAID = "tabfaith"
+"""Domain of claims that a program has said."""
+
+
+class Claims(Section):
+    """A set of labelled claims."""
+
+    tabfaith: str | None = "data/tabfaith"
+    """Folder of a TabFaith set (data_gen/tabfaith.py); null: public claims alone."""
+    data: str | None = None
+    """Folder of the public sets, with <data>/tabfact/open.jsonl and so on; null: none."""
+    sets: tuple[PublicSet, ...] = get_args(PublicSet)
+    """The public sets to read."""
+    most_characters: int = Field(default=4000, ge=50)
+    """Claims whose table and words have more are left out, and counted."""
+    shares: Shares = Shares()
+    """Split of the tables."""
+    out: str = "data/claims"
+    """Folder to write into."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Nothing to read."""
+        if self.data is not None and not Path(self.data).is_dir():
+            yield "data", f"no folder {self.data}"
+        if self.tabfaith is None and self.data is None:
+            yield "data", "neither a TabFaith set nor a folder of public sets is given"
+
+
+def make_claims(settings: Claims) -> dict[str, Any]:
+    """Write the splits, or find them written; the counts, as in ``counts.json``.
+
+    Raises:
+        TablemendError: a set that is not there, or a folder that holds something else.
+    """
+    out, files = Path(settings.out), list[Path]()
+    if settings.tabfaith is not None:
+        files += (Path(settings.tabfaith) / f"{split}.jsonl" for split in SPLITS)
+    if settings.data:
+        files += (Path(settings.data) / file_of(name) for name in settings.sets)
+    if missing := [path for path in files if not path.is_file()]:
+        raise TablemendError(f"no file {missing[0]}: see tabfaith= and data=")
+    noted = {
+        "engine_version": ENGINE,
+        **settings.model_dump(mode="json", exclude={"out", "tabfaith", "data"}),
+        "files": [hash_file(path) for path in files],
+    }
+
+    def write(store: Store) -> dict[str, Any]:
+        counts = Counter[str]()
+        found: dict[str, dict[str, LabelledClaim]] = {split: {} for split in SPLITS}
+
+        def fits(claim: LabelledClaim) -> bool:
+            table = claim.table
+            size = len(claim.claim) + len(table.title)
+            size += sum(len(cell or "") + 3 for row in (table.columns, *table.rows) for cell in row)
+            counts["left out: too long"] += size > settings.most_characters
+            return size <= settings.most_characters
+
+        home = dict[str, str]()
+        for split, claim in _claims(settings, fits):
+            if home.setdefault(claim.source_hash, split) == split:
+                found[split][claim.id] = claim
+            else:
+                counts["left out: less a column, the same as a table of another split"] += 1
+        for split, claims in found.items():
+            if not claims:
+                raise TablemendError(f"no claim for the {split} split: give more tables")
+            drawn = [claims[id] for id in sorted(claims)]  # the first n are a sample
+            write_jsonl(out / f"{split}.jsonl", [claim.to_json() for claim in drawn])
+            counts.update(f"{split} {claim.domain} {claim.label}" for claim in drawn)
+        return dict(sorted(counts.items()))
+
+    return build(out, noted, write)
+
+
+def _claims(
+    settings: Claims, fits: Callable[[LabelledClaim], bool]
+) -> Iterator[tuple[str, LabelledClaim]]:
+    """Every claim with its split, which the content of its whole table decides."""
+    if settings.tabfaith is not None:
+        yield from _balance(
+            (split_of(example.source_hash, settings.shares), claim)
+            for split in SPLITS
+            for example in read_records(
+                Examples(source=settings.tabfaith, split=split),
+                TabFaithExample.from_json,
+                "python data_gen/tabfaith.py",
+            )
+            for claim in said_claims(example)
+            if fits(claim)
+        )
+    if settings.data is not None:
+        for name in settings.sets:
+            for item in read_set(name, Path(settings.data))[0]:
+                if half_of(item.split_key) == "dev" and item.label is not None:
+                    (table,) = item.source.tables
+                    split = split_of(table.content_hash(), settings.shares)
+                    claim = LabelledClaim(item.text, table, item.label, name)
+                    if fits(claim):
+                        yield split, claim
+
+
+def said_claims(example: TabFaithExample) -> Iterator[LabelledClaim]:
+    """The sentences of a summary that can be understood alone, and what is so of them."""
+    for sentence in sentence_spans(example.summary):
+        facts = [fact for fact in example.facts if fact.sentence == sentence]
+        if not facts or any(part.start < sentence.start for fact in facts for part in fact.parts):
+            continue  # a pronoun, whose name is in the sentence before
+        text = example.summary[sentence.start : sentence.end]
+        wrong = [one for one in example.errors if sentence.start <= one.start < sentence.end]
+        if wrong:
+            reason = f"{wrong[0].text} should be {wrong[0].expected or wrong[0].original}"
+            yield LabelledClaim(text, example.table, "contradicted", SAID, reason)
+            continue
+        yield LabelledClaim(text, example.table, "supported", SAID)
+        table, used = example.table, {column for fact in facts for _, column in fact.cells}
+        left = [n for n in range(len(table.columns)) if n == 0 or n not in used]  # 0 names the rows
+        if 2 <= len(left) < len(table.columns):
+            columns, *rows = ([row[n] for n in left] for row in (table.columns, *table.rows))
+            less = Table.of([cell or "" for cell in columns], rows, table.title)
+            yield LabelledClaim(text, less, "not_in_source", SAID)
+
+
+def _balance(claims: Iterable[tuple[str, LabelledClaim]]) -> Iterator[tuple[str, LabelledClaim]]:
+    """As many of each label as there are of the rarest, in every split; drawn by hash."""
+    found: dict[str, dict[str, list[LabelledClaim]]] = defaultdict(lambda: defaultdict(list))
+    for split, claim in claims:
+        found[split][claim.label].append(claim)
+    for split, by_label in found.items():
+        n = min(len(by_label[label]) for label in LABELS)
+        for own in by_label.values():
+            yield from ((split, claim) for claim in sorted(own, key=lambda claim: claim.id)[:n])

@@ -14,8 +14,8 @@ from hashlib import blake2b
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.datasets.tabfaith.prompting import STAGE as SUMMARY
 from tablemend.errors import TablemendError
+from tablemend.tasks.tabfaith.task import STAGE as SUMMARY
 from tests.support.model_server import claims, passages, pipeline, rewrites, summaries
 from tests.support.prompts import recognise
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from tablemend.datasets.tabfaith.injection import inject
-from tablemend.datasets.tabfaith.settings import MIX
-from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.markdown import locate_markdown, read_markdown
+from tablemend.tasks.tabfaith.data import MIX
+from tablemend.tasks.tabfaith.summaries import Verbaliser, inject
 
 _COUNT = re.compile(r"(\d+)(?: to (\d+))?")
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.harnesses.benchmark import Benchmark
 from tablemend.reports.tabulation import summarise
+from tablemend.tasks.tabfaith.data import TabFaith, make_dataset
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 lookup = pytest.importorskip("inspect_ai._util.registry").registry_lookup

@@ -10,11 +10,10 @@ import pytest
 
 import tablemend.harnesses
 from tablemend.config import parse
-from tablemend.datasets.faith.dataset import make_dataset
-from tablemend.datasets.faith.settings import FaithSet
 from tablemend.errors import TablemendError
 from tablemend.harnesses.benchmark import Benchmark
 from tablemend.reports.tabulation import summarise
+from tablemend.tasks.faith.data import FaithSet, make_dataset
 
 pytest.importorskip("lm_eval", reason="needs the extra lm-eval")
 

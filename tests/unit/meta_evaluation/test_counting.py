@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part
+from tablemend.datasets.labelled_texts import Item, Mark
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.counting import (
+from tablemend.meta_evaluation.agreement import (
+    COVERAGE,
+    TEXT,
+    Opinion,
+    balanced_threshold,
+    by_verifier,
     clean_share,
     count_item,
     count_spans,
     human_score,
+    rates,
 )
-from tablemend.meta_evaluation.injection import count_injected
-from tablemend.meta_evaluation.items import Item, Mark
-from tablemend.meta_evaluation.measures import COVERAGE, TEXT, rates
+from tablemend.meta_evaluation.injection_study import count_injected
 from tablemend.meta_evaluation.metrics import score_items
-from tablemend.meta_evaluation.opinions import Opinion, by_verifier
-from tablemend.meta_evaluation.scoring import balanced_threshold
 from tablemend.programs.program import Amount, Count, Rows, Statement
 from tablemend.records import Claim, Verdict, VerdictName, Verification
 from tablemend.tables.table import Table
+from tablemend.tasks.tabfaith.summaries import Fact, InjectedError, Part
 from tablemend.values.text import Span
 
 TEXT_OF_THREE = "Alba scored 41. Vey scored 12 in May. It rained."

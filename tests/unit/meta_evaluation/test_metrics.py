@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from tablemend.meta_evaluation.metrics import bleu
-from tablemend.meta_evaluation.parent import parent
+from tablemend.meta_evaluation.metrics import bleu, parent
 from tests.support.files import SHARED_DATA
 
 CELLS = ["Alba Vey", "5 May 1931", "Oslo"]

@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from tablemend.datasets.source_tables.topics import make_table
-from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.evidence.source import Source
 from tablemend.programs.edit import edits
 from tablemend.programs.execute import check
@@ -19,6 +18,7 @@ from tablemend.programs.say import Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.tables.table import Table
+from tablemend.tasks.tabfaith.domains import SYNTHETIC
 from tablemend.verifier.staf import verify_text
 from tablemend.verifier.verifiers import PROGRAM
 

@@ -13,7 +13,7 @@ import pytest
 from tablemend.reports import robustness_report
 from tablemend.reports.content import DASH
 from tablemend.reports.robustness_report import write_robustness
-from tablemend.robustness.cube import ScoreCube
+from tablemend.robustness.scores import ScoreCube
 from tests.unit.reports.test_reports import Page
 
 HOSTILE = "<script>alert('$x$')</script> & \"$y$\" | {{ }}"

@@ -21,7 +21,7 @@ from tablemend.reproduction.published import published
 from tablemend.reproduction.writing import markdown, rows_of, write_made
 from tablemend.runs import write_json
 from tablemend.tables.read import read_table
-from tablemend.tasks.table_summary import METRICS as SUMMARY_METRICS
+from tablemend.tasks.tabfaith.task import METRICS as SUMMARY_METRICS
 from tests.support.made_up_runs import made_up_run
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import friedmanchisquare, kendalltau
 
 from tablemend.errors import TablemendError
-from tablemend.robustness.agreement import (
+from tablemend.robustness.rankings import (
     dataset_agreement,
     fewest_configurations,
     kendalls_w,
@@ -15,8 +15,7 @@ from tablemend.robustness.agreement import (
     separability,
     smallest_grid,
 )
-from tablemend.robustness.cube import Array, ScoreCube
-from tablemend.robustness.scores import performance
+from tablemend.robustness.scores import Array, ScoreCube, performance
 
 NAN = float("nan")
 

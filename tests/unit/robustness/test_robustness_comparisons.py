@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import ttest_rel, wilcoxon
 
-from tablemend.robustness.comparisons import (
+from tablemend.robustness.rankings import (
     adjust_p,
     compare_models,
     harmonic_mean_p,
@@ -17,7 +17,7 @@ from tablemend.robustness.comparisons import (
     signed_rank_p,
     weighted_mean,
 )
-from tablemend.robustness.cube import Array, ScoreCube
+from tablemend.robustness.scores import Array, ScoreCube
 
 NAN = float("nan")
 

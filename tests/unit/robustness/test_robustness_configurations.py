@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.errors import TablemendError
-from tablemend.robustness.configurations import (
+from tablemend.robustness.scores import (
     Factor,
+    ScoreCube,
     level_scores,
     perturbation_impact,
     score_spread,
     win_rates,
 )
-from tablemend.robustness.cube import ScoreCube
 
 NAN = float("nan")
 FACTORS: list[Factor] = ["serialisation", "perturbation"]

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from tablemend.errors import TablemendError
-from tablemend.robustness.cube import Array, ScoreCube, count_unscored, mean_scored
-from tablemend.robustness.scores import performance, robustness, sorted_scores
+from tablemend.robustness.scores import (
+    Array,
+    ScoreCube,
+    count_unscored,
+    mean_scored,
+    performance,
+    robustness,
+    sorted_scores,
+)
 
 NAN = float("nan")
 

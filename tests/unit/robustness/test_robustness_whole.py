@@ -9,16 +9,23 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from tablemend.robustness.agreement import (
+from tablemend.robustness.rankings import (
+    compare_models,
     dataset_agreement,
     fewest_configurations,
     ranking_agreement,
     separability,
 )
-from tablemend.robustness.comparisons import compare_models
-from tablemend.robustness.configurations import perturbation_impact, score_spread, win_rates
-from tablemend.robustness.cube import ScoreCube, count_unscored
-from tablemend.robustness.scores import performance, robustness, sorted_scores
+from tablemend.robustness.scores import (
+    ScoreCube,
+    count_unscored,
+    performance,
+    perturbation_impact,
+    robustness,
+    score_spread,
+    sorted_scores,
+    win_rates,
+)
 
 MODELS = ["weak", "middling", "good", "best"]
 SERIALISATIONS = ["csv", "html", "json"]

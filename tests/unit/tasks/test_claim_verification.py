@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.datasets.labelled_claims import Claims, make_claims
+from tablemend.datasets.labelled_texts import split_of
 from tablemend.datasets.splits import SPLITS, Shares
-from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.settings import Sizes, TabFaith
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.items import split_of
 from tablemend.records import Claim, Document
 from tablemend.tables.table import Table
-from tablemend.tasks.claim_verification import ClaimVerification, LabelledClaim
+from tablemend.tasks.claim_verification import Claims, ClaimVerification, LabelledClaim, make_claims
+from tablemend.tasks.tabfaith.data import Sizes, TabFaith, make_dataset
 from tablemend.tasks.task import Submission
 from tablemend.verifier.llm import LLMVerifier
 from tablemend.verifier.verifiers import SHORT

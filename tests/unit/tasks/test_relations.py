@@ -9,8 +9,8 @@ from tablemend.records import RELATIONS, Finding, Judgement, Share
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.injected_errors import INJECTED_ERRORS
+from tablemend.tasks.tabfaith.task import TableSummary
 from tablemend.tasks.table_generation import TableGeneration
-from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission
 
 TASK = TableGeneration()

@@ -17,9 +17,8 @@ from typing import Literal, NamedTuple
 from tablemend.evidence.labels import counts_by_itself
 from tablemend.programs.table import Cell, TypedTable
 from tablemend.tables.table import Table
-from tablemend.tasks.faith.sample import MASK, are_money
-from tablemend.tasks.faith.values import Reading, read_values, unit_scale
-from tablemend.tasks.faith.wording import read_periods, read_wording
+from tablemend.tasks.faith.sample import MASK, Reading, are_money, read_values, unit_scale
+from tablemend.tasks.faith.sentences import read_periods, read_wording
 from tablemend.values.text import content_words
 from tablemend.values.units import Unit, same_currency
 
@@ -196,7 +195,8 @@ class Evidence:
     @cached_property
     def _rarity(self) -> dict[str, float]:
         """How much a word of a label tells: the more, the fewer rows have it."""
-        rows = [set(self._row_words(t, r)) for t, r in self._rows()]
+        paths = [self.tables[table].rows[row].path for table, row in self._rows()]
+        rows = [{word for label in path for word in content_words(label)} for path in paths]
         found = Counter(word for own in rows for word in own)
         return {word: log(1 + len(rows) / n) for word, n in found.items()}
 
@@ -204,9 +204,6 @@ class Evidence:
         for number, table in enumerate(self.tables):
             for row in range(len(table.rows)):
                 yield number, row
-
-    def _row_words(self, table: int, row: int) -> list[str]:
-        return [w for label in self.tables[table].rows[row].path for w in content_words(label)]
 
     def rank(self, sentence: str, around: str) -> list[list[_Number]]:
         """The numbers of each row with how well they fit, rows without a common word left out.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
@@ -26,8 +26,15 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
-from tablemend.tasks.faith.sample import DERIVATIONS, SCENARIOS, MaskedSpan, write_tables
-from tablemend.tasks.faith.values import Match, compare, read_values
+from tablemend.tasks.faith.sample import (
+    DERIVATIONS,
+    SCENARIOS,
+    MaskedSpan,
+    Match,
+    compare,
+    read_values,
+    write_tables,
+)
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Corruption, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
 
@@ -221,7 +228,7 @@ class Faith(Task[MaskedSpan]):
     ) -> Iterator[Corruption]:
         """The masked value with another digit or scale, or without its unit."""
         for type in types:
-            wrong = _CORRUPT[type](sample.answer, rng)
+            wrong = _corrupt(sample.answer, type, rng)
             if wrong and judge(sample, _json(wrong)).counts[type]:
                 head, _, _ = gold.rpartition('{"results"')
                 yield Corruption(type, type, head + _json(wrong))
@@ -231,21 +238,15 @@ def _json(answer: str) -> str:
     return json.dumps({"results": {"answer": answer}}, ensure_ascii=False)
 
 
-def _other_digit(answer: str, rng: Random) -> str:
+def _corrupt(answer: str, type: str, rng: Random) -> str:
+    """Another value, or the answer at another scale or without its unit; empty if it has none."""
+    if type == "unit":
+        return _UNIT.sub("", answer).strip()
+    if type == "scale":
+        match = _SCALE.search(answer)
+        return answer.replace(match[0], _OTHER[match[0].casefold()]) if match else ""
     digit = next((one for one in answer if one.isdigit()), "0")
     return answer.replace(digit, rng.choice([d for d in "123456789" if d != digit]), 1)
-
-
-def _other_scale(answer: str, rng: Random) -> str:
-    match = _SCALE.search(answer)
-    return answer.replace(match[0], _OTHER[match[0].casefold()]) if match else ""
-
-
-_CORRUPT: dict[str, Callable[[str, Random], str]] = {
-    "value": _other_digit,
-    "scale": _other_scale,
-    "unit": lambda answer, rng: _UNIT.sub("", answer).strip(),
-}
 
 
 def judge(sample: MaskedSpan, text: str) -> Judgement:
@@ -275,15 +276,12 @@ def _shares(found: Match) -> dict[str, Share]:
     return {name: Share(int(is_so), 1) for name, is_so in counted.items()}
 
 
-def _as_exact(truth: str, answer: str) -> bool:
-    """Whether an answer is as precise as the truth, and adds no unit."""
-    pairs = zip(read_values(truth), read_values(answer), strict=False)
-    return all(own.step <= one.step and own.units <= one.units for one, own in pairs)
-
-
 def _earn(sample: MaskedSpan, text: str) -> Score:
     judged = judge(sample, text)
     value, unit = (judged.share(f"{part}_accuracy") or 0.0 for part in ("value", "unit"))
-    if value and not _as_exact(sample.answer, read_reply(text).answer):
-        value = 0.0
+    if value:  # only where it is as precise as the truth, and adds no unit
+        answer = read_reply(text).answer
+        pairs = zip(read_values(sample.answer), read_values(answer), strict=False)
+        exact = all(own.step <= one.step and own.units <= one.units for one, own in pairs)
+        value = value if exact else 0.0
     return Score({"value": value, "unit": unit}, value * (1 + unit) / 2)

@@ -1,7 +1,7 @@
 """ToRR: one answer to a table in each of 35 prompt configurations (The Mighty ToRR, section 2).
 
 A configuration is a view of a sample: the serialisation of the table, and a perturbation of its
-structure. Reports score each view; ``eval/robustness.py`` says how firm a system stands over them.
+structure. Reports score each view; ``eval/robustness.py`` says how robust a system is over them.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import yaml
+from pydantic import BeforeValidator
 
 from tablemend.backends.requests import END_OF_THINKING
+from tablemend.from_json import FromJson
 from tablemend.records import (
     UNSCORED,
     Finding,
@@ -29,14 +32,74 @@ from tablemend.runs import hash_text
 from tablemend.tables.serialisations import CONFIGURATIONS, Mode, perturb, write_configuration
 from tablemend.tables.table import Table
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
-from tablemend.tasks.torr.finqa_program import execution_accuracy
-from tablemend.tasks.torr.sample import TableQuestion
 from tablemend.tasks.torr.scoring import METRICS as SCORES
-from tablemend.tasks.torr.scoring import Unscored, first_line, load_rouge
+from tablemend.tasks.torr.scoring import Unscored, execution_accuracy, first_line, load_rouge
 from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
+
+
+def _given(fields: Mapping[str, str | None]) -> dict[str, str]:
+    """Without blanks: read from Parquet, each example has the fields of all."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+Fields = Annotated[Mapping[str, str], BeforeValidator(_given)]
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration(FromJson):
+    """A solved example.
+
+    Attributes:
+        table: the table.
+        fields: what is shown beside it, by name: ``question``, ``caption``.
+        answer: what is to be written.
+    """
+
+    table: Table
+    fields: Fields
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuestion(FromJson):
+    """One example of one of the data sets.
+
+    Attributes:
+        set: name of the data set.
+        table: the table, in its original order.
+        fields: what is shown beside it, by name.
+        references: right answers; one of them is enough.
+        demonstrations: shown before it, their tables in the same configuration.
+        source_hash: what splits keep apart: the table, or the document that it stands in.
+        types: labels to choose from; empty where any text is an answer.
+    """
+
+    set: str
+    table: Table
+    fields: Fields
+    references: tuple[str, ...]
+    demonstrations: tuple[Demonstration, ...] = ()
+    source_hash: str = ""
+    types: tuple[str, ...] = field(default=())
+
+    @property
+    def id(self) -> str:
+        """Hash of the content."""
+        return hash_text(json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True))
+
+    @property
+    def domain(self) -> str:
+        """The data set, which reports break rates down by."""
+        return self.set
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        shown = [asdict(one) | {"table": one.table.to_json()} for one in self.demonstrations]
+        return asdict(self) | {"table": self.table.to_json(), "demonstrations": shown}
+
 
 FORMS: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("sets.yaml").read_text("utf-8")
@@ -156,7 +219,12 @@ class Torr(Task[TableQuestion]):
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[TableQuestion]:
         """The score."""
-        return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, _earn)
+
+        def earn(sample: TableQuestion, text: str) -> Score:
+            value = judge(sample, text).share("score") or 0.0
+            return Score({"score": value}, value)
+
+        return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, earn)
 
 
 def _show(
@@ -185,8 +253,3 @@ def judge(sample: TableQuestion, text: str) -> Judgement:
         right = sample.references[0]
         findings = (Finding("wrong", None, None, right, answer, f"score {value:.2f}"),)
     return Judgement(findings, shares, scorer=SCORER)
-
-
-def _earn(sample: TableQuestion, text: str) -> Score:
-    value = judge(sample, text).share("score") or 0.0
-    return Score({"score": value}, value)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablemend.tables.table import Table
-from tablemend.tasks.torr.finqa_program import (
+from tablemend.tasks.torr.scoring import (
     Program,
     ProgramError,
     Step,

@@ -1,1 +1,0 @@
-"""The TabFaith sets: faithful summaries, injected errors, three enterprise domains."""
