@@ -20,12 +20,12 @@ import numpy as np
 
 from tablemend.config import BackendOptions
 from tablemend.datasets.labelled_texts import Item, Mark, overlap
-from tablemend.faithfulness.staf import open_verifier, verify_documents
-from tablemend.faithfulness.verifiers import PROGRAM
 from tablemend.meta_evaluation.metrics import score_items
 from tablemend.records import VERDICTS, Verdict, Verification
 from tablemend.statistics import Array, Rate, correlations, interval, resample_means
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.text import Span, sentence_spans
+from tablemend.verifier.staf import open_verifier, verify_documents
+from tablemend.verifier.verifiers import PROGRAM
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ from tablemend.tasks.sources import read_records
 from tablemend.tasks.tabfaith.task import TabFaithExample
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
-from tablemend.values.sentences import sentence_spans
+from tablemend.values.text import sentence_spans
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence

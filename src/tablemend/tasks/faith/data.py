@@ -21,7 +21,7 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import ModelString
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import Count, Section
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.datasets import build
 from tablemend.datasets.build import Record
 from tablemend.datasets.card import LICENCE, command_of, table_of, write_card

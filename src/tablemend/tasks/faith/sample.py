@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.config.section import Serialisation
+from tablemend.datasets.tablehallu.compose import Stated
 from tablemend.errors import TablemendError
 from tablemend.from_json import FromJson
 from tablemend.runs import hash_text
 from tablemend.tables.read import write_table
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
-from tablemend.values.amounts import THOUSANDS
 from tablemend.values.dates import find_dates
-from tablemend.values.numbers import Stated, find_quantities
+from tablemend.values.numbers import THOUSANDS, find_quantities
 from tablemend.values.text import clean
 from tablemend.values.units import MEASURES, same_currency
 

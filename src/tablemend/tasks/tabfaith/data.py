@@ -28,7 +28,7 @@ from tablemend.programs.speaker import Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.records import CLAIM_ERRORS, ClaimError
 from tablemend.runs import to_line
-from tablemend.tables.filings import read_filing
+from tablemend.tables.html import read_filing
 from tablemend.tables.table import Table, TableError
 from tablemend.tasks.tabfaith.domains import DOMAINS, Domain
 from tablemend.tasks.tabfaith.domains import SYNTHETIC as GENERATORS

@@ -15,7 +15,7 @@ import yaml
 
 from tablemend.datasets.source_tables.invented_names import FAMILY, GIVEN, TOWNS
 from tablemend.tables.table import Cell, Table
-from tablemend.values.periods import MONTHS
+from tablemend.values.dates import MONTHS
 
 Domain = Literal["general", "financial", "clinical", "operations"]
 DOMAINS: tuple[Domain, ...] = get_args(Domain)

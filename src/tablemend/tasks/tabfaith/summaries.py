@@ -52,8 +52,8 @@ from tablemend.programs.table import TypedTable
 from tablemend.programs.templates import TEMPLATES
 from tablemend.records import CLAIM_ERRORS, ClaimError, ClaimKind
 from tablemend.tables.table import Table
-from tablemend.values.periods import read_period
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.dates import read_period
+from tablemend.values.text import Span, sentence_spans
 
 
 @dataclass(frozen=True, slots=True)

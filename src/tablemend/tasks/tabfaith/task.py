@@ -36,9 +36,9 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
+from tablemend.tables.read import write_table
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tablemend.tasks.tabfaith.domains import Domain
 from tablemend.tasks.tabfaith.summaries import Fact, InjectedError, Summary, Verbaliser, inject
 from tablemend.tasks.task import Corruption, Score, Submission, Task, after_thinking
