@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from tablemend.config import load
 from tablemend.script import run_script
-from tablemend.tasks.logic.command import AnnotateCommand
+from tablemend.tasks.logic.annotating import AnnotateCommand
 
 
 def main() -> None:

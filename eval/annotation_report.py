@@ -11,7 +11,7 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.runs import folder_of
 from tablemend.script import run_script
-from tablemend.tasks.logic.command import AnnotationReportCommand
+from tablemend.tasks.logic.report import AnnotationReportCommand
 
 
 def main() -> None:

@@ -17,8 +17,6 @@ from tablemend.config import Source, parse
 from tablemend.datasets import labelled_claims
 from tablemend.datasets.faith import dataset as faith
 from tablemend.datasets.faith.settings import FaithSet
-from tablemend.datasets.logic import dataset as logic
-from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tabfaith import dataset as tabfaith
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tablehallu import dataset as tablehallu
@@ -30,6 +28,8 @@ from tablemend.publishing import hub
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder
 from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.logic import dataset as logic
+from tablemend.tasks.logic.dataset import LogicSet
 from tablemend.tasks.task import TaskOptions
 from tablemend.training.data import Pair
 from tests.support.scripts import run_script

@@ -214,7 +214,7 @@ PACKAGES = (
     "shipped errors plugins workers statistics robustness foreign from_json thinking values tables "
     "records config runs renderer exact_match detector evidence programs claims verifier datasets "
     "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
-    "generations backends reports results prompting faithfulness datasets.tabfaith datasets.logic "
+    "generations backends reports results prompting faithfulness datasets.tabfaith "
     "tasks datasets.faith datasets.torr mitigations recipe evaluation training pretrained "
     "datasets.tablehallu_llm meta_evaluation datasets.labelled_claims "
     "annotation publishing reproduction harnesses script api cli __main__"

@@ -23,7 +23,6 @@ from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import COUNTS, SETTINGS
 from tablemend.datasets.card import LICENCE, table_of
 from tablemend.datasets.faith.settings import INVENTED
-from tablemend.datasets.logic.settings import HAVE
 from tablemend.datasets.source_tables.options import POOL
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tabfaith.settings import SYNTHETIC
@@ -40,6 +39,7 @@ from tablemend.runs import (
     sync_all,
     write_text,
 )
+from tablemend.tasks.logic.dataset import HAVE
 from tablemend.training.data import PAIRS_FILE
 from tablemend.training.pair_generation import STAGE as PAIRS
 

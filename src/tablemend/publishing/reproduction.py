@@ -16,12 +16,12 @@ from tablemend.datasets.build import SETTINGS
 from tablemend.datasets.card import command_of
 from tablemend.datasets.faith.settings import FaithSet
 from tablemend.datasets.labelled_claims import Claims
-from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.torr.settings import TorrSet
 from tablemend.publishing.recorded import MERGED, Recorded, chain_of
 from tablemend.runs import MOVE_AWAY, read_object
+from tablemend.tasks.logic.dataset import LogicSet
 
 MAKERS: dict[str, tuple[str, type[Section]]] = {
     "program": ("tablehallu.py", Synthesis),

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from tablemend.backends.backend import open_backend
 from tablemend.config import BackendOptions
-from tablemend.datasets.logic.english import GRAMMAR, EnglishError, readings, say
-from tablemend.datasets.logic.formalise import Formalised, formalise
-from tablemend.datasets.logic.formula import BLOCKS, canonical
-from tablemend.datasets.logic.generate import random_formula
-from tablemend.datasets.logic.notation import parse_formula, show
+from tablemend.tasks.logic.english import GRAMMAR, EnglishError, readings, say
+from tablemend.tasks.logic.formula import BLOCKS, canonical, parse_formula, show
+from tablemend.tasks.logic.generate import random_formula
+from tablemend.tasks.logic.solver import Formalised, formalise
 
 
 @settings(deadline=None)

@@ -11,18 +11,21 @@ from statistics import mean, stdev
 
 import pytest
 
-from tablemend.datasets.logic.describe import HARMLESS, describe, hotel_pairs, make_pair
-from tablemend.datasets.logic.hotel import (
+from tablemend.records import RELATIONS, Relation
+from tablemend.tasks.logic.hotel import (
+    HARMLESS,
     MOST_VALUES,
     SINGLE,
     Fact,
     Hotel,
+    describe,
+    hotel_pairs,
     is_near,
     lexicon,
     make_hotel,
+    make_pair,
 )
-from tablemend.datasets.logic.pair import Pair
-from tablemend.records import RELATIONS, Relation
+from tablemend.tasks.logic.pair import Pair
 
 N = 150
 MADE: dict[Relation, list[Pair]] = {
