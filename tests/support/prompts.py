@@ -11,7 +11,7 @@ from tablemend.backends.requests import Message
 from tablemend.datasets.tabfaith.prompting import PROMPTS as TABFAITH
 from tablemend.datasets.tablehallu_llm.prompting import PROMPTS as PIPELINE
 from tablemend.faithfulness.llm import PROMPTS as FAITHFULNESS
-from tablemend.mitigations.rewrite_prompts import PROMPTS as MITIGATIONS
+from tablemend.mitigations.rewriting import PROMPTS as MITIGATIONS
 from tablemend.prompting.files import Prompt
 
 FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)

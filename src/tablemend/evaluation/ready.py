@@ -8,8 +8,7 @@ from importlib.util import find_spec
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import require_vllm
-from tablemend.backends.keys import key_of
-from tablemend.backends.names import EngineKind, ModelName
+from tablemend.backends.names import EngineKind, ModelName, key_of
 from tablemend.config import HUB, BackendOptions
 from tablemend.errors import TablemendError, not_installed
 from tablemend.evaluation.systems import IN_PROCESS, ResolvedSystem, resolve

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tablemend.backends.asking import ask, short_name
-from tablemend.backends.backend import Backend
+from tablemend.backends.backend import Backend, ask, short_name
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.alignment import align_claims

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from tablemend.annotation.answers import gather, read_answers
-from tablemend.annotation.sample import Data, choose, read_data
-from tablemend.annotation.steps import GUIDES, STEPS
+from tablemend.annotation.page import GUIDES, STEPS, Data, choose, read_data
+from tablemend.annotation.report import gather, read_answers
 from tablemend.cli.app import main
 from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example

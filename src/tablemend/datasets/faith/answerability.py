@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tablemend.backends.asking import ask, short_name
-from tablemend.backends.backend import Backend
+from tablemend.backends.backend import Backend, ask, short_name
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.datasets.faith.reports import Unusable
 from tablemend.errors import Stopped

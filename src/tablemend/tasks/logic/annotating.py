@@ -12,8 +12,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from tablemend.backends.asking import ask
-from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.backend import Backend, ask, open_backend
 from tablemend.backends.names import ModelString
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
 from tablemend.config import BackendOptions, Section, Source

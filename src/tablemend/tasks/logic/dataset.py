@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from tablemend.backends.asking import ask
-from tablemend.backends.backend import open_backend
+from tablemend.backends.backend import ask, open_backend
 from tablemend.backends.names import ModelString
 from tablemend.backends.requests import Request, Sampling, stream_seed
 from tablemend.config import Count, Section

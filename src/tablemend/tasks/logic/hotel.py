@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -45,7 +44,7 @@ def describe(hotel: Hotel, relation: Relation, rng: Random) -> Pair:
     plan = _Plan(hotel, rng)
     if relation == "tautologous":
         plan.omitted = set(hotel.facts)
-        said: Iterable[str] = rng.sample(lexicon().data["tautologies"], rng.randint(2, 4))
+        said: Iterable[str] = rng.sample(lexicon()["tautologies"], rng.randint(2, 4))
     else:
         plan.make(relation)
         said = list(plan.sentences())
@@ -106,9 +105,9 @@ class _Plan:
     """
 
     def __init__(self, hotel: Hotel, rng: Random) -> None:
-        self.hotel, self.rng, self.words = hotel, rng, lexicon()
-        self.data = self.words.data
-        self.lists = [fact for fact in hotel.facts if fact.attribute in self.words.attributes]
+        self.hotel, self.rng, self.data = hotel, rng, lexicon()
+        self.attributes: dict[str, Attribute] = self.data["attributes"]
+        self.lists = [fact for fact in hotel.facts if fact.attribute in self.attributes]
         self.omitted: set[Fact] = set()
         self.changed: dict[str, str] = {}
         self.added: list[Fact] = []
@@ -152,7 +151,7 @@ class _Plan:
             self.omitted = set(rng.sample(pool, min(rng.choice((1, 1, 2)), len(self.lists))))
 
     def extra(self, count: int) -> list[Fact]:
-        own = self.words.attributes.items()
+        own = self.attributes.items()
         names = {name: one.values for name, one in own if name not in self.general}
         pool = [Fact(name, value) for name, values in names.items() for value in values]
         found: list[Fact] = []
@@ -209,7 +208,7 @@ class _Plan:
             self.deny(rng.choice(said))
 
     def deny(self, fact: Fact) -> None:
-        phrase = self.rng.choice(self.words.attributes[fact.attribute].values[fact.value])
+        phrase = self.rng.choice(self.attributes[fact.attribute].values[fact.value])
         bare = re.sub(r"^an? ", "", phrase)
         text = self.rng.choice(self.data["denials"]).format(thing=bare, a_thing=phrase, It="It")
         self.closing.append(_mark("wrong", text))
@@ -223,7 +222,7 @@ class _Plan:
         stars, wrong = self.said(STARS)
         if late and stars:
             middle.append(self.rating(stars, wrong))
-        for name, own in self.words.attributes.items():
+        for name, own in self.attributes.items():
             listed = [f for f in self.hotel.facts if f not in self.omitted and f.attribute == name]
             listed += [fact for fact in self.added if fact.attribute == name]
             if listed:
@@ -297,7 +296,7 @@ class _Plan:
         rng, harmless = self.rng, self.data["harmless"]
         items = []
         for fact in facts:
-            phrase: str = rng.choice(self.words.attributes[attribute].values[fact.value])
+            phrase: str = rng.choice(self.attributes[attribute].values[fact.value])
             inferable = [
                 harmless["inferable"][side].get(fact.value) for side in ("before", "after")
             ]
@@ -307,7 +306,7 @@ class _Plan:
                 phrase = self.likely(phrase, *inferable)
             items.append(phrase)
         listed = " and ".join([*filter(None, [", ".join(items[:-1])]), items[-1]])
-        template = rng.choice(self.words.attributes[attribute].frames)
+        template = rng.choice(self.attributes[attribute].frames)
         rooms = "the rooms"
         if "ooms}" in template and self.takes("unverifiable"):
             rooms = f"{_mark('unverifiable', rng.choice(harmless['unverifiable']['rooms']))} rooms"
@@ -392,25 +391,18 @@ class Attribute(NamedTuple):
     values: Mapping[str, list[str]]
 
 
-@dataclass(frozen=True, eq=False)
-class Lexicon:
-    """The words of the domain (hotel.yaml)."""
-
-    attributes: Mapping[str, Attribute]
-    data: Mapping[str, Any]
-
-
 @cache
-def lexicon() -> Lexicon:
-    """All of hotel.yaml."""
+def lexicon() -> dict[str, Any]:
+    """All of hotel.yaml, its attributes as :class:`Attribute`."""
     data = yaml.safe_load(Path(__file__).with_name("hotel.yaml").read_text("utf-8"))
-    return Lexicon({name: Attribute(**own) for name, own in data["attributes"].items()}, data)
+    attributes = {name: Attribute(**own) for name, own in data["attributes"].items()}
+    return {**data, "attributes": attributes}
 
 
 def make_hotel(rng: Random) -> Hotel:
     """A record with a name and a city, mostly stars, country and type, and one list or more."""
-    words = lexicon()
-    data = words.data
+    data = lexicon()
+    attributes: dict[str, Attribute] = data["attributes"]
     name = f"{rng.choice(data['names']['first'])} {rng.choice(data['names']['second'])}"
     if rng.random() < 0.4:
         city, country = rng.choice(list(data["capitals"].items()))
@@ -422,9 +414,9 @@ def make_hotel(rng: Random) -> Hotel:
         for attribute, value in zip(SINGLE, single, strict=True)
         if rng.random() >= _LEFT_OUT.get(attribute, 0)
     ]
-    kept = [one for one in words.attributes if rng.random() < _LIST_SHARE]
-    for attribute in kept or [rng.choice(list(words.attributes))]:
-        values = list(words.attributes[attribute].values)
+    kept = [one for one in attributes if rng.random() < _LIST_SHARE]
+    for attribute in kept or [rng.choice(list(attributes))]:
+        values = list(attributes[attribute].values)
         for value in rng.sample(values, rng.randint(1, MOST_VALUES)):
             if not is_near(value, facts):
                 facts.append(Fact(attribute, value))
@@ -434,5 +426,5 @@ def make_hotel(rng: Random) -> Hotel:
 def is_near(value: str, facts: Iterable[Fact]) -> bool:
     """Whether one of the facts may say it already, or follow from it: a minibar and a fridge."""
     had = {fact.value for fact in facts}
-    near = lexicon().data["near"]
+    near = lexicon()["near"]
     return value in had or any(value in group and had & set(group) for group in near)

@@ -21,8 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.backends.asking import ask
-from tablemend.backends.backend import Backend
+from tablemend.backends.backend import Backend, ask
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import (
