@@ -21,20 +21,9 @@ from tablemend.statistics import Agreement, krippendorffs_alpha, rate_interval
 class Vote(NamedTuple):
     """One annotator's answer to one question; ``None`` where it was left open."""
 
-    annotator: str
-    example: str
-    step: Step
     choice: Choice | None
     note: str
     where: str
-
-
-class AnswerFile(NamedTuple):
-    """What one file says; ``data`` is the hash of the data set that it is about."""
-
-    path: Path
-    data: str
-    votes: list[Vote]
 
 
 Ballots = dict[str, dict[Step, dict[str, Vote]]]
@@ -49,7 +38,7 @@ class _Given(BaseModel):
     note: str
 
 
-class _File(BaseModel):
+class AnswerFile(BaseModel):
     """The JSON that the page writes."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
@@ -62,11 +51,11 @@ class _File(BaseModel):
     answers: list[_Given]
 
 
-assert get_args(_File.model_fields["format"].annotation) == (ANSWERS,)
-assert get_args(_File.model_fields["version"].annotation) == (VERSION,)
+assert get_args(AnswerFile.model_fields["format"].annotation) == (ANSWERS,)
+assert get_args(AnswerFile.model_fields["version"].annotation) == (VERSION,)
 
 
-def read_answers(path: Path) -> AnswerFile:
+def read_answers(path: Path) -> tuple[Path, AnswerFile]:
     """Read the file that the page gave an annotator.
 
     Raises:
@@ -74,7 +63,7 @@ def read_answers(path: Path) -> AnswerFile:
             names the file and the place.
     """
     try:
-        file = _File.model_validate_json(read_whole(path).removeprefix(b"\xef\xbb\xbf"))
+        return path, AnswerFile.model_validate_json(read_whole(path).removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TablemendError(f"cannot read the answers {path}: {reason}") from error
@@ -87,23 +76,9 @@ def read_answers(path: Path) -> AnswerFile:
         ) from error
     except ValueError as error:
         raise TablemendError(f"cannot read the answers {path}: {error}") from error
-    # the same person is known again: case and spacing do not matter
-    annotator = " ".join(unicodedata.normalize("NFC", file.annotator).casefold().split())
-    votes = [
-        Vote(
-            annotator,
-            given.example,
-            given.step,
-            given.answer,
-            given.note.strip(),
-            f"{path}, answers.{number}",
-        )
-        for number, given in enumerate(file.answers)
-    ]
-    return AnswerFile(path, file.data, votes)
 
 
-def gather(files: Iterable[AnswerFile], data: Data) -> Ballots:
+def gather(files: Iterable[tuple[Path, AnswerFile]], data: Data) -> Ballots:
     """All votes on a data set. An answer beats a question left open by the same annotator.
 
     Raises:
@@ -111,18 +86,29 @@ def gather(files: Iterable[AnswerFile], data: Data) -> Ballots:
             annotator gave two answers to one question, or nobody answered anything.
     """
     ballots: Ballots = {}
-    for file in files:
+    for path, file in files:
         if file.data != data.hash:
             place = f"{data.source}{f', split {data.split}' if data.split else ''}"
             raise TablemendError(
-                f"{file.path} is about the data set {file.data}, {place} is {data.hash}: give the "
+                f"{path} is about the data set {file.data}, {place} is {data.hash}: give the "
                 "data set and --split that were exported, unchanged"
             )
-        for vote in file.votes:
-            if vote.example not in data.examples:
-                raise TablemendError(f"{vote.where}: {data.source} has no example {vote.example!r}")
-            voters = ballots.setdefault(vote.example, {}).setdefault(vote.step, {})
-            voters[vote.annotator] = _join(voters.get(vote.annotator), vote)
+        # the same person is known again: case and spacing do not matter
+        name = " ".join(unicodedata.normalize("NFC", file.annotator).casefold().split())
+        for number, given in enumerate(file.answers):
+            new = Vote(given.answer, given.note.strip(), f"{path}, answers.{number}")
+            if given.example not in data.examples:
+                raise TablemendError(f"{new.where}: {data.source} has no example {given.example!r}")
+            voters = ballots.setdefault(given.example, {}).setdefault(given.step, {})
+            old = voters.setdefault(name, new)  # as in two downloads of the same work
+            if old.choice and new.choice and old.choice != new.choice:
+                raise TablemendError(
+                    f"{name} answers {given.step} of example {given.example} twice: {old.choice} "
+                    f"({old.where}) and {new.choice} ({new.where}): keep one, or tell two people "
+                    "apart by their names"
+                )
+            chosen, other = (old, new) if old.choice and not new.choice else (new, old)
+            voters[name] = chosen._replace(note=chosen.note or other.note)
     if not any(
         vote.choice
         for steps in ballots.values()
@@ -131,20 +117,6 @@ def gather(files: Iterable[AnswerFile], data: Data) -> Ballots:
     ):
         raise TablemendError("the answer files hold no answer yet")
     return ballots
-
-
-def _join(old: Vote | None, new: Vote) -> Vote:
-    """Two votes of one annotator on one question, as in two downloads of the same work."""
-    if old is None:
-        return new
-    if old.choice and new.choice and old.choice != new.choice:
-        raise TablemendError(
-            f"{new.annotator} answers {new.step} of example {new.example} twice: {old.choice} "
-            f"({old.where}) and {new.choice} ({new.where}): keep one, or tell two people apart "
-            "by their names"
-        )
-    chosen, other = (old, new) if old.choice and not new.choice else (new, old)
-    return chosen._replace(note=chosen.note or other.note)
 
 
 Verdict = Literal["right", "wrong", "unscored"]

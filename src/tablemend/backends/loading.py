@@ -177,7 +177,7 @@ def stop_ids(
     return ids
 
 
-class Loaded(NamedTuple):
+class TextModel(NamedTuple):
     """A classifier that is ready, with what reads its texts.
 
     Attributes:
@@ -190,7 +190,7 @@ class Loaded(NamedTuple):
     device: str
 
 
-def load(checkpoint: Checkpoint, kind: Any) -> Loaded:
+def load(checkpoint: Checkpoint, kind: Any) -> TextModel:
     """A model that reads texts, on the GPU if there is one.
 
     Args:
@@ -211,7 +211,7 @@ def load(checkpoint: Checkpoint, kind: Any) -> Loaded:
     if config.model_type in ("roberta", "xlm-roberta", "camembert"):
         window = min(window, int(positions) - config.pad_token_id - 1)  # counted behind the padding
     device = loading_device()
-    return Loaded(model.eval().to(device), tokenizer, window, device)
+    return TextModel(model.eval().to(device), tokenizer, window, device)
 
 
 def device_type() -> str:

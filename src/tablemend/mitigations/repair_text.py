@@ -33,6 +33,56 @@ from tablemend.verifier.links import CellLink, ColumnLink, Links, MomentLink, Ro
 from tablemend.verifier.reading import Amount, Reading
 
 Verify = Callable[[str, Source], Verification]
+VERSION = "repair/4"
+FARTHEST = 10
+"""A number is not mended to one that is more than this many times as large, or as small."""
+TELLING = 3
+"""Digits of a number that stands in another column of its row by no mere chance."""
+MOST_OTHERS = 3
+"""Names that are offered in place of one."""
+
+_GROUPED = re.compile(r"\d,\d{3}")
+_PLAIN = re.compile(r"(?<![\d.,])\d{4,}(?![\d.,])")
+_INSIDE = re.compile(r"\d-[a-z]")
+_BEFORE = re.compile(
+    r"(?:[\w.]-|[\d.]\s*[/x*:+]|\w[/x*:+_])\s*$"
+    r"|\b(?:per|every|each|but|number|no\.|top|first|last|next|past|another|age[ds]?)\s+$"
+)
+_AFTER = re.compile(
+    r"\s*[-/x*:_+]\s*\d|-[^\W\d]|'(?!s\b)|\w|\s*\+|\s+(?:of them|coming|came|from)\b"
+    r"|\s*(?:[\w-]+\s+){0,2}(?:per|each|apiece|in a row|straight|consecutive|ago|later|earlier|left"
+    r"|remaining|old)\b"
+)
+"""What makes a number a part of a word, an idiom, a unit or a date: "7-day", "4x1.5", "per 100"."""
+_SCOPE = re.compile(
+    r"\b(?:(?:last|past|next|previous|prior|recent) (?:\w+ )?(?:games?|matche?s?|contests?|years?"
+    r"|months?|weeks?|days?|seasons?|quarters?|minutes?|night)|seasons?|career|span|stretch|so far"
+    r"|outside|excluding|except|without|other than|different|distinct|unique|averag\w+|mean)\b"
+)
+"""Words of a scope that a table does not tell, or that a sum or count does not have."""
+_SEVERAL = re.compile(r"\b(?:combin\w+|tot[ae]\w*|altogether|each|both|every|rang(?:e[sd]?|ing))\b")
+_COMPARED = re.compile(r"\b(?:between|than|more|fewer|less|higher|lower|above|below|over|by)\b")
+_NEAR = 25
+"""Characters around a number in which a comparison speaks of it."""
+_EXTREME = re.compile(
+    r"\b(?:peak\w*|record|(?:a|new|all-time) (?:high|low)|(?:high|low)s? of|maxim\w+|minim\w+"
+    r"|bottom\w*|best|worst)\b"
+)
+_SHARE = re.compile(
+    r"%|\b(?:percent\w*|pct|shares?|rates?|growth|margins?|change|proportion|ratio)\b", re.I
+)
+_PRONOUN = re.compile(
+    r"\W*(?:(?:also|in addition|moreover|meanwhile|furthermore|besides),? )?"
+    r"(?:it|he|she|they|its|his|her|the|this)\b",
+    re.I,
+)
+_OF = re.compile(r"\bof (?:the |its |all )?\Z")
+_BOUND = re.compile(r"(?:more|less|fewer|at|over|under|above|below|between|not)\b|[-$€£\d]")
+_NAME = re.compile(r"\b[A-Z][a-z]")
+_ZERO = re.compile(r"zero|no|0[.0]*", re.I)
+_OTHER_TABLE = "another table of the source may be meant"  # such as a nested JSON document
+_OTHER_NAME = "another name of the sentence may be wrong"
+Link = ColumnLink | RowLink | CellLink | MomentLink
 
 
 def repair_text(text: str, source: Source, verify: Verify = verify_text) -> Mended:
@@ -103,58 +153,6 @@ def _concerns(verdict: Verdict, start: int, end: int) -> bool:
         return any(span.start < end and start < span.end for span in verdict.spans)
     first, last = claim.start, claim.end
     return first is not None and last is not None and first < end and start < last
-
-
-VERSION = "repair/4"
-FARTHEST = 10
-"""A number is not mended to one that is more than this many times as large, or as small."""
-TELLING = 3
-"""Digits of a number that stands in another column of its row by no mere chance."""
-MOST_OTHERS = 3
-"""Names that are offered in place of one."""
-
-_GROUPED = re.compile(r"\d,\d{3}")
-_PLAIN = re.compile(r"(?<![\d.,])\d{4,}(?![\d.,])")
-_INSIDE = re.compile(r"\d-[a-z]")
-_BEFORE = re.compile(
-    r"(?:[\w.]-|[\d.]\s*[/x*:+]|\w[/x*:+_])\s*$"
-    r"|\b(?:per|every|each|but|number|no\.|top|first|last|next|past|another|age[ds]?)\s+$"
-)
-_AFTER = re.compile(
-    r"\s*[-/x*:_+]\s*\d|-[^\W\d]|'(?!s\b)|\w|\s*\+|\s+(?:of them|coming|came|from)\b"
-    r"|\s*(?:[\w-]+\s+){0,2}(?:per|each|apiece|in a row|straight|consecutive|ago|later|earlier|left"
-    r"|remaining|old)\b"
-)
-"""What makes a number a part of a word, an idiom, a unit or a date: "7-day", "4x1.5", "per 100"."""
-_SCOPE = re.compile(
-    r"\b(?:(?:last|past|next|previous|prior|recent) (?:\w+ )?(?:games?|matche?s?|contests?|years?"
-    r"|months?|weeks?|days?|seasons?|quarters?|minutes?|night)|seasons?|career|span|stretch|so far"
-    r"|outside|excluding|except|without|other than|different|distinct|unique|averag\w+|mean)\b"
-)
-"""Words of a scope that a table does not tell, or that a sum or count does not have."""
-_SEVERAL = re.compile(r"\b(?:combin\w+|tot[ae]\w*|altogether|each|both|every|rang(?:e[sd]?|ing))\b")
-_COMPARED = re.compile(r"\b(?:between|than|more|fewer|less|higher|lower|above|below|over|by)\b")
-_NEAR = 25
-"""Characters around a number in which a comparison speaks of it."""
-_EXTREME = re.compile(
-    r"\b(?:peak\w*|record|(?:a|new|all-time) (?:high|low)|(?:high|low)s? of|maxim\w+|minim\w+"
-    r"|bottom\w*|best|worst)\b"
-)
-_SHARE = re.compile(
-    r"%|\b(?:percent\w*|pct|shares?|rates?|growth|margins?|change|proportion|ratio)\b", re.I
-)
-_PRONOUN = re.compile(
-    r"\W*(?:(?:also|in addition|moreover|meanwhile|furthermore|besides),? )?"
-    r"(?:it|he|she|they|its|his|her|the|this)\b",
-    re.I,
-)
-_OF = re.compile(r"\bof (?:the |its |all )?\Z")
-_BOUND = re.compile(r"(?:more|less|fewer|at|over|under|above|below|between|not)\b|[-$€£\d]")
-_NAME = re.compile(r"\b[A-Z][a-z]")
-_ZERO = re.compile(r"zero|no|0[.0]*", re.I)
-_OTHER_TABLE = "another table of the source may be meant"  # such as a nested JSON document
-_OTHER_NAME = "another name of the sentence may be wrong"
-Link = ColumnLink | RowLink | CellLink | MomentLink
 
 
 class Correction(NamedTuple):

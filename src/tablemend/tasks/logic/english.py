@@ -19,8 +19,8 @@ from tablemend.tasks.logic.formula import (
     DATA,
     SLOT,
     Formula,
-    Found,
     Name,
+    Slots,
     Term,
     Variable,
     build,
@@ -122,7 +122,7 @@ def readings(text: str) -> tuple[Formula, ...]:
                 break
         return tuple(islice(forms.values(), MOST_READINGS))
 
-    def fill(line: Sequence[str], start: int, end: int) -> Iterator[Found]:
+    def fill(line: Sequence[str], start: int, end: int) -> Iterator[Slots]:
         """The ways in which the words of a line make up a stretch of the text."""
         if not line or start >= end:
             yield from [{}] if not line and start == end else []

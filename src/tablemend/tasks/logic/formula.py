@@ -189,11 +189,11 @@ def canonical(formula: Formula) -> Formula:
 
 HOLES = (Name("_"), Name("__"))
 SLOT = re.compile(r"[A-Z]\d")
-Found = dict[str, Any]
+Slots = dict[str, Any]
 """What stands in the slots of a form: formulas and terms."""
 
 
-def match(form: Formula, formula: Formula, found: Found | None = None) -> Found | None:
+def match(form: Formula, formula: Formula, found: Slots | None = None) -> Slots | None:
     """What stands in the slots of a form where a formula has it; else ``None``.
 
     In a form ``A1`` is any formula and ``X1`` any term; ``N1(X1)`` is what a formula N1 says of X1,
@@ -203,7 +203,7 @@ def match(form: Formula, formula: Formula, found: Found | None = None) -> Found 
     return found if _match(form, formula, found) else None
 
 
-def _match(form: Formula, formula: Formula, found: Found) -> bool:
+def _match(form: Formula, formula: Formula, found: Slots) -> bool:
     match form, formula:
         case Atom(slot, terms), _ if SLOT.fullmatch(slot):
             for place, (term, hole) in enumerate(zip(terms, HOLES, strict=False)):
@@ -231,13 +231,13 @@ def _match(form: Formula, formula: Formula, found: Found) -> bool:
     return alike and all(map(_match, children(form), children(formula), [found] * 2))
 
 
-def _match_term(form: Term, term: Term, found: Found) -> bool:
+def _match_term(form: Term, term: Term, found: Slots) -> bool:
     if not SLOT.fullmatch(form.name):
         return form == term
     return bool(found.setdefault(form.name, term) == term)
 
 
-def build(form: Formula, found: Found) -> Formula:
+def build(form: Formula, found: Slots) -> Formula:
     """A form with its slots filled, the inverse of :func:`match`."""
     match form:
         case Atom(slot, terms):
@@ -256,7 +256,7 @@ def build(form: Formula, found: Found) -> Formula:
             return with_children(form, tuple(build(one, found) for one in children(form)))
 
 
-def _unused(found: Found) -> Variable:
+def _unused(found: Slots) -> Variable:
     """A variable that occurs in none of these."""
     used = {value for value in found.values() if isinstance(value, Variable)}
     for value in found.values():

@@ -1,8 +1,10 @@
 """Formulas stratified as the paper samples its own, and outputs of every relation to them.
 
 That an output follows from its input, or the input from it, or that they exclude each other, is
-known from the edits that made it (:mod:`rewriting`). That something does *not* follow is shown by a
-small world in which it fails. No prover has a say.
+known from the edits that made it: a part gives way to one that is equivalent to it in every world
+of blocks, to one that follows from it, or to one from which it follows, by where in the formula it
+stands. That something does *not* follow is shown by a small world in which it fails. No prover has
+a say.
 """
 
 from __future__ import annotations

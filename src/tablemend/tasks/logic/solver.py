@@ -279,7 +279,7 @@ SCHEMA: dict[str, Any] = {
 MAX_NEW_TOKENS = 2048
 
 
-class Formalised(NamedTuple):
+class Formalisation(NamedTuple):
     """What a text says: a formula, or the reason why there is none and the text is unjudged.
 
     ``said`` is the formula in controlled English, as the model was asked about it.
@@ -290,7 +290,7 @@ class Formalised(NamedTuple):
     reason: str = ""
 
 
-def formalise(texts: Sequence[str], backend: Backend) -> list[Formalised]:
+def formalise(texts: Sequence[str], backend: Backend) -> list[Formalisation]:
     """The formulas of texts, in their order.
 
     A formula counts only where the same model, shown what it says, finds that to be the same.
@@ -315,7 +315,7 @@ def formalise(texts: Sequence[str], backend: Backend) -> list[Formalised]:
         except Unreadable as error:
             reason = str(error)
         if reason:
-            found[n] = Formalised(None, found[n].said, reason)
+            found[n] = Formalisation(None, found[n].said, reason)
     return found
 
 
@@ -325,17 +325,17 @@ def _request(prompt: str, number: int, **slots: str) -> Request:
     return Request(f"{prompt}.{number}", messages, Sampling(MAX_NEW_TOKENS), schema=schema)
 
 
-def _read(completion: Completion) -> Formalised:
+def _read(completion: Completion) -> Formalisation:
     try:
         if problem := why_no_answer(completion):
-            return Formalised(None, reason=problem.text)
+            return Formalisation(None, reason=problem.text)
         text = one_object(completion.answer, ("formula",))["formula"]
         if not isinstance(text, str):
             raise Unreadable(WRONG_FIELD, "The formula must be a text.")
         formula = parse_formula(text, BLOCKS)
         if free := free_variables(formula):
             name = min(variable.name for variable in free)
-            return Formalised(None, reason=f"nothing binds the variable {name}")
-        return Formalised(formula, say(formula, Random(0)))
+            return Formalisation(None, reason=f"nothing binds the variable {name}")
+        return Formalisation(formula, say(formula, Random(0)))
     except (Unreadable, FormulaError, EnglishError) as error:
-        return Formalised(None, reason=str(error))
+        return Formalisation(None, reason=str(error))
