@@ -25,19 +25,21 @@ from typing import Any
 
 from tablemend.backends.backend import open_backend
 from tablemend.config.section import BackendOptions
-from tablemend.datasets.logic.formalise import formalise
-from tablemend.datasets.logic.formula import BLOCKS, Formula, Not, free_variables
-from tablemend.datasets.logic.generate import CATEGORIES, make_pairs, to_pair
-from tablemend.datasets.logic.notation import (
+from tablemend.script import run_script
+from tablemend.statistics import wilson
+from tablemend.tasks.logic.formula import (
+    BLOCKS,
+    Formula,
     FormulaError,
+    Not,
+    free_variables,
     parse_formula,
     show,
     show_indented,
     show_latex,
 )
-from tablemend.datasets.logic.solver import Theory
-from tablemend.script import run_script
-from tablemend.statistics import wilson
+from tablemend.tasks.logic.generate import CATEGORIES, make_pairs, to_pair
+from tablemend.tasks.logic.solver import Theory, formalise
 
 Record = dict[str, Any]
 LABELS = {"Unknown": "Uncertain"}

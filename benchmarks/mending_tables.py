@@ -38,7 +38,7 @@ from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.generations import Generations
-from tablemend.mitigations import repair_columns
+from tablemend.mitigations import repair_table
 from tablemend.mitigations.edits import Draft, Edit, Mended
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Example, Judgement
@@ -95,7 +95,7 @@ def kind_of(edit: Edit) -> str:
         return "row dropped"
     if edit.column is not None:
         return f"column {'renamed' if edit.new else 'dropped'}"
-    return "columns reordered" if edit.method == repair_columns.VERSION else "rows reordered"
+    return "columns reordered" if edit.method == repair_table.COLUMNS_VERSION else "rows reordered"
 
 
 def gain(before: Judgement, after: Judgement, types: Sequence[str] = ERROR_TYPES) -> int:
@@ -125,7 +125,7 @@ def judge_edits(
     order of rows last.
     """
     gold, rule = example.gold_table, SortRule.of(example.constraints)
-    shape = repair_columns.in_order(table, example.query)
+    shape = repair_table.in_order(table, example.query)
 
     def judge(answer: Table, rows: Sequence[Sequence[str | None]] = gold.rows) -> Judgement:
         known = {header_key(name): place for place, name in enumerate(answer.columns)}

@@ -12,9 +12,8 @@ Labels come from how an output was made, not from a prover; what a model writes 
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.datasets.logic.dataset import describe, make_dataset
-from tablemend.datasets.logic.settings import LogicSet
 from tablemend.script import run_script
+from tablemend.tasks.logic.dataset import LogicSet, describe, make_dataset
 
 
 def main() -> None:

@@ -15,15 +15,13 @@ from tqdm import tqdm
 
 from tablemend.config import load
 from tablemend.script import run_script
-from tablemend.tasks.logic.command import AnnotateCommand
+from tablemend.tasks.logic.annotating import AnnotateCommand, annotate
+from tablemend.tasks.logic.report import write_annotation_report
 
 
 def main() -> None:
     """Read the pairs, ask every model, print what came of it."""
     command = load(AnnotateCommand)
-    from tablemend.tasks.logic.annotating import annotate
-    from tablemend.tasks.logic.report import write_annotation_report
-
     with tqdm(unit="pair", disable=None) as bar:
         folder = annotate(command, bar.update)
     print(write_annotation_report(folder))

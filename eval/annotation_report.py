@@ -11,14 +11,12 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.runs import folder_of
 from tablemend.script import run_script
-from tablemend.tasks.logic.command import AnnotationReportCommand
+from tablemend.tasks.logic.report import AnnotationReportCommand, write_annotation_report
 
 
 def main() -> None:
     """Read pairs and annotations of a run folder, print all tables."""
     command = load(AnnotationReportCommand)
-    from tablemend.tasks.logic.report import write_annotation_report
-
     folder = folder_of(command.run)
     print(write_annotation_report(folder, command.annotations, command.passed))
     print(f"\n{folder / 'annotations.md'}")

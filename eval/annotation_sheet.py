@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tablemend.config import load
 from tablemend.script import run_script
-from tablemend.tasks.logic.sheet import SheetCommand, read_answers, write_sheet
+from tablemend.tasks.logic.annotating import SheetCommand, read_answers, write_sheet
 
 
 def main() -> None:

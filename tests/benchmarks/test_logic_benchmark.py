@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.datasets.logic.solver import Theory
+from tablemend.tasks.logic.solver import Theory
 
 Read = Callable[[str], list[dict[str, Any]]]
 logic = import_module("logic_solver")

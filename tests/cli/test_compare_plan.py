@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.limits import estimate_prompt
+from tablemend.backends.engine import estimate_prompt
 from tablemend.backends.loading import load_tokenizer
 from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse

@@ -14,8 +14,6 @@ from datasets import load_dataset, load_dataset_builder
 from huggingface_hub import DatasetCard
 
 from tablemend.config import Source, parse
-from tablemend.datasets.logic import dataset as logic
-from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tablehallu import dataset as tablehallu
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
@@ -26,6 +24,8 @@ from tablemend.tasks import claim_verification
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.faith import data as faith
 from tablemend.tasks.faith.data import FaithSet
+from tablemend.tasks.logic import dataset as logic
+from tablemend.tasks.logic.dataset import LogicSet
 from tablemend.tasks.tabfaith import data as tabfaith
 from tablemend.tasks.tabfaith.data import TabFaith
 from tablemend.tasks.task import TaskOptions

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.backends.precision import has_bfloat16
+from tablemend.backends.loading import has_bfloat16
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, SftCommand
 from tablemend.runs import Run

@@ -24,7 +24,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer
 
 import random_training
-from tablemend.backends.cache import RequestCache
+from tablemend.backends.backend import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu import small_world

@@ -214,7 +214,7 @@ PACKAGES = (
     "shipped errors plugins workers statistics robustness foreign from_json thinking values tables "
     "records config runs renderer exact_match detector evidence programs datasets "
     "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
-    "generations backends reports results prompting verifier datasets.logic "
+    "generations backends reports results prompting verifier "
     "tasks mitigations recipe evaluation training pretrained "
     "datasets.tablehallu_llm meta_evaluation "
     "annotation publishing reproduction harnesses script api cli __main__"

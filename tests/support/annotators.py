@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.annotation.sample import Data
-from tablemend.annotation.steps import STEPS
+from tablemend.annotation.page import STEPS, Data
 from tablemend.cli.app import main
 from tablemend.datasets.build import lines_file
 from tablemend.records import Example

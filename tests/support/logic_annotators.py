@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tablemend.datasets.logic.pair import Pair
+from tablemend.tasks.logic.pair import Pair, path_to
 from tablemend.tasks.logic.protocol import CHECK, FAITHFUL, LESSONS, MARKS, QUESTIONS
-from tablemend.tasks.logic.tree import path_to
 
 _SHOWN = re.compile(r"Input:\n(.*?)\n\nOutput:\n(.*?)\n\n", re.DOTALL)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tablemend.backends.requests import Message
 from tablemend.datasets.tablehallu_llm.prompting import PROMPTS as PIPELINE
-from tablemend.mitigations.rewrite_prompts import PROMPTS as MITIGATIONS
+from tablemend.mitigations.rewriting import PROMPTS as MITIGATIONS
 from tablemend.prompting.files import Prompt
 from tablemend.tasks.tabfaith.task import PROMPTS as TABFAITH
 from tablemend.verifier.llm import PROMPTS as FAITHFULNESS

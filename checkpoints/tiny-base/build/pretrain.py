@@ -44,7 +44,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     """Tokenizer, model, steps, checkpoint; the same command continues where it stopped."""
     import torch
 
-    from tablemend.backends.precision import emulation
+    from tablemend.backends.loading import emulation
     from tablemend.datasets.tablehallu.small_world import ENGINE
     from tablemend.training import checkpoints
     from tablemend.training.launch import choose_precision

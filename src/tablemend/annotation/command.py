@@ -44,8 +44,7 @@ def export(
     revision: Revision = None,
 ) -> None:
     """Write a sample of a data set as one page for annotators."""
-    from tablemend.annotation.page import write_page
-    from tablemend.annotation.sample import choose, read_data
+    from tablemend.annotation.page import choose, read_data, write_page
     from tablemend.runs import write_text
 
     if out.is_symlink() or out.exists():
@@ -73,10 +72,9 @@ def report(
     revision: Revision = None,
 ) -> None:
     """Report accuracy and agreement from annotators' answers; mark or drop what failed."""
-    from tablemend.annotation.answers import gather, read_answers
     from tablemend.annotation.outcome import check_out, write_verified
-    from tablemend.annotation.report import describe, make_report
-    from tablemend.annotation.sample import read_data
+    from tablemend.annotation.page import read_data
+    from tablemend.annotation.report import describe, gather, make_report, read_answers
     from tablemend.runs import write_json
 
     if mark is not None and drop is not None:

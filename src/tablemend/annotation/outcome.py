@@ -10,8 +10,8 @@ from pathlib import Path
 from shutil import copyfile, rmtree
 from typing import Any
 
+from tablemend.annotation.page import Data
 from tablemend.annotation.report import alpha_notes, results_table
-from tablemend.annotation.sample import Data
 from tablemend.config import EXAMPLE_FILES, HUB
 from tablemend.datasets.build import lines_file
 from tablemend.datasets.card import write_card
@@ -70,7 +70,10 @@ def write_verified(out: Path, data: Data, report: dict[str, Any], *, drop: bool)
             (folder / own).unlink(missing_ok=True)
             if (card := folder / CARD).exists():
                 write_text(card, card.read_text("utf-8").replace(own, written))
-            _write_split(folder, written, data, failed)
+            with lines_file(folder / written) as write:
+                for example in data.examples.values():
+                    if example.id not in failed:
+                        write(to_line(example.to_json()))
         _write_verdicts(folder, data, report)
         _write_card(folder, data, report, note)
     return len(failed)
@@ -113,13 +116,6 @@ def _files(data: Data) -> list[Path]:
         return [path]
     names = (CARD, VERDICTS, *(f"{split}{suffix}" for split in SPLITS for suffix in EXAMPLE_FILES))
     return [path / name for name in names if (path / name).is_file()]
-
-
-def _write_split(folder: Path, name: str, data: Data, failed: set[str]) -> None:
-    with lines_file(folder / name) as write:
-        for example in data.examples.values():
-            if example.id not in failed:
-                write(to_line(example.to_json()))
 
 
 def _write_verdicts(folder: Path, data: Data, report: dict[str, Any]) -> None:

@@ -1,25 +1,251 @@
-"""The report of a verification: accuracy with intervals, agreement, and what to look at again."""
+"""Answers of annotators, the verdicts of their majority, and the report: accuracy and agreement."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
-from tablemend.annotation.answers import Ballots
-from tablemend.annotation.sample import Data
-from tablemend.annotation.steps import GUIDES, STEPS, VERSION
-from tablemend.annotation.verdicts import (
-    Case,
-    StepCase,
-    Verdict,
-    counts_overall,
-    decide,
-    tally,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablemend.annotation.page import ANSWERS, CHOICES, GUIDES, STEPS, VERSION, Choice, Data, Step
+from tablemend.errors import TablemendError
+from tablemend.foreign import read_whole
 from tablemend.reports.content import DASH, MINUS, percent, with_interval
 from tablemend.reports.rendering import align
 from tablemend.statistics import Agreement, krippendorffs_alpha, rate_interval
+
+
+class Vote(NamedTuple):
+    """One annotator's answer to one question; ``None`` where it was left open."""
+
+    choice: Choice | None
+    note: str
+    where: str
+
+
+Ballots = dict[str, dict[Step, dict[str, Vote]]]
+"""Example -> step -> annotator -> vote, for every question that was put to anyone."""
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    example: str
+    step: Step
+    answer: Choice | None
+    note: str
+
+
+class AnswerFile(BaseModel):
+    """The JSON that the page writes."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    format: Literal["tablemend-annotation"]
+    version: Literal[1]
+    data: str
+    source: str
+    split: str | None
+    annotator: str = Field(pattern=r"\S")
+    answers: list[_Given]
+
+
+assert get_args(AnswerFile.model_fields["format"].annotation) == (ANSWERS,)
+assert get_args(AnswerFile.model_fields["version"].annotation) == (VERSION,)
+
+
+def read_answers(path: Path) -> tuple[Path, AnswerFile]:
+    """Read the file that the page gave an annotator.
+
+    Raises:
+        TablemendError: it cannot be read, or something in it is not what is wanted; the message
+            names the file and the place.
+    """
+    try:
+        return path, AnswerFile.model_validate_json(read_whole(path).removeprefix(b"\xef\xbb\xbf"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TablemendError(f"cannot read the answers {path}: {reason}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise TablemendError(
+            f"{path}{f', {place}' if place else ''}: {first['msg']}; wanted is a file that "
+            "the page of `tablemend annotate export` wrote"
+        ) from error
+    except ValueError as error:
+        raise TablemendError(f"cannot read the answers {path}: {error}") from error
+
+
+def gather(files: Iterable[tuple[Path, AnswerFile]], data: Data) -> Ballots:
+    """All votes on a data set. An answer beats a question left open by the same annotator.
+
+    Raises:
+        TablemendError: a file is about another data set or names an unknown example, an
+            annotator gave two answers to one question, or nobody answered anything.
+    """
+    ballots: Ballots = {}
+    for path, file in files:
+        if file.data != data.hash:
+            place = f"{data.source}{f', split {data.split}' if data.split else ''}"
+            raise TablemendError(
+                f"{path} is about the data set {file.data}, {place} is {data.hash}: give the "
+                "data set and --split that were exported, unchanged"
+            )
+        # the same person is known again: case and spacing do not matter
+        name = " ".join(unicodedata.normalize("NFC", file.annotator).casefold().split())
+        for number, given in enumerate(file.answers):
+            new = Vote(given.answer, given.note.strip(), f"{path}, answers.{number}")
+            if given.example not in data.examples:
+                raise TablemendError(f"{new.where}: {data.source} has no example {given.example!r}")
+            voters = ballots.setdefault(given.example, {}).setdefault(given.step, {})
+            old = voters.setdefault(name, new)  # as in two downloads of the same work
+            if old.choice and new.choice and old.choice != new.choice:
+                raise TablemendError(
+                    f"{name} answers {given.step} of example {given.example} twice: {old.choice} "
+                    f"({old.where}) and {new.choice} ({new.where}): keep one, or tell two people "
+                    "apart by their names"
+                )
+            chosen, other = (old, new) if old.choice and not new.choice else (new, old)
+            voters[name] = chosen._replace(note=chosen.note or other.note)
+    if not any(
+        vote.choice
+        for steps in ballots.values()
+        for voters in steps.values()
+        for vote in voters.values()
+    ):
+        raise TablemendError("the answer files hold no answer yet")
+    return ballots
+
+
+Verdict = Literal["right", "wrong", "unscored"]
+Cause = Literal["", "tie", "unsure", "unanswered"]
+"""Why there is no verdict."""
+
+
+class Ruling(NamedTuple):
+    """The verdict on a question, or on an example."""
+
+    verdict: Verdict
+    cause: Cause = ""
+
+
+class StepCase(TypedDict):
+    """What all annotators together say of one question: verdict, votes, and their notes."""
+
+    verdict: Verdict
+    cause: Cause
+    yes: int
+    no: int
+    unsure: int
+    notes: list[str]
+
+
+class Case(TypedDict):
+    """What all annotators together say of one example."""
+
+    example: str
+    verdict: Verdict
+    cause: Cause
+    steps: dict[Step, StepCase]
+
+
+class Voter(TypedDict):
+    """One annotator's work.
+
+    ``compared`` counts the yes and no answers to questions on which the other annotators have a
+    majority, ``agreed`` those that are like it.
+    """
+
+    name: str
+    yes: int
+    no: int
+    unsure: int
+    unanswered: int
+    compared: int
+    agreed: int
+
+
+def rule(choices: Iterable[Choice | None]) -> Ruling:
+    """Majority of yes and no. Unsure and no answer are no votes; a tie is no verdict."""
+    counts = Counter(choices)
+    if counts["yes"] != counts["no"]:
+        return Ruling("right" if counts["yes"] > counts["no"] else "wrong")
+    if counts["yes"]:
+        return Ruling("unscored", "tie")
+    return Ruling("unscored", "unsure" if counts["unsure"] else "unanswered")
+
+
+def combine(rulings: Iterable[Ruling]) -> Ruling:
+    """An example is wrong if one step is, right if all are, and else unscored."""
+    rulings = list(rulings)
+    verdicts = {ruling.verdict for ruling in rulings}
+    if "wrong" in verdicts:
+        return Ruling("wrong")
+    if verdicts == {"right"}:
+        return Ruling("right")
+    causes = {ruling.cause for ruling in rulings}
+    order: tuple[Cause, ...] = ("unanswered", "tie", "unsure")
+    return Ruling("unscored", next(cause for cause in order if cause in causes))
+
+
+def decide(ballots: Ballots) -> list[Case]:
+    """The verdict on every example that was put to an annotator."""
+    cases = []
+    for example, asked in ballots.items():
+        steps: dict[Step, StepCase] = {}
+        for step in STEPS:
+            votes = list(asked.get(step, {}).values())
+            verdict, cause = rule(vote.choice for vote in votes)
+            yes, no, unsure = (sum(vote.choice == one for vote in votes) for one in CHOICES)
+            steps[step] = StepCase(
+                verdict=verdict,
+                cause=cause,
+                yes=yes,
+                no=no,
+                unsure=unsure,
+                notes=[vote.note for vote in votes if vote.note],
+            )
+        whole = combine(Ruling(one["verdict"], one["cause"]) for one in steps.values())
+        cases.append(Case(example=example, verdict=whole.verdict, cause=whole.cause, steps=steps))
+    return cases
+
+
+def tally(ballots: Ballots) -> list[Voter]:
+    """What each annotator answered, and how that compares with the majority of the others.
+
+    Who answered nothing is no annotator.
+    """
+    voters: dict[str, Voter] = {}
+    for steps in ballots.values():
+        for votes in steps.values():
+            for name, vote in votes.items():
+                voter = voters.setdefault(
+                    name,
+                    Voter(name=name, yes=0, no=0, unsure=0, unanswered=0, compared=0, agreed=0),
+                )
+                voter[vote.choice or "unanswered"] += 1
+                others = rule(other.choice for n, other in votes.items() if n != name)
+                if vote.choice in ("yes", "no") and others.verdict != "unscored":
+                    voter["compared"] += 1
+                    voter["agreed"] += (vote.choice == "yes") == (others.verdict == "right")
+    return [
+        voters[name] for name in sorted(voters) if any(voters[name][choice] for choice in CHOICES)
+    ]
+
+
+def counts_overall(ballots: Ballots) -> list[tuple[int, int]]:
+    """Annotators to whom an example as a whole is right and wrong, by their own three answers."""
+    found = []
+    for asked in ballots.values():
+        wholes = []
+        for name in {name for votes in asked.values() for name in votes}:
+            votes = [asked.get(step, {}).get(name) for step in STEPS]
+            wholes.append(combine(rule([vote.choice if vote else None]) for vote in votes).verdict)
+        found.append((wholes.count("right"), wholes.count("wrong")))
+    return found
+
 
 REPORT = "tablemend-verification"
 """What the JSON of a report says that it is."""
@@ -87,14 +313,10 @@ def say_alpha(found: Agreement) -> str:
     """``0.74 (0.61-0.85)``; a dash where alpha is not defined."""
     if found["alpha"] is None:
         return DASH
-    alpha = _decimal(found["alpha"])
-    if found["low"] is None or found["high"] is None:
-        return alpha
-    return f"{alpha} ({_decimal(found['low'])} to {_decimal(found['high'])})"
-
-
-def _decimal(value: float) -> str:
-    return f"{value:.2f}".replace("-", MINUS)
+    text = f"{found['alpha']:.2f}"
+    if found["low"] is not None and found["high"] is not None:
+        text += f" ({found['low']:.2f} to {found['high']:.2f})"
+    return text.replace("-", MINUS)
 
 
 def alpha_notes(report: dict[str, Any]) -> list[str]:
@@ -126,23 +348,19 @@ def describe(report: dict[str, Any]) -> str:
     if any(causes.values()):
         named = ", ".join(f"{cause} {count}" for cause, count in causes.items() if count)
         lines.append(f"unscored examples: {named}")
-    lines += ["", _people(report)]
-    lines += _listing(report, "wrong", "Scored wrong")
-    lines += _listing(report, "unscored", "To discuss")
-    return "\n".join(lines)
-
-
-def _people(report: dict[str, Any]) -> str:
     head = ["annotator", "yes", "no", "unsure", "unanswered", "as the others' majority"]
     rows = [
         [
             one["name"],
-            *(str(one[key]) for key in ("yes", "no", "unsure", "unanswered")),
+            *(str(one[key]) for key in head[1:5]),
             f"{one['agreed']} of {one['compared']}",
         ]
-        for one in report["annotators"]
+        for one in people
     ]
-    return align([head, *rows])
+    lines += ["", align([head, *rows])]
+    lines += _listing(report, "wrong", "Scored wrong")
+    lines += _listing(report, "unscored", "To discuss")
+    return "\n".join(lines)
 
 
 def _listing(report: dict[str, Any], verdict: Verdict, title: str) -> list[str]:

@@ -7,29 +7,43 @@ Greedy answers are those of ``model.generate`` (tests/unit/backends/test_backend
 
 from __future__ import annotations
 
+import gc
 import random
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 from transformers import AutoModelForCausalLM
+from transformers.utils import logging
 
-from tablemend.backends import cpu_attention, kv, precision
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.grammars import Grammars, Matcher
+from tablemend.backends.decoding import (
+    Grammars,
+    Matcher,
+    join_rows,
+    keep_rows,
+    new_cache,
+    use_cpu_attention,
+)
+from tablemend.backends.engine import BatchEngine
 from tablemend.backends.loading import (
+    LocalEngine,
+    emulation,
     load_tokenizer,
     load_weights,
+    loaded_dtype,
     loading_device,
     read_config,
     read_window,
     stop_ids,
 )
-from tablemend.backends.requests import Completion, Prompt, Sampling, repeats
+from tablemend.backends.requests import Completion, Prompt, Request, Sampling, repeats
+from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import say
@@ -113,7 +127,9 @@ class HFModel:
         most_tokens = prefill_tokens(self.model.device.type)
         while queue or batch.rows:
             while queue and len(batch.rows) < batch_size:
-                batch.add(_take(queue, batch_size - len(batch.rows), most_tokens))
+                width = len(queue[0].ids)  # the longest: the queue is sorted
+                count = max(1, min(batch_size - len(batch.rows), most_tokens // width, len(queue)))
+                batch.add([queue.popleft() for _ in range(count)])
             yield from batch.leave()
             if batch.rows:
                 batch.step()
@@ -128,13 +144,6 @@ class HFModel:
             completion_tokens=len(answer.ids),
             finish_reason=answer.finish,
         )
-
-
-def _take(queue: deque[Prompt], most: int, most_tokens: int) -> list[Prompt]:
-    """The next prompts for one prefill pass: at least one, else within both limits."""
-    width = len(queue[0].ids)  # the longest: the queue is sorted
-    count = max(1, min(most, most_tokens // width, len(queue)))
-    return [queue.popleft() for _ in range(count)]
 
 
 @dataclass
@@ -157,7 +166,7 @@ class _Batch:
         self.sampling = sampling
         self.rows: list[_Row] = []
         self.device = owner.model.device
-        self.cache = kv.new_cache()
+        self.cache = new_cache()
         self.mask = torch.zeros(0, 0, dtype=torch.long, device=self.device)
         self.last = torch.zeros(0, 1, dtype=torch.long, device=self.device)
 
@@ -167,9 +176,13 @@ class _Batch:
         width = max(len(prompt.ids) for prompt in prompts)
         ids = [[0] * (width - len(p.ids)) + list(p.ids) for p in prompts]
         mask = [[0] * (width - len(p.ids)) + [1] * len(p.ids) for p in prompts]
-        rows = [self._row(prompt) for prompt in prompts]
+        rows = []
+        for prompt in prompts:
+            own = prompt.grammar
+            grammar = None if own is None else self.owner.grammars.matcher(own)
+            rows.append(_Row(prompt, random.Random(prompt.seed), grammar))
         new_mask = torch.tensor(mask, device=self.device)
-        cache = kv.new_cache()
+        cache = new_cache()
         output = self.owner.model(
             input_ids=torch.tensor(ids, device=self.device),
             attention_mask=new_mask,
@@ -180,16 +193,14 @@ class _Batch:
         )
         last = self._choose(rows, output.logits[:, -1])
         if self.rows:
-            kv.join(self.cache, cache)
-            self.mask = _stack(self.mask, new_mask)
+            join_rows(self.cache, cache)
+            width = max(self.mask.shape[1], new_mask.shape[1])
+            masks = (pad(one, (width - one.shape[1], 0)) for one in (self.mask, new_mask))
+            self.mask = torch.cat(list(masks))  # right-aligned
             self.last = torch.cat([self.last, last])
         else:
             self.cache, self.mask, self.last = cache, new_mask, last
         self.rows += rows
-
-    def _row(self, prompt: Prompt) -> _Row:
-        grammar = None if prompt.grammar is None else self.owner.grammars.matcher(prompt.grammar)
-        return _Row(prompt, random.Random(prompt.seed), grammar)
 
     @torch.inference_mode()
     def step(self) -> None:
@@ -249,14 +260,7 @@ class _Batch:
         self.mask, self.last = self.mask[kept], self.last[kept]
         first_column = int(self.mask.any(0).int().argmax())
         self.mask = self.mask[:, first_column:]
-        kv.keep_rows(self.cache, kept, first_column)
-
-
-def _stack(above: Tensor, below: Tensor) -> Tensor:
-    """Two masks, right-aligned."""
-    width = max(above.shape[1], below.shape[1])
-    pads = [torch.nn.functional.pad(mask, (width - mask.shape[1], 0)) for mask in (above, below)]
-    return torch.cat(pads)
+        keep_rows(self.cache, kept, first_column)
 
 
 def load_model(
@@ -288,12 +292,12 @@ def load_model(
             "round the adapter away: name an unquantised base, or let a server apply it (vllm "
             "serve --enable-lora)"
         )
-    if warning := precision.emulation("dtype", dtype, device):
+    if warning := emulation("dtype", dtype, device):
         say(warning)
     model = load_weights(
         checkpoint.base,
         AutoModelForCausalLM,
-        dtype=precision.loaded_dtype(dtype, device),
+        dtype=loaded_dtype(dtype, device),
         attn_implementation=attn,
         device_map="auto" if device == "cuda" else None,
     )
@@ -301,6 +305,74 @@ def load_model(
         from peft import PeftModel
 
         model = PeftModel.from_pretrained(model, checkpoint.path).merge_and_unload()
-    cpu_attention.use()
+    use_cpu_attention()
     ends = stop_ids(model.generation_config.eos_token_id, tokenizer, checkpoint)
     return HFModel(model.eval(), tokenizer, ends)
+
+
+class HFEngine(LocalEngine, BatchEngine):
+    """transformers in this process.
+
+    Weights are loaded with the first request and let go by :meth:`close`. An answer is held to its
+    request's grammar; a schema is for whoever reads the answer.
+
+    Args:
+        checkpoint: folder, adapter's folder or Hub name.
+        options: ``dtype``, ``context_length`` and ``batch_size`` are read.
+        attn: attention kernel of transformers.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, options: BackendOptions, attn: str = "sdpa") -> None:
+        LocalEngine.__init__(self, checkpoint, options)
+        BatchEngine.__init__(self)
+        self.attn = attn
+        self._model: HFModel | None = None
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Weights by content, their type and the attention kernel."""
+        return {
+            "engine": "hf",
+            "model": self.checkpoint.path,
+            "fingerprint": self.checkpoint.fingerprint(),
+            "dtype": loaded_dtype(self.options.dtype, loading_device()),
+            "attn": self.attn,
+        }
+
+    def generate(self, requests: Sequence[Request]) -> Generator[Completion]:
+        """Answer all, in the order in which the answers end.
+
+        A prompt that does not fit into the window is an ``error``; the others are answered.
+        """
+        groups: dict[Sampling, list[Request]] = {}  # what can be decoded in one batch
+        for request in requests:
+            groups.setdefault(request.sampling, []).append(request)
+        for sampling, own in groups.items():
+            fitting = []
+            for request in own:
+                prompt = self._render(request)
+                if why := self._misfit(prompt, request):
+                    yield Completion.failed(prompt.id, why)
+                else:
+                    fitting.append(prompt)
+            if fitting:
+                model = self._load()
+                yield from model.generate(fitting, sampling, self.options.batch_size)
+
+    def load(self) -> None:
+        """Load the weights."""
+        self._load()
+
+    def close(self) -> None:
+        """Let the weights go."""
+        if self._model is not None:
+            self._model = None
+            gc.collect()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+
+    def _load(self) -> HFModel:
+        if self._model is None:
+            logging.disable_progress_bar()  # ours counts answers
+            self._model = load_model(self.checkpoint, dtype=self.options.dtype, attn=self.attn)
+        return self._model

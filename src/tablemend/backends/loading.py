@@ -1,9 +1,11 @@
-"""Reading checkpoints with transformers: configurations, tokenizers, whole weights."""
+"""Checkpoints read with transformers: configuration, tokenizer, weights, the type of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import platform
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -13,7 +15,11 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 
 from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.engine import Engine
+from tablemend.backends.requests import Prompt, Request
+from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
+from tablemend.renderer import prompt_ids
 
 ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
@@ -171,7 +177,7 @@ def stop_ids(
     return ids
 
 
-class Loaded(NamedTuple):
+class TextModel(NamedTuple):
     """A classifier that is ready, with what reads its texts.
 
     Attributes:
@@ -184,7 +190,7 @@ class Loaded(NamedTuple):
     device: str
 
 
-def load(checkpoint: Checkpoint, kind: Any) -> Loaded:
+def load(checkpoint: Checkpoint, kind: Any) -> TextModel:
     """A model that reads texts, on the GPU if there is one.
 
     Args:
@@ -205,4 +211,103 @@ def load(checkpoint: Checkpoint, kind: Any) -> Loaded:
     if config.model_type in ("roberta", "xlm-roberta", "camembert"):
         window = min(window, int(positions) - config.pad_token_id - 1)  # counted behind the padding
     device = loading_device()
-    return Loaded(model.eval().to(device), tokenizer, window, device)
+    return TextModel(model.eval().to(device), tokenizer, window, device)
+
+
+def device_type() -> str:
+    """Type of the accelerator that is here, else ``cpu``."""
+    found = torch.accelerator.current_accelerator()
+    return found.type if found is not None and torch.accelerator.is_available() else "cpu"
+
+
+@cache
+def has_bfloat16(device: str) -> bool:
+    """Whether a type of device has instructions for bfloat16 (CPUs: AMX, AVX512-BF16, Arm's).
+
+    Other CPUs emulate it, 50 to 150 times slower than float32.
+    """
+    if device == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device != "cpu":
+        return True
+    # oneDNN's own answer heeds ONEDNN_MAX_CPU_ISA, but takes AVX512 without BF16 as enough
+    has_onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not has_onednn or not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return False
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return not is_x86 or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def loaded_dtype(dtype: str, device: str | None = None) -> str:
+    """What weights are loaded as: ``auto``, which is as stored, where the device can compute in it.
+
+    Args:
+        dtype: ``float32``, ``bfloat16`` or ``auto``.
+        device: type of the device that computes; the accelerator where there is one.
+    """
+    if dtype == "auto" and not has_bfloat16(device or device_type()):
+        return "float32"
+    return dtype
+
+
+def emulation(setting: str, dtype: str, device: str) -> str | None:
+    """A warning where bfloat16 was asked for and the device emulates it.
+
+    Args:
+        setting: the key that asks, such as ``train.precision``.
+        dtype: its value.
+        device: type of the device that computes.
+    """
+    if dtype != "bfloat16" or has_bfloat16(device):
+        return None
+    return (
+        f"warning: {setting}=bfloat16, which this device emulates, 50 to 150 times "
+        f"slower than float32: set {setting}=auto"
+    )
+
+
+class LocalEngine(Engine):
+    """A checkpoint, and requests as its token ids.
+
+    Args:
+        checkpoint: folder, adapter's folder or Hub name.
+        options: how it is loaded and asked.
+
+    Attributes:
+        ahead: requests that are taken at once: the longest prompts of a batch go first, and vLLM
+            always has some to put beside the others.
+    """
+
+    ahead = 4096
+
+    def __init__(self, checkpoint: Checkpoint, options: BackendOptions) -> None:
+        self.checkpoint = checkpoint
+        self.options = options
+
+    def too_long(self, requests: Sequence[Request]) -> dict[str, str]:
+        """See :class:`Engine`; loads the tokenizer alone."""
+        found = {request.id: self._misfit(self._render(request), request) for request in requests}
+        return {name: why for name, why in found.items() if why}
+
+    def _misfit(self, prompt: Prompt, request: Request) -> str:
+        """Why a prompt leaves no room for a whole answer; empty where it leaves some."""
+        longest = request.sampling.max_new_tokens
+        if len(prompt.ids) + longest <= self._window:
+            return ""
+        return (
+            f"a prompt of {len(prompt.ids)} tokens and an answer of up to {longest} do not fit "
+            f"into a window of {self._window} tokens"
+        )
+
+    def _render(self, request: Request) -> Prompt:
+        ids = prompt_ids(self._tokenizer, request.messages, request.thinking)
+        return Prompt(request.id, tuple(ids), request.seed, request.grammar)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return load_tokenizer(self.checkpoint)
+
+    @cached_property
+    def _window(self) -> int:
+        """Most tokens of prompt and answer together."""
+        return read_window(self.checkpoint, self.options.context_length)

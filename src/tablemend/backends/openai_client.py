@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible server, through the ``openai`` client: retries, and what failures mean."""
+"""Any OpenAI-compatible server, through ``openai``: what is sent, retries, what failures mean."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import random
 import re
 import ssl
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +16,15 @@ import aiohttp
 import httpx2
 import openai
 
-from tablemend.backends import chat
-from tablemend.backends.engine import Engine
-from tablemend.backends.keys import NO_KEY, key_of, mask
-from tablemend.backends.names import CONNECT_SECONDS, ModelName, no_server
-from tablemend.backends.requests import Completion, Request
+from tablemend.backends.engine import Engine, estimate_prompt
+from tablemend.backends.names import CONNECT_SECONDS, NO_KEY, ModelName, key_of, mask, no_server
+from tablemend.backends.requests import END_OF_THINKING, Completion, Request
 from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
+from tablemend.foreign import shown
+from tablemend.records import FinishReason
+from tablemend.thinking import with_open_thought
+from tablemend.values.qwen_tokens import count_tokens
 
 AHEAD = 4
 """Requests that are taken for one that may be in flight: others are being stored or handed out."""
@@ -146,7 +149,7 @@ class OpenAIEngine(Engine):
 
     async def _answer(self, here: _Connections, request: Request) -> Completion:
         """Ask, and ask again after a wait as often as the options allow."""
-        body = json.dumps(chat.body_of(request, self._name.model, self._options)).encode()
+        body = json.dumps(body_of(request, self._name.model, self._options)).encode()
         began, tries = time.monotonic(), 0
         while True:
             tries += 1
@@ -179,15 +182,17 @@ class OpenAIEngine(Engine):
             ):
                 content = await self._read(reply)
             if not reply.is_success:
-                raise self._refused(reply, content)
-            answer = chat.read_reply(content, request, time.monotonic() - began)
+                text = content.decode("utf-8", "replace")
+                fault = self._error(reply.status_code, *error_of(content), text)
+                raise replace(fault, after=_retry_after(reply) if fault.again else 0.0)
+            answer = read_reply(content, request, time.monotonic() - began)
         except TimeoutError:
             raise Fault(f"no whole answer within {self._options.timeout:g} s") from None
         except (httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
             raise self._not_reached(error) from None
-        except chat.ErrorReply as error:
+        except ErrorReply as error:
             raise self._error(error.status, error.words, error.code) from None
-        except chat.UnusableReply as error:
+        except UnusableReply as error:
             raise Fault(f"the server sent {mask(str(error), self._key)}") from None
         self._answered = True
         return replace(answer, text=mask(answer.text, self._key))
@@ -208,12 +213,6 @@ class OpenAIEngine(Engine):
                     again=False,
                 )
         return mask(b"".join(parts).decode("latin-1"), self._key).encode("latin-1")
-
-    def _refused(self, reply: httpx2.Response, content: bytes) -> Fault:
-        """What a reply of another status than 200 means."""
-        text = content.decode("utf-8", "replace")
-        fault = self._error(reply.status_code, *chat.error_of(content), text)
-        return replace(fault, after=_retry_after(reply) if fault.again else 0.0)
 
     def _error(self, status: int, words: str, code: str, text: str = "") -> Fault:
         """What an error means, with status 0 where it has none; ``text`` is all that was sent."""
@@ -239,7 +238,9 @@ class OpenAIEngine(Engine):
             if not has_key:
                 stops += f"; key_variable={variable} also sends it over plain http"
         elif not self._answered and status in OF_THE_REQUEST:
-            if hint := _hint(text or words):
+            sent = text or words
+            hint = next((hint for name, hint in HINTS.items() if name in sent), None)
+            if hint and UNKNOWN.search(sent):
                 stops = f"{url} does not take what it is asked ({said}): {hint}"
         elif not self._answered:
             stops = (
@@ -291,8 +292,188 @@ def _retry_after(reply: httpx2.Response) -> float:
     return min(seconds, LONGEST_RETRY_AFTER) if seconds > 0 else 0.0
 
 
-def _hint(words: str) -> str | None:
-    """What to set where a server says that it does not know one of our fields."""
-    if not UNKNOWN.search(words):
-        return None
-    return next((hint for name, hint in HINTS.items() if name in words), None)
+START_OF_THINKING = "<think>"
+FINISHED: dict[str, FinishReason] = {
+    "stop": "stop",
+    "stop_sequence": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "complete": "stop",
+    "completed": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "safety": "refusal",
+    "recitation": "refusal",
+    "prohibited_content": "refusal",
+    "blocklist": "refusal",
+    "spii": "refusal",
+    "error_toxic": "refusal",
+}
+"""What servers call the end of an answer, in any case of letters (docs/evaluation.md). Any other
+reason is a fault of the server."""
+UNSAID = "the server did not say how the answer ended"
+"""Marks an answer without a reason that has text: some servers give none."""
+THOUGHTS = ("thinking", "reasoning")
+"""Types of parts of a message that are no answer."""
+MOST_TOKENS = 100_000_000
+"""More than any window has: a larger count is a server's mistake."""
+LONGEST_WORDS = 240
+"""Characters of a server's own words that are repeated in an error."""
+
+
+class UnusableReply(Exception):
+    """A reply with status 200 that holds no answer: the server's fault, so it is asked again."""
+
+
+class ErrorReply(Exception):
+    """An error in a reply with status 200, as gateways send it.
+
+    Attributes:
+        status: the error's own, as a server would have sent it; 0 where it says none.
+        code: what else it is called.
+        words: the server's.
+    """
+
+    def __init__(self, error: Any) -> None:
+        self.words, self.code = error_of(json.dumps({"error": error}).encode())
+        self.status = int(self.code) if self.code.isdigit() and len(self.code) == 3 else 0
+        super().__init__(self.words)
+
+
+def body_of(request: Request, model: str, options: BackendOptions) -> dict[str, Any]:
+    """The fields of the HTTP request.
+
+    Greedy requests carry no seed. Fields of ``options.body`` come last; null takes one out.
+    """
+    messages = [dict(turn) for turn in request.messages]
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": messages,
+        "temperature": request.sampling.temperature,
+        options.limit_field: request.sampling.max_new_tokens,
+    }
+    if request.sampling.temperature > 0:
+        body["seed"] = request.seed
+    if request.thinking is not None and options.thinking_switch == "template":
+        body["chat_template_kwargs"] = {"enable_thinking": request.thinking}
+    if request.thinking is not None and options.thinking_switch == "no_think":
+        last = next((turn for turn in reversed(messages) if turn["role"] == "user"), {})
+        last["content"] += " /think" if request.thinking else " /no_think"
+    if request.schema is not None:
+        schema = {"name": "answer", "schema": request.schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if request.grammar is not None:
+        body["structured_outputs"] = {"grammar": request.grammar}
+    for name, value in options.body.items():
+        own = body.get(name)
+        if isinstance(own, dict) and isinstance(value, dict):  # such as chat_template_kwargs
+            value = {**own, **value}
+        body[name] = value
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Completion:
+    """The answer that the body of a reply with status 200 holds.
+
+    Args:
+        content: the body.
+        request: what was asked.
+        seconds: that it took.
+
+    Raises:
+        ErrorReply: an error in place of an answer.
+        UnusableReply: no JSON, no choice, no message, or an end that is none.
+    """
+    try:
+        reply = json.loads(content)
+    except (ValueError, RecursionError):
+        raise UnusableReply(f"a body that is no JSON, of {len(content)} bytes") from None
+    if isinstance(reply, dict) and reply.get("error"):
+        raise ErrorReply(reply["error"])
+    try:
+        choice = reply["choices"][0]
+        if choice.get("error"):
+            raise ErrorReply(choice["error"])
+        message, end = choice["message"], choice.get("finish_reason")
+        text, reasoning = _parts(message.get("content"))
+        reasoning = reasoning or message.get("reasoning_content") or message.get("reasoning")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise UnusableReply("no choice with a message") from None
+    unsaid = end is None and bool(text)
+    if not unsaid and str(end).casefold() not in FINISHED:
+        raise UnusableReply(f"an answer that ended with {shown(str(end))[:LONGEST_WORDS]!r}")
+    finish = "stop" if unsaid else FINISHED[str(end).casefold()]
+    if refusal := message.get("refusal"):
+        finish, text = "refusal", str(refusal)
+    if reasoning and isinstance(reasoning, str) and END_OF_THINKING not in text:
+        cut = finish == "length" and not text
+        ending = "" if cut else f"\n{END_OF_THINKING}\n\n"
+        text = f"{START_OF_THINKING}\n{reasoning}{ending}{text}"
+    elif finish == "length" and request.thinking:  # the template may have opened the thought
+        text = with_open_thought(text, START_OF_THINKING)
+    usage = reply.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    details = usage.get("prompt_tokens_details")
+    prompt = _count(usage.get("prompt_tokens"))
+    answer = _count(usage.get("completion_tokens"))
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    if unsaid and answer is not None and answer >= request.sampling.max_new_tokens:
+        finish = "length"
+    prompt_tokens = estimate_prompt(request) if prompt is None else prompt
+    return Completion(
+        id=request.id,
+        text=text,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=count_tokens(text) if answer is None else answer,
+        finish_reason=finish,
+        error=UNSAID if unsaid else "",
+        seconds=seconds,
+        cached_tokens=min(cached or 0, prompt_tokens),
+        estimated=prompt is None or answer is None,
+    )
+
+
+def _parts(content: Any) -> tuple[str, str]:
+    """The text of a message and its thinking: a string, parts of either, or null."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
+    thoughts = [part for part in content if part.get("type") in THOUGHTS]
+    text = "".join(part["text"] for part in content if part not in thoughts and "text" in part)
+    if not text and not thoughts and content:
+        raise TypeError("no part that is a text")
+    said = []
+    for part in thoughts:  # the text is beside the type, or in parts of text again
+        names = (part["type"], "text", "content")
+        inner = next((part[name] for name in names if part.get(name)), "")
+        said += [inner] if isinstance(inner, str) else [one["text"] for one in inner]
+    return text, "".join(said)
+
+
+def _count(value: object) -> int | None:
+    """A count of tokens that is possible, or ``None``."""
+    possible = type(value) is int and 0 < value < MOST_TOKENS
+    return value if possible and isinstance(value, int) else None
+
+
+def error_of(content: bytes) -> tuple[str, str]:
+    """What a server says of an error, in one short line, and its code; either may be empty."""
+    words: Any = content.decode("utf-8", "replace")
+    code = ""
+    with suppress(ValueError, RecursionError):
+        words = json.loads(content)
+    while not isinstance(words, str):
+        if isinstance(words, dict):
+            code = str(words.get("code") or words.get("status") or code)
+            found = [words[name] for name in ("error", "message", "detail", "msg") if name in words]
+        else:
+            found = words if isinstance(words, list) else []
+        words = found[0] if found else ""
+    line = shown(words[: 16 * LONGEST_WORDS])
+    if line.startswith("<"):  # a proxy's page of HTML
+        return "", code
+    return line if len(line) <= LONGEST_WORDS else line[:LONGEST_WORDS] + "...", code

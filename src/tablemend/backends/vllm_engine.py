@@ -26,9 +26,7 @@ from transformers import GenerationConfig
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import require_vllm
-from tablemend.backends.loading import read_config, stop_ids
-from tablemend.backends.local import LocalEngine
-from tablemend.backends.precision import loaded_dtype
+from tablemend.backends.loading import LocalEngine, loaded_dtype, read_config, stop_ids
 from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
 from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
@@ -150,7 +148,8 @@ class VllmEngine(LocalEngine):
         elif request.grammar is not None:
             held = StructuredOutputsParams(grammar=request.grammar)
         parser = self.options.vllm.engine.get("reasoning_parser")
-        if held and parser is None and self._thinks(prompt, request):
+        thinks = request.thinking or opened_thought(self._tokenizer, prompt.ids)
+        if held and parser is None and thinks:  # a schema would forbid that
             held = None
         return SamplingParams(
             max_tokens=sampling.max_new_tokens,
@@ -315,10 +314,6 @@ class VllmEngine(LocalEngine):
         except OSError:  # it has none; what its configuration names holds
             named = self._config.eos_token_id
         return stop_ids(named, self._tokenizer, self.checkpoint)
-
-    def _thinks(self, prompt: Prompt, request: Request) -> bool:
-        """Whether the answer begins with thinking, which a schema would forbid."""
-        return bool(request.thinking or opened_thought(self._tokenizer, prompt.ids))
 
 
 async def _start(arguments: dict[str, Any]) -> Any:

@@ -130,7 +130,7 @@ def parse(cls: type[SectionT], tokens: Sequence[str]) -> SectionT:
 
 def _note_strangers(reading: _Reading) -> None:
     """Remember which servers, and which variables of keys, a recipe that did not come along names:
-    it does not decide which secret is sent where (:func:`tablemend.backends.keys.key_of`).
+    it does not decide which secret is sent where (:func:`tablemend.backends.names.key_of`).
     """
     own = shipped("recipes").resolve()
     for path, place in reading.places.items():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.limits import MILLION, estimate_prompt
+from tablemend.backends.engine import MILLION, estimate_prompt
 from tablemend.backends.requests import Request
 from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError

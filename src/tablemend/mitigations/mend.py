@@ -9,8 +9,13 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.config.section import BackendOptions, nearest
 from tablemend.errors import TablemendError
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.staf import verify_text
 from tablemend.mitigations.edits import MAX_NEW_TOKENS, Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
+from tablemend.mitigations.repair_table import repair_answer
+from tablemend.mitigations.repair_text import repair_text
+from tablemend.records import Verification
 from tablemend.verifier.staf import open_extractor, open_verifier, opened
 from tablemend.verifier.verifiers import PROGRAM, Extractor, Verifier
 
@@ -77,3 +82,17 @@ def mend(
         sampling = Sampling(max_new_tokens)
         tools = Tools(opened_verifier, opened_extractor, backend, thinking, sampling)
         return edit.edit(drafts, tools)
+
+
+def repair(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
+    """Texts by any verifier, tables by the program."""
+
+    def verify(text: str, source: Source) -> Verification:
+        return verify_text(text, source, tools.verifier, tools.extractor)
+
+    return [
+        repair_text(text, evidence, verify)
+        if format is None
+        else repair_answer(text, evidence.text, evidence.query, format)
+        for text, evidence, format, _ in drafts
+    ]

@@ -8,19 +8,23 @@ blanked, and every edit says its reason.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
-from tablemend.mitigations.answer_tables import put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
-from tablemend.mitigations.repair_columns import Shape, in_order
 from tablemend.records import Verdict, Verification
-from tablemend.tables.extract import extract_table
-from tablemend.tables.table import Cell, Table
+from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.read import READERS
+from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.write import write_table
 from tablemend.values.cells import is_blank, read_value, same_value
+from tablemend.values.text import header_key
 from tablemend.values.units import header_unit
+from tablemend.values.words import akin, content_words
 from tablemend.verifier.answer_table.verify import VERSION as VERIFIER
 from tablemend.verifier.answer_table.verify import (
     AnswerVerifier,
@@ -31,7 +35,8 @@ from tablemend.verifier.answer_table.verify import (
 )
 from tablemend.verifier.extraction import answer_claims
 
-VERSION = "repair-table/10"
+TABLE_VERSION, COLUMNS_VERSION = "repair-table/10", "repair-columns/2"
+BLANK = "-"
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
@@ -71,7 +76,13 @@ def repair_table(table: Table, context: str, query: str = "") -> tuple[Table, Me
     """
     verifier = open_answer_verifier(table, context, query)
     before = _verification(verifier, query)
-    reason = _why_not(table, context)
+    reason = ""
+    if not context.strip():
+        reason = "the context is empty"
+    elif table.duplicate_columns():
+        reason = "two of its columns have one name"
+    elif is_info_box(table):
+        reason = "an info box is verified only"
     if reason or not isinstance(verifier, AnswerVerifier):
         before = replace(before, notes=(*before.notes, f"not repaired: {reason}"))
         return table, Mended("", before=before, after=before)
@@ -80,24 +91,14 @@ def repair_table(table: Table, context: str, query: str = "") -> tuple[Table, Me
         verifier = AnswerVerifier(shape.table, context, query)
     if verifier.lacks_names(tuple(verifier.missing_columns())):
         return table, Mended("", before=before, after=before)
-    draft = _Draft.made(shape, verifier)
-    final, order = _sort(draft, query)
+    draft = _Repair(shape)
+    draft.mend_all(verifier)
+    final, order = _sort(table_left(shape.table, draft.cells), query)
     edits = (*shape.edits, *draft.edits.values(), *order)
     if not edits:
         return table, Mended("", before=before, after=before)
     after = _verification(AnswerVerifier(final, context, query), query)
     return final, Mended("", edits, (), before, after, passes=1)
-
-
-def _why_not(table: Table, context: str) -> str:
-    """Why a table is not repaired at all; empty where it may be."""
-    if not context.strip():
-        return "the context is empty"
-    if table.duplicate_columns():
-        return "two of its columns have one name"
-    if is_info_box(table):
-        return "an info box is verified only"
-    return ""
 
 
 def _verification(verifier: AnswerVerifier | FieldsVerifier, query: str) -> Verification:
@@ -106,7 +107,7 @@ def _verification(verifier: AnswerVerifier | FieldsVerifier, query: str) -> Veri
     return Verification(verdicts, VERIFIER, notes=answer_notes(verifier.table, query))
 
 
-class _Draft:
+class _Repair:
     """An answer table in the making; rows are numbered as in the original.
 
     Args:
@@ -118,10 +119,8 @@ class _Draft:
         self.cells: list[list[Cell] | None] = [list(row) for row in shape.table.rows]
         self.edits: dict[tuple[int, int], Edit] = {}
 
-    @classmethod
-    def made(cls, shape: Shape, verifier: AnswerVerifier) -> _Draft:
-        """The answer with everything mended that is clear."""
-        draft = cls(shape)
+    def mend_all(self, verifier: AnswerVerifier) -> None:
+        """Mend everything that is clear."""
         verdicts = _verification(verifier, verifier.query).verdicts
         rows = [verdict for verdict in verdicts if verdict.claim.column is None]
         # Where no row belongs, and nothing else in the context does, the query was misread.
@@ -129,24 +128,13 @@ class _Draft:
         doubtful = none_belongs and not verifier.has_others_in_scope()
         for verdict in verdicts:
             if verdict.wrong and not (doubtful and verdict.claim.column is None):
-                draft.mend(verifier, verdict)
-        draft.fill(verifier)
-        return draft
+                self.mend(verifier, verdict)
+        self.fill(verifier)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns as they are now."""
         return self.shape.table.columns
-
-    @property
-    def rows(self) -> list[int]:
-        """Numbers of the rows that are left."""
-        return rows_left(self.cells)
-
-    @property
-    def table(self) -> Table:
-        """The table as it is now."""
-        return table_left(self.shape.table, self.cells)
 
     def mend(self, verifier: AnswerVerifier, verdict: Verdict) -> None:
         """Edit what a verdict is about, where the evidence is clear."""
@@ -155,7 +143,9 @@ class _Draft:
         if claim.column is None:
             if verdict.verdict == "contradicted" or verifier.is_unknown(claim.row):
                 old = " | ".join(cell or "" for cell in self.shape.table.rows[claim.row])
-                self._note(claim.row, _WHOLE, Edit(old, None, verdict.reason, VERSION), verdict)
+                self.edits[claim.row, _WHOLE] = Edit(
+                    old, None, verdict.reason, TABLE_VERSION, verdict.error_type, row=claim.row
+                )
                 self.cells[claim.row] = None
             return
         column = self.columns.index(claim.column)
@@ -171,7 +161,7 @@ class _Draft:
 
     def fill(self, verifier: AnswerVerifier) -> None:
         """Fill blank cells whose value the context plainly states."""
-        for number in self.rows:
+        for number in rows_left(self.cells):
             cells = self.shape.table.rows[number]
             for column, cell in enumerate(cells):
                 if column == verifier.key or not is_blank(cell) or not verifier.name(number):
@@ -188,13 +178,11 @@ class _Draft:
         assert cells is not None
         if new != cells[column]:
             name = self.shape.names[column]
-            edit = Edit(cells[column] or "", new, reason, VERSION, column=name)
-            self._note(row, column, edit, verdict)
+            old, error = cells[column] or "", verdict.error_type if verdict else None
+            self.edits[row, column] = Edit(
+                old, new, reason, TABLE_VERSION, error, row=row, column=name
+            )
             cells[column] = new
-
-    def _note(self, row: int, column: int, edit: Edit, verdict: Verdict | None) -> None:
-        error = verdict.error_type if verdict else None
-        self.edits[row, column] = replace(edit, row=row, error_type=error)
 
     def _spell(self, column: int, said: str) -> str:
         """A value without the unit that the header states or the other cells leave out."""
@@ -210,17 +198,14 @@ class _Draft:
         return bare if same_value(bare, said, unit) else said
 
 
-def _sort(draft: _Draft, query: str) -> tuple[Table, tuple[Edit, ...]]:
+def _sort(table: Table, query: str) -> tuple[Table, tuple[Edit, ...]]:
     """The rows in the query's order, where it states one that they do not have."""
-    table = draft.table
     rule = sort_rule_from_query(query, table.columns) if query.strip() else None
     if rule is None or len(table.rows) < 2:
         return table, ()
     column = table.columns.index(rule.column)
     cells = [row[column] for row in table.rows]
-    if is_sorted(cells, rule.order):
-        return table, ()
-    order = sort_rows(cells, rule.order)
+    order = None if is_sorted(cells, rule.order) else sort_rows(cells, rule.order)
     if order is None:
         return table, ()
     rows = [table.rows[place] for place in order]
@@ -228,4 +213,111 @@ def _sort(draft: _Draft, query: str) -> tuple[Table, tuple[Edit, ...]]:
         " | ".join(cell or "" for cell in one) for one in (cells, [r[column] for r in rows])
     )
     reason = f"the query asks for {rule.order} order by {rule.column!r}"
-    return Table.of(table.columns, rows, table.title), (Edit(old, new, reason, VERSION),)
+    return Table.of(table.columns, rows, table.title), (Edit(old, new, reason, TABLE_VERSION),)
+
+
+class Shape(NamedTuple):
+    """An answer with its columns in the query's order.
+
+    Attributes:
+        table: the table.
+        names: the name of each of its columns in the original.
+        edits: what was changed.
+    """
+
+    table: Table
+    names: tuple[str, ...]
+    edits: tuple[Edit, ...] = ()
+
+
+def in_order(table: Table, query: str) -> Shape:
+    """Name, order and drop columns as a query lists them; none is added.
+
+    The table stays as it is where it is not plain which of its columns is which: no two of one
+    name, half of the list must be there, and an unknown column is renamed only where it shares
+    words with one that is missing and no other pair does; else it is dropped where none is missing.
+    """
+    as_it_is = Shape(table, table.columns)
+    wanted = columns_from_query(query) or ()
+    known = {header_key(name): index for index, name in enumerate(table.columns)}
+    found = {name: known[header_key(name)] for name in wanted if header_key(name) in known}
+    if table.duplicate_columns() or 2 * len(found) < len(wanted) or len(found) < 2:
+        return as_it_is
+    extra = [index for index in range(len(table.columns)) if index not in found.values()]
+    missing = [name for name in wanted if name not in found]
+    edits = []
+    pairs = [(i, name) for i in extra for name in missing if _share_words(table.columns[i], name)]
+    if len(pairs) == 1:
+        unnamed, name = pairs[0]
+        found[name] = unnamed
+        extra.remove(unnamed)
+        missing.remove(name)
+        old, reason = table.columns[unnamed], f"the query calls this column {name!r}"
+        edits.append(Edit(old, name, reason, COLUMNS_VERSION, column=old))
+    if missing and extra:
+        return as_it_is
+    for unknown in extra:
+        old = table.columns[unknown]
+        edits.append(Edit(old, None, "the query lists no such column", COLUMNS_VERSION, column=old))
+    order = {name: found[name] for name in wanted if name in found}
+    places = list(order.values())
+    if sorted(places) != places:
+        old, new = (
+            " | ".join(table.columns[place] for place in one) for one in (sorted(places), places)
+        )
+        edits.append(Edit(old, new, "the query lists the columns in this order", COLUMNS_VERSION))
+    if not edits:
+        return as_it_is
+    # A name that differs in print alone stays as the answer writes it.
+    names = tuple(table.columns[place] for place in places)
+    columns = [
+        old if header_key(old) == header_key(name) else name
+        for name, old in zip(order, names, strict=True)
+    ]
+    rows = [[row[place] for place in places] for row in table.rows]
+    return Shape(Table.of(columns, rows, table.title), names, tuple(edits))
+
+
+def _share_words(one: str, other: str) -> bool:
+    """Whether two names of columns share a word of meaning, or one begins with the other."""
+    left, right = header_key(one), header_key(other)
+    if left.startswith(right) or right.startswith(left):
+        return True
+    return any(akin(a, b) for a in content_words(one) for b in content_words(other))
+
+
+def rows_left(cells: Sequence[Sequence[Cell] | None]) -> list[int]:
+    """Numbers of an answer's rows that are left; those that were dropped are ``None``."""
+    return [number for number, row in enumerate(cells) if row is not None]
+
+
+def table_left(original: Table, cells: Sequence[Sequence[Cell] | None]) -> Table:
+    """An answer's table with its cells as they are now, without the rows that were dropped."""
+    rows = [row for row in cells if row is not None]
+    return Table.of(original.columns, rows, original.title)
+
+
+def put_back(mended: Mended, found: Extraction, table: Table) -> Mended:
+    """An edited answer with its table written, in the format and at the place of the old one.
+
+    Where the format cannot carry the table, nothing is edited.
+
+    Args:
+        mended: with the text as it was.
+        found: the place of its table.
+        table: the new one; a blank is written as ``-``, in JSON as null.
+    """
+    if not mended.edits:
+        return mended
+    try:
+        assert found.format is not None
+        old = mended.text[found.start : found.end]
+        new = write_table(table, found.format)
+        if READERS[found.format](new).rows != table.rows:
+            raise TableError(f"the table does not read the same as {found.format}")
+        end = old[len(old.rstrip()) :]
+        text = mended.text[: found.start] + new.rstrip() + end + mended.text[found.end :]
+        return replace(mended, text=text)
+    except TableError as error:
+        lost = (replace(edit, reason=str(error)) for edit in mended.edits)
+        return replace(mended, edits=(), undone=(*mended.undone, *lost), after=mended.before)

@@ -6,29 +6,58 @@ flag costs no call beyond what its verifier asks.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from tablemend.backends.asking import ask
+from tablemend.backends.backend import ask
 from tablemend.backends.requests import Completion, Message, Request
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.premise import gather, premise
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
-from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY
-from tablemend.prompting.files import after_rejection
-from tablemend.prompting.replies import Unreadable, why_no_answer
-from tablemend.records import NOTHING, Verdict, Verification
+from tablemend.mitigations.repair_table import BLANK
+from tablemend.prompting.files import PromptFolder, after_rejection
+from tablemend.prompting.replies import EMPTY, NOT_PROSE, REFUSED, Unreadable, prose, why_no_answer
+from tablemend.records import NOTHING, ClaimError, Document, Evidence, Verdict, Verification
 from tablemend.tables.table import Cell, Table
 from tablemend.verifier.llm import usage_of
+from tablemend.verifier.program import verify_document
 from tablemend.verifier.staf import verify_documents
 
 PASSES = 2
 """Most times that the same words are asked for."""
 NO_BETTER = "it is as wrong as before"
 
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
+CELL = "rewrite_cell"
+ROW = "rewrite_row"
+COMPARISON = "rewrite_comparison"
+STRATEGIES: dict[ClaimError, str] = {
+    "NUM": "rewrite_value",
+    "CMP": COMPARISON,
+    "TMP": "rewrite_time",
+}
+RELATION = "rewrite_relation"
+"""The prompt that an error type is rewritten with (TabFaith, section 5); this one where it has
+none of its own."""
+RETRY = "retry"
+KEEP, DROP = "KEEP", "DROP"
+MOST_EVIDENCE = 8
+"""Cells and sentences that are shown for one rewrite."""
+GROWTH = 3
+"""A rewrite so many times as long as the words it replaces, and :data:`SLACK` characters, is
+more than these words."""
+SLACK = 120
+LONGEST_CELL = 300
+_QUOTES = (('"', '"'), ("'", "'"), ("`", "`"), ("\u201c", "\u201d"), ("**", "**"))
+_END = ".!?"
+_ROW_WORD = re.compile(rf"[\W_]*({KEEP}|{DROP})[\W_]*", re.IGNORECASE)
 P = TypeVar("P", bound=Hashable)
 
 
-class Asked(NamedTuple):
+class RewriteRequest(NamedTuple):
     """What a model was asked about one place.
 
     Attributes:
@@ -65,7 +94,7 @@ class Rewriting(ABC, Generic[P]):
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.before = self.now = Verification((), "")
-        self.asked: dict[P, Asked] = {}
+        self.asked: dict[P, RewriteRequest] = {}
         self.wanted: dict[P, Cell] = {}
         self.failed: dict[Hashable, tuple[Sequence[Message], str, str]] = {}
         self.undone: list[Edit] = []
@@ -125,7 +154,7 @@ class Rewriting(ABC, Generic[P]):
                 messages = after_rejection(chat, answer, [reason], PROMPTS.prompt(RETRY))
             else:
                 messages = tuple(map(dict, self.prompt(place, verdicts)))
-            self.asked[place] = Asked(verdicts, messages)
+            self.asked[place] = RewriteRequest(verdicts, messages)
         self.passes += bool(self.asked)
         return [
             Request(f"{name}.{n}.{self.draft.name}", one.chat, tools.sampling, tools.thinking)
@@ -195,3 +224,143 @@ def _verify(works: Sequence[Rewriting[Any]], tools: Tools) -> list[Verification]
     for work, one in zip(works, found, strict=True):
         work.usage += one.usage
     return found
+
+
+def findings(verdicts: Sequence[Verdict], suggested: Sequence[Edit] = ()) -> str:
+    """What is wrong, one claim a line, with what the source has instead where it is clear.
+
+    Args:
+        verdicts: on the claims that are flagged.
+        suggested: what repair would do with the words at fault, in their own spelling.
+    """
+    lines: dict[str, None] = {}
+    for verdict in verdicts:
+        line = f'- "{" ".join(verdict.claim.statement.split())}": '
+        line += verdict.reason or verdict.verdict.replace("_", " ")
+        edit = next(
+            (
+                one
+                for one in suggested  # of the words that the verdict blames
+                for span in verdict.spans
+                if one.start is not None and one.start < span.end and span.start < (one.end or 0)
+            ),
+            None,
+        )
+        if edit is not None:
+            line += f'; right would be "{edit.new}" for "{edit.old}"'
+        elif len(verdict.expected) == 1:
+            right, claim, wrong = verdict.expected[0], verdict.claim, ""
+            if len(verdict.spans) == 1 and claim.start is not None:
+                ((start, end),) = verdict.spans
+                if start >= claim.start:
+                    wrong = claim.text[start - claim.start : end - claim.start]
+            if verdict.error_type != "NUM" and wrong:
+                line += f'; right would be "{right}" for "{wrong}"'
+            else:
+                line += f'; the source has "{right}"'
+        lines[line] = None
+    return "\n".join(lines)
+
+
+def evidence(verdicts: Sequence[Verdict], source: Source) -> str:
+    """What decided the verdicts, and what retrieval adds, each once."""
+    found: dict[tuple[object, ...], Evidence] = {}
+    for verdict in verdicts:
+        for one in (*verdict.evidence, *gather(verdict.claim.statement, source).evidence):
+            if one.table is not None and one.row is None:
+                continue  # what was computed is shown apart
+            if len(found) < MOST_EVIDENCE:
+                found.setdefault((one.table, one.row, one.column, one.start, one.text), one)
+    return premise(list(found.values())) or "none"
+
+
+def is_computed(verdict: Verdict) -> bool:
+    """Whether it was worked out over a whole table: of a count or a sum no single cell tells."""
+    return any(one.table is not None and one.row is None for one in verdict.evidence)
+
+
+def computed(text: str, verdicts: Sequence[Verdict], source: Source) -> str:
+    """What the program finds of the same claims over the whole table (TabFaith 5, CMP)."""
+    own = verify_document(Document(text, tuple(one.claim for one in verdicts)), source)
+    lines: dict[str, None] = {}
+    for verdict in own:
+        if verdict.verdict != "unscored":
+            said = [one.text for one in verdict.evidence if one.row is None]
+            lines |= dict.fromkeys(filter(None, [*said, verdict.reason]))
+    return "\n".join(f"- {line}" for line in lines) or "nothing"
+
+
+def read_rewrite(answer: str, words: str, before: str = "", after: str = "") -> str:
+    """The words that replace others in a text.
+
+    Args:
+        answer: what the model wrote.
+        words: those that it was to rewrite.
+        before: the words before them in their sentence.
+        after: the words behind them.
+
+    Returns:
+        The rewrite, with the first letter and the end as the old words have them. A model that
+        repeats the rest of the sentence is understood: only the words between count.
+
+    Raises:
+        Unreadable: nothing, a refusal, data, several lines, or more than the words.
+    """
+    said = _unquoted(prose(answer), words)
+    if "\n" in said:
+        raise Unreadable(NOT_PROSE, "Answer with the rewritten words alone, on one line.")
+    head, tail = before.strip(), after.strip()
+    if (head or tail.strip(_END)) and said.startswith(head) and said.endswith(tail):
+        said = said[len(head) : len(said) - len(tail)].strip()
+    if words[-1:] not in _END:
+        said = said.rstrip(_END)
+    elif said and said[-1] not in _END:
+        said += words[-1]
+    first = said.partition(" ")[0]
+    if first.casefold() == words.partition(" ")[0].casefold():
+        said = words[: len(first)] + said[len(first) :]
+    if not said.strip():
+        raise Unreadable(EMPTY, "The answer was empty.")
+    if len(said) > GROWTH * len(words) + SLACK:
+        raise Unreadable(NOT_PROSE, "The answer is longer than the words: give these alone.")
+    return said
+
+
+def _unquoted(text: str, words: str) -> str:
+    """Without quotation marks around the whole, unless the words have them."""
+    for opening, closing in _QUOTES:
+        inside = text[len(opening) : len(text) - len(closing)]
+        if (
+            text.startswith(opening)
+            and text.endswith(closing)
+            and inside.strip()
+            and opening not in inside
+            and not words.startswith(opening)
+        ):
+            return inside.strip()
+    return text
+
+
+def read_cell(answer: str) -> str | None:
+    """The new content of a cell; ``None`` for a blank one.
+
+    Raises:
+        Unreadable: nothing, a refusal, data, or more than a cell.
+    """
+    said = _unquoted(prose(answer), "")
+    if "\n" in said or "|" in said or len(said) > LONGEST_CELL:
+        raise Unreadable(NOT_PROSE, "Answer with the content of the cell alone.")
+    return None if said == BLANK else said
+
+
+def read_row(answer: str) -> bool:
+    """Whether a row stays.
+
+    Raises:
+        Unreadable: anything but one of the two words.
+    """
+    match = _ROW_WORD.fullmatch(answer[:LONGEST_CELL])
+    if match is None:
+        kind = EMPTY if not answer.strip() else REFUSED
+        raise Unreadable(kind, f"Answer with one word: {KEEP} or {DROP}.")
+    return match[1].upper() == KEEP

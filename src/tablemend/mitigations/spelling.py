@@ -78,13 +78,14 @@ def _amount(
     else:
         factors = [ONE, *(_CONTEXT.divide(scale, number.unit.scale) for scale in scales)]
         stated = abs(_CONTEXT.divide(number.value, number.unit.scale))
-        amount = value.value * min(factors, key=lambda f: _apart(abs(value.value) * f, stated))
+
+        def tens_apart(factor: Decimal) -> Decimal:
+            one = abs(value.value) * factor
+            ratio = _CONTEXT.divide(one, stated) if one and stated else Decimal(1)
+            return round(abs(ratio.log10()), 1)
+
+        amount = value.value * min(factors, key=tens_apart)
     return -amount if amount < 0 < number.value and decline else amount
-
-
-def _apart(one: Decimal, other: Decimal) -> Decimal:
-    """How many powers of ten lie between two amounts."""
-    return abs(_CONTEXT.divide(one, other).log10()).__round__(1) if one and other else Decimal(0)
 
 
 def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool, whole: bool) -> str:
@@ -96,8 +97,13 @@ def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool, w
     size = abs(amount)
     digits = _DIGITS.search(old)
     if digits is None:
-        words = None if negative else _spell_words(size)
-        said = plain_digits(amount) if words is None else _cased(old, words)
+        said = plain_digits(amount)
+        if not negative and size <= 99 and size == size.to_integral_value():
+            ten, one = divmod(int(size), 10)
+            words = (
+                f"{TENS[ten - 2]}{f'-{ONES[one]}' if one else ''}" if ten > 1 else ONES[int(size)]
+            )
+            said = _cased(old, words)
         return said + old[spelled_end(align(old), 0) :]
     own = max(0, -int(size.normalize(_CONTEXT).as_tuple().exponent)) if size else 0
     decimals = number.decimals
@@ -116,17 +122,6 @@ def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool, w
     elif negative and not signed:
         before = f"-{before}"
     return before + written + after
-
-
-def _spell_words(size: Decimal) -> str | None:
-    """A whole number to ninety-nine in words."""
-    if size != size.to_integral_value() or size > 99:
-        return None
-    number = int(size)
-    if number < 20:
-        return ONES[number]
-    ten, one = divmod(number, 10)
-    return TENS[ten - 2] + (f"-{ONES[one]}" if one else "")
 
 
 def _cased(old: str, new: str) -> str:

@@ -22,7 +22,6 @@ from pyarrow import parquet
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import COUNTS, SETTINGS
 from tablemend.datasets.card import LICENCE, table_of
-from tablemend.datasets.logic.settings import HAVE
 from tablemend.datasets.source_tables.options import POOL
 from tablemend.datasets.splits import SPLITS
 from tablemend.errors import TablemendError
@@ -38,6 +37,7 @@ from tablemend.runs import (
     write_text,
 )
 from tablemend.tasks.faith.reports import INVENTED
+from tablemend.tasks.logic.dataset import HAVE
 from tablemend.tasks.tabfaith.data import SYNTHETIC
 from tablemend.tasks.torr.data import LOOKUP
 from tablemend.training.data import PAIRS_FILE

@@ -32,10 +32,9 @@ from transformers import (
 )
 from transformers.masking_utils import sdpa_mask
 
-from tablemend.backends import cpu_attention
+from tablemend.backends import decoding
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.loading import read_window
-from tablemend.backends.precision import emulation, has_bfloat16, loaded_dtype
+from tablemend.backends.loading import emulation, has_bfloat16, loaded_dtype, read_window
 from tablemend.config.section import Precision
 from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import DrawingExperiment, TrainingRecipe
@@ -312,7 +311,7 @@ def speed_up_cpu(model: PreTrainedModel, precision: str) -> None:
     glibc keeps what is freed, unless the user has set ``MALLOC_...``: given back, each large tensor
     costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16:
     torch 2.13's fused attention for CPUs computes it at the speed of float32. Either can go when
-    benchmarks/sft_throughput.py is as fast without it. New tokens: :mod:`.cpu_attention`.
+    benchmarks/sft_throughput.py is as fast without it. New tokens: :mod:`.decoding`.
     """
     if libc := _glibc():
         libc.mallopt(_MMAP_MAX, 0)
@@ -320,7 +319,7 @@ def speed_up_cpu(model: PreTrainedModel, precision: str) -> None:
         libc.mallopt(_TOP_PAD, 2**28)
     if PartialState().device.type != "cpu":
         return
-    cpu_attention.use()
+    decoding.use_cpu_attention()
     if precision == "bfloat16" and model.config._attn_implementation == "sdpa":
         AttentionInterface.register(CPU_ATTENTION, attend)
         AttentionMaskInterface.register(CPU_ATTENTION, sdpa_mask)
@@ -360,7 +359,7 @@ def attend(
     attention_mask: Tensor | None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """As :func:`.cpu_attention.attend`; all of a row without a mask by :func:`products`.
+    """As :func:`.decoding.attend`; all of a row without a mask by :func:`products`.
 
     Args:
         module: the attention layer.
@@ -380,7 +379,7 @@ def attend(
     more = not alone or options.get("dropout")
     whole = query.shape[2] == key.shape[2] <= LONGEST
     if more or not causal or not whole or query.device.type != "cpu":
-        return cpu_attention.attend(module, query, key, value, attention_mask, **options)
+        return decoding.attend(module, query, key, value, attention_mask, **options)
     scaling = options.get("scaling") or query.shape[-1] ** -0.5
     return products(query, key, value, scaling), None
 

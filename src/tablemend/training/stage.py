@@ -25,8 +25,7 @@ from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.utils import logging as transformers_logging
 
 from tablemend.backends.checkpoints import Checkpoint, local_folder
-from tablemend.backends.loading import read_config
-from tablemend.backends.precision import has_bfloat16
+from tablemend.backends.loading import has_bfloat16, read_config
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, TrainingRecipe
 from tablemend.recipe.training import Train

@@ -8,8 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from tablemend.backends.asking import ask, short_name
-from tablemend.backends.backend import Backend
+from tablemend.backends.backend import Backend, ask, short_name
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.prompting.files import PromptFolder

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from tablemend.mitigations.answer_tables import BLANK
-from tablemend.mitigations.rewrite_prompts import DROP
+from tablemend.mitigations.repair_table import BLANK
+from tablemend.mitigations.rewriting import DROP
 from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.program import verify_document
 from tests.support.model_server.claims import read_evidence

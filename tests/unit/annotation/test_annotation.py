@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tablemend.annotation.content import segments
-from tablemend.annotation.sample import choose, read_data
+from tablemend.annotation.page import choose, read_data, segments
 from tablemend.records import Example
 from tests.support.annotators import (
     Choices,

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from tablemend.annotation.answers import gather, read_answers
-from tablemend.annotation.sample import Data, choose, read_data
-from tablemend.annotation.steps import GUIDES, STEPS
+from tablemend.annotation.page import GUIDES, STEPS, Data, choose, read_data
+from tablemend.annotation.report import gather, read_answers
 from tablemend.cli.app import main
 from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
@@ -177,15 +176,16 @@ def test_an_annotator_works_by_keys_alone_and_hands_in_a_file(fresh: Browser, da
     assert text_of(fresh, "h1") == "All questions are answered"
     assert text_of(fresh, "#count") == "9 of 9 answers, 3 of 3 examples"
     path = downloaded(fresh, "answers-Zoë-Kowalska.json", "#json")
-    file = read_answers(path)
+    answers = read_answers(path)
+    file = answers[1]
     chosen = choose(data, 3, 0)
-    assert [(vote.example, vote.step) for vote in file.votes] == [
+    assert [(vote.example, vote.step) for vote in file.answers] == [
         (example.id, step) for example in chosen for step in STEPS
     ]
-    assert [vote.choice for vote in file.votes] == ["yes", "no", "unsure", *["yes"] * 6]
-    assert [vote.note for vote in file.votes][:3] == ["", "=row 2, yes?", ""]
+    assert [vote.answer for vote in file.answers] == ["yes", "no", "unsure", *["yes"] * 6]
+    assert [vote.note for vote in file.answers][:3] == ["", "=row 2, yes?", ""]
     assert json.loads(path.read_text("utf-8"))["annotator"] == "Zoë Kowalska"
-    assert gather([file], data)
+    assert gather([answers], data)
 
 
 def test_hostile_texts_are_shown_as_they_are(fresh: Browser, data: Data) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tablemend.annotation.sample import choose, read_data
-from tablemend.annotation.steps import STEPS
-from tablemend.annotation.verdicts import rule
+from tablemend.annotation.page import STEPS, choose, read_data
+from tablemend.annotation.report import rule
 from tablemend.cli.app import main
 from tablemend.config import Source
 from tablemend.datasets.build import lines_file

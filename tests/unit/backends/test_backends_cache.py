@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.backends.cache import RequestCache
+from tablemend.backends.backend import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.errors import FULL_DISK, TablemendError
 from tests.support.files import file_size_limit
@@ -157,7 +157,7 @@ def test_a_full_disk_is_named_and_loses_nothing(path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from tablemend.backends.cache import RequestCache
+from tablemend.backends.backend import RequestCache
 from tablemend.backends.requests import Completion
 cache, own = RequestCache(Path(sys.argv[1]), {"a": 1}), int(sys.argv[2])
 for number in range(400):

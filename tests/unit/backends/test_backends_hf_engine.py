@@ -8,7 +8,7 @@ import pytest
 
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf_engine import HFEngine
+from tablemend.backends.hf import HFEngine
 from tablemend.backends.requests import Prompt, Request, Sampling
 from tablemend.config.section import BackendOptions
 from tablemend.renderer import prompt_ids

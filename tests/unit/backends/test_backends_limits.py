@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.backends.limits import Budget, BudgetSpent, Spent
+from tablemend.backends.engine import Budget, BudgetSpent, Spent
 from tablemend.backends.requests import Completion
 from tablemend.config.section import BackendOptions
 

@@ -19,10 +19,9 @@ from typing import Any
 
 import pytest
 
-from tablemend.backends import chat
+from tablemend.backends import openai_client
 from tablemend.backends.backend import open_backend
-from tablemend.backends.keys import NO_KEY, key_of
-from tablemend.backends.names import ModelName
+from tablemend.backends.names import NO_KEY, ModelName, key_of
 from tablemend.backends.openai_client import CONNECT_SECONDS
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
@@ -144,7 +143,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
 def test_options_decide_on_the_fields(
     asked: dict[str, Any], more: dict[str, Any], fields: dict[str, Any]
 ) -> None:
-    body = chat.body_of(replace(request(), **asked), "m", options(**more))
+    body = openai_client.body_of(replace(request(), **asked), "m", options(**more))
     assert body == {"model": "m", "messages": [{"role": "user", "content": "hello"}], **fields}
 
 
@@ -157,7 +156,7 @@ DEEP = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
 
 def test_an_answer_without_a_reason_for_its_end_is_marked() -> None:
     one, _ = ask_one(lambda _: answer("hi", None))
-    assert one.error == chat.UNSAID
+    assert one.error == openai_client.UNSAID
     one, _ = ask_one(lambda _: answer("hi", "STOP"))
     assert one.error == ""
 
@@ -579,4 +578,4 @@ def test_what_is_cut_while_thinking_is_a_thought(
     reply: Reply, thinking: bool | None, text: str
 ) -> None:
     asked = replace(request(), thinking=thinking)
-    assert chat.read_reply(reply.body, asked).text == text
+    assert openai_client.read_reply(reply.body, asked).text == text

@@ -17,7 +17,7 @@ from transformers import (  # noqa: E402
 )
 from transformers.integrations.sdpa_attention import sdpa_attention_forward  # noqa: E402
 
-from tablemend.backends import cpu_attention  # noqa: E402
+from tablemend.backends import decoding  # noqa: E402
 
 SHAPE = {
     "vocab_size": 64,
@@ -38,7 +38,7 @@ CONFIGS = {
 
 @pytest.fixture
 def no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_attention, "sdpa_attention_forward", None)
+    monkeypatch.setattr(decoding, "sdpa_attention_forward", None)
 
 
 def given(queries: int, key_heads: int, width: int = 8) -> list[torch.Tensor]:
@@ -56,7 +56,7 @@ def test_one_query_attends_as_by_torch(key_heads: int, width: int, masked: bool)
     if masked:
         mask = torch.ones(3, 1, 1, 9, dtype=torch.bool)
         mask[0, ..., :4] = mask[2, ..., :8] = False
-    mixed, weights = cpu_attention.attend(torch.nn.Identity(), query, key, value, mask, scaling=0.3)
+    mixed, weights = decoding.attend(torch.nn.Identity(), query, key, value, mask, scaling=0.3)
     wanted = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, scale=0.3, enable_gqa=True
     )
@@ -74,7 +74,7 @@ def test_everything_else_is_torchs(why: str, monkeypatch: pytest.MonkeyPatch) ->
         asked.append((options, more))
         return sdpa_attention_forward(*options, **more)
 
-    monkeypatch.setattr(cpu_attention, "sdpa_attention_forward", fused)
+    monkeypatch.setattr(decoding, "sdpa_attention_forward", fused)
     query, key, value = given(2 if why == "two queries" else 1, 4)
     mask = {
         "numbers as mask": torch.zeros(3, 1, 1, 9),
@@ -84,7 +84,7 @@ def test_everything_else_is_torchs(why: str, monkeypatch: pytest.MonkeyPatch) ->
     dropout = 0.5 if why == "dropout" else 0.0
     module = torch.nn.Identity()
     module.num_key_value_groups = 1
-    mixed, _ = cpu_attention.attend(module, query, key, value, mask, dropout=dropout, **options)
+    mixed, _ = decoding.attend(module, query, key, value, mask, dropout=dropout, **options)
     assert mixed.shape == (3, query.shape[2], 4, 8)
     assert len(asked) == 1
 
@@ -124,15 +124,15 @@ def test_a_model_continues_padded_rows_as_before(
 
     with torch.inference_mode():
         before = last(read())
-        cpu_attention.use()
+        decoding.use_cpu_attention()
         again = read()
-        monkeypatch.setattr(cpu_attention, "sdpa_attention_forward", None)
+        monkeypatch.setattr(decoding, "sdpa_attention_forward", None)
         torch.testing.assert_close(last(again), before)
 
 
 def test_in_bfloat16_scores_are_rounded_as_by_eager() -> None:
     query, key, value = (one.bfloat16() for one in given(1, 2))
-    mixed, _ = cpu_attention.attend(torch.nn.Identity(), query, key, value, None)
+    mixed, _ = decoding.attend(torch.nn.Identity(), query, key, value, None)
     exact = torch.nn.functional.scaled_dot_product_attention(
         query.float(), key.float(), value.float(), enable_gqa=True
     ).transpose(1, 2)

@@ -16,7 +16,6 @@ import yaml
 from tablemend.config import SMALL_WORLD, ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
-from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tablehallu.program_engine import examples
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evaluation.command import CompareCommand, ReportCommand
@@ -32,6 +31,7 @@ from tablemend.recipe.experiment import (
 )
 from tablemend.recipe.training import FILES, OWNED, trl_fields
 from tablemend.tasks.faith.data import FaithSet
+from tablemend.tasks.logic.dataset import LogicSet
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
 
 ROOT = Path(__file__).parents[3]

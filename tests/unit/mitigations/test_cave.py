@@ -10,8 +10,7 @@ import pytest
 from tablemend.evidence.source import Source
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Mended, Tools, apply_edits
-from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY, read_rewrite
-from tablemend.mitigations.rewriting import PASSES
+from tablemend.mitigations.rewriting import PASSES, PROMPTS, RETRY, read_rewrite
 from tablemend.prompting.replies import Unreadable
 from tablemend.tables.table import Table
 from tablemend.verifier.verifiers import ProgramExtractor, ProgramVerifier

@@ -12,7 +12,7 @@ from llguidance.hf import from_tokenizer
 from transformers import AutoTokenizer
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf_engine import HFEngine
+from tablemend.backends.hf import HFEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import BackendOptions, ConfigError, Format, parse
 from tablemend.datasets.tablehallu import small_world

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tablemend.evidence.source import Source
-from tablemend.mitigations.corrections import VERSION
-from tablemend.mitigations.repair_text import repair_text
+from tablemend.mitigations.repair_text import VERSION, repair_text
 from tablemend.records import Claim, Verdict, Verification
 from tablemend.tables.table import Table
 from tablemend.values.text import Span, sentence_spans

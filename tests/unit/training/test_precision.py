@@ -8,7 +8,7 @@ import psutil
 import pytest
 import torch
 
-from tablemend.backends import precision
+from tablemend.backends import loading
 from tablemend.config import parse
 from tablemend.recipe.experiment import SftCommand
 from tablemend.training import launch
@@ -20,7 +20,7 @@ LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
 @pytest.fixture(params=[True, False], ids=["native", "emulated"])
 def native(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """A CPU with instructions for bfloat16, and one without."""
-    for module in (precision, launch):
+    for module in (loading, launch):
         monkeypatch.setattr(module, "has_bfloat16", lambda device: request.param)
     return bool(request.param)
 

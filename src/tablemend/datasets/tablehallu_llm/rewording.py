@@ -18,8 +18,7 @@ from typing import Any
 
 import yaml
 
-from tablemend.backends.asking import ask
-from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.backend import Backend, ask, open_backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Request, Sampling, stream_seed
 from tablemend.datasets.build import COUNTS

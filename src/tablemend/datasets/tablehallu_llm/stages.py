@@ -13,8 +13,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.backends.asking import short_name
-from tablemend.backends.backend import open_backend
+from tablemend.backends.backend import open_backend, short_name
 from tablemend.backends.requests import Sampling
 from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Row, Talk

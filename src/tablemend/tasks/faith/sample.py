@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.config.section import Serialisation
-from tablemend.datasets.tablehallu.compose import Stated
 from tablemend.errors import TablemendError
 from tablemend.from_json import FromJson
 from tablemend.runs import hash_text
@@ -24,7 +23,7 @@ from tablemend.tables.read import write_table
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
 from tablemend.values.dates import find_dates
-from tablemend.values.numbers import THOUSANDS, find_quantities
+from tablemend.values.numbers import THOUSANDS, Quantity, find_quantities
 from tablemend.values.text import clean
 from tablemend.values.units import MEASURES, same_currency
 
@@ -279,7 +278,7 @@ def read_values(text: str) -> tuple[Reading, ...]:
     return tuple(readings)
 
 
-def _as_second(first: Reading, written: Stated, second: Reading, behind: Stated) -> Reading:
+def _as_second(first: Reading, written: Quantity, second: Reading, behind: Quantity) -> Reading:
     """The first end of a range with the scale and the unit of the other: "$10 to 12 million"."""
     scale = behind.number.unit.scale if written.number.unit.scale == 1 else Decimal(1)
     if written.number.value > behind.number.value / behind.number.unit.scale:
@@ -289,7 +288,7 @@ def _as_second(first: Reading, written: Stated, second: Reading, behind: Stated)
     return Reading(first.value * scale, first.step * scale, first.units | second.units)
 
 
-def _read(stated: Stated, words: str, negative: bool) -> Reading:
+def _read(stated: Quantity, words: str, negative: bool) -> Reading:
     number = stated.number
     symbol, factor = number.unit.symbol, Decimal(1)
     currency = "usd" if number.unit.currency == "$" else number.unit.currency

@@ -1,1 +1,1 @@
-"""Logical annotation: which relation holds between what an input says and what its output says."""
+"""Inputs and outputs whose divergence is to be named: formulas of a blocks world, and hotels."""

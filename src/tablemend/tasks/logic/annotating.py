@@ -1,6 +1,6 @@
-"""Models as annotators: each is trained and checked once a domain, then led through every pair.
+"""Who annotates: models, the solver, and people by a CSV sheet.
 
-A solver can annotate the same pairs, by formulas that a model writes.
+A model is trained and checked once a domain, then led through every pair.
 """
 
 from __future__ import annotations
@@ -8,28 +8,101 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from tablemend.backends.asking import ask
-from tablemend.backends.backend import Backend, open_backend
+from pydantic import Field
+
+from tablemend.backends.backend import Backend, ask, open_backend
+from tablemend.backends.names import ModelString
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
-from tablemend.datasets.logic.pair import Annotation, Domain, Pair
-from tablemend.datasets.logic.solver import Theory
-from tablemend.errors import Stopped
+from tablemend.config import BackendOptions, Section, Source
+from tablemend.config.section import RunFolder
+from tablemend.errors import Stopped, TablemendError
 from tablemend.prompting.replies import Unreadable, why_no_answer
-from tablemend.runs import Run, Store, sole_writer, write_jsonl
+from tablemend.records import RELATIONS
+from tablemend.runs import Run, Store, folder_of, read_jsonl, sole_writer, write_jsonl, write_text
+from tablemend.tables.csvtable import write_csv
+from tablemend.tables.read import load_table
+from tablemend.tables.table import Table
 from tablemend.tasks.logic import protocol
-from tablemend.tasks.logic.by_solver import annotate_by_solver
-from tablemend.tasks.logic.command import MAKES, SOLVER, AnnotateCommand
+from tablemend.tasks.logic.pair import (
+    AMBIGUOUS,
+    DOMAINS,
+    MAKES,
+    RELATION_WORDS,
+    Annotation,
+    Domain,
+    Pair,
+    follow,
+    leaves,
+    path_to,
+)
 from tablemend.tasks.logic.protocol import Script, Turn
-from tablemend.tasks.logic.tree import DOMAINS
+from tablemend.tasks.logic.solver import SOLVER, Theory, annotate_by_solver
 from tablemend.tasks.sources import read_records
 
-T = TypeVar("T")
-NOTHING_SAID = "(no answer)"
+ANNOTATES = "python eval/annotate.py"
 TOGETHER = 64
 """Conversations that go on at once; what ends a run early takes these, the request cache aside."""
 ANNOTATIONS, PAIRS = "annotations.jsonl", "pairs.jsonl"
+SHEET, GUIDELINES = "pairs.csv", "guidelines.md"
+ASKED = ("relation", "ambiguities", *protocol.MARKS, "slider", "comment")
+"""Columns that an annotator fills; all but the relation may stay empty."""
+T = TypeVar("T")
+AnnotatorName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+
+
+class PairsCommand(Section):
+    """Which pairs are annotated, and where."""
+
+    data: str = "data/logic"
+    """The pairs: a folder with one file a split, or a file."""
+    split: Literal["train", "validation", "test"] = "test"
+    """Split of a folder."""
+    n: int | None = Field(default=None, ge=1)
+    """Most pairs to take, from the front; null: all."""
+    added: bool = True
+    """Ask what the paper's tree lacks as well: well-formedness and tautology."""
+    run: RunFolder = "annotation"
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+
+    @property
+    def source(self) -> Source:
+        """Where all the pairs are."""
+        return Source(source=self.data, split=None if Path(self.data).suffix else self.split)
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return folder_of(self.run)
+
+
+class AnnotateCommand(PairsCommand):
+    """Which models annotate which pairs, and whether the solver does."""
+
+    models: dict[AnnotatorName, ModelString] = Field(default_factory=dict)
+    """Annotators by name: model strings such as openai:MODEL@URL or hf:Qwen/Qwen3-8B."""
+    formaliser: ModelString | None = None
+    """One more annotator, `solver`: this model writes outputs as formulas, z3 decides them."""
+    symmetric: bool = False
+    """What adjoins a block is adjoined by it, to the solver."""
+    options: BackendOptions = BackendOptions()
+    """How they are asked."""
+    thinking: bool | None = False
+    """Whether a model thinks before each answer; null asks for nothing."""
+    max_new_tokens: int = Field(default=512, ge=1)
+    """Longest answer, thinking included."""
+    temperature: float = Field(default=0, ge=0)
+    """0 is greedy. Above, one model under two names is two annotators."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Nobody who annotates, two of one name, and a setting that nobody would read."""
+        if not self.models and not self.formaliser:
+            yield "models", "name one, or a formaliser"
+        if self.formaliser and SOLVER in self.models:
+            yield "models", f"{SOLVER} is the solver's own name"
+        if self.symmetric and not self.formaliser:
+            yield "symmetric", "only read with a formaliser"
 
 
 def annotate(command: AnnotateCommand, done: Callable[[int], Any] = lambda _: None) -> Path:
@@ -176,7 +249,7 @@ class Conversation(Generic[T]):
         if completion.finish_reason == "error":
             self.failed = completion.error
             return True
-        self.messages.append({"role": "assistant", "content": completion.answer or NOTHING_SAID})
+        self.messages.append({"role": "assistant", "content": completion.answer or "(no answer)"})
         try:
             try:
                 if problem := why_no_answer(completion):
@@ -221,3 +294,113 @@ def hold(
         for name, completion in ask(backend, requests).items():
             if talks[name].hear(completion):
                 yield name, talks.pop(name)
+
+
+class SheetCommand(PairsCommand):
+    """A sheet for people who annotate pairs, and the import of what they fill in."""
+
+    answers: Annotated[str, Field(min_length=1)] | None = None
+    """Read these filled sheets instead, such as `answers='handed-in/*.csv'`; the name of a file
+    is its annotator's."""
+    run: RunFolder = "people"
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A pattern that no file fits."""
+        if self.answers is not None and not self.files:
+            yield "answers", f"no file {self.answers}"
+
+    @property
+    def files(self) -> list[Path]:
+        """The filled sheets, in the order of their names."""
+        pattern = Path(self.answers or "")
+        return sorted(pattern.parent.glob(pattern.name)) if self.answers else []
+
+
+def write_sheet(command: SheetCommand) -> Iterator[str]:
+    """Write pairs.csv, guidelines.md and pairs.jsonl without labels shown; lines for a person.
+
+    Raises:
+        TablemendError: no pairs, or a run folder that has a sheet.
+    """
+    sheet = command.folder / SHEET
+    if sheet.exists():
+        raise TablemendError(f"{sheet} exists, and may be with people: give another run=")
+    read = read_records(command.source, Pair.from_json, MAKES)
+    pairs = list({one.id: one for one in read}.values())[: command.n]
+    rows = []
+    for one in pairs:  # no cell that a spreadsheet would calculate
+        texts = (
+            f"'{x}" if x.startswith(("=", "+", "-", "@")) else x for x in (one.input, one.output)
+        )
+        rows.append([one.id, *texts, *[""] * len(ASKED)])
+    command.folder.mkdir(parents=True, exist_ok=True)
+    write_jsonl(command.folder / PAIRS, [one.to_json() for one in pairs])
+    write_text(sheet, "\ufeff" + write_csv(Table.of(["pair", "input", "output", *ASKED], rows)))
+    parts = []
+    for domain in dict.fromkeys(one.domain for one in pairs):
+        names = [f"- {one}: {RELATION_WORDS[one][1]}" for one in leaves(domain)]
+        parts += [f"# {domain}", protocol.opening(domain)[0]["content"].strip(), "\n".join(names)]
+    write_text(command.folder / GUIDELINES, "\n\n".join(parts) + "\n")
+    yield f"{sheet}: {len(pairs)} pairs; each annotator fills a copy that bears the own name"
+
+
+def read_answers(command: SheetCommand) -> Iterator[str]:
+    """Write annotations.jsonl of all filled sheets; lines for a person.
+
+    Raises:
+        TablemendError: no sheet was written, or a file that is no filled copy of it; one line with
+            file, row and column.
+    """
+    if not (command.folder / PAIRS).exists():
+        raise TablemendError(f"{command.folder} has no sheet: give the run= that it is of")
+    pairs = {one.id: one for one in map(Pair.from_json, read_jsonl(command.folder / PAIRS))}
+    found: list[Annotation] = []
+    for path in command.files:
+        own = list(_read_sheet(path, pairs, command.added))
+        found += own
+        yield f"{path.stem}: {len(own)} of {len(pairs)} pairs"
+    write_jsonl(command.folder / ANNOTATIONS, [one.to_json() for one in found])
+    yield f"{command.folder / ANNOTATIONS}: {len(found)} annotations of {len(command.files)} sheets"
+
+
+def _read_sheet(path: Path, pairs: dict[str, Pair], added: bool) -> Iterator[Annotation]:
+    table = load_table(path)
+    names = [(name or "").strip() for name in table.columns]
+    if missing := [name for name in ("pair", "relation") if name not in names]:
+        raise TablemendError(f"{path}: no column {missing[0]}: fill in a copy of {SHEET}")
+    seen = set[str]()
+    for number, cells in enumerate(table.rows, 2):
+        row = {name: (cell or "").strip() for name, cell in zip(names, cells, strict=True)}
+        where = f"{path}, row {number}"
+        pair = pairs.get(row["pair"])
+        if pair is None or pair.id in seen:
+            why = "is no pair of this run" if pair is None else "stands there twice"
+            raise TablemendError(f"{where}: {row['pair'] or 'an empty cell'} {why}")
+        seen.add(pair.id)
+        if row["relation"]:
+            yield _annotation(path.stem, where, pair, row, added)
+
+
+def _annotation(name: str, where: str, pair: Pair, row: dict[str, str], added: bool) -> Annotation:
+    said = row["relation"].casefold().replace(" ", "_")
+    relation = next((one for one in RELATIONS if one == said), None)
+    values: dict[str, Any] = {}
+    try:
+        if kinds := row.get("ambiguities"):
+            values["ambiguities"] = protocol.read_kinds(kinds)
+        if slider := row.get("slider"):
+            values["slider"] = protocol.read_slider(slider)
+        for mark in protocol.MARKS:
+            if quotes := row.get(mark):
+                values[mark] = protocol.read_quotes(protocol.side(pair, mark), quotes)
+    except Unreadable as error:
+        raise TablemendError(f"{where}: {error.problem.text}") from error
+    told = {AMBIGUOUS: "ambiguities" in values}
+    if relation:
+        told |= path_to(pair.domain, relation)
+    path, leaf = follow(pair.domain, told, added)
+    if relation is None or leaf != relation:
+        known = ", ".join(leaves(pair.domain))
+        raise TablemendError(f"{where}: no relation {row['relation']!r}: write one of {known}")
+    return Annotation(name, pair.id, path, relation, **values, comment=row.get("comment", ""))

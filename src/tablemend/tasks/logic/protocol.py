@@ -15,19 +15,24 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import yaml
 
 from tablemend.backends.requests import Message
-from tablemend.datasets.logic.pair import AMBIGUITIES, Ambiguity, Annotation, Domain, Pair, Span
 from tablemend.from_json import FromJson
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable
 from tablemend.runs import hash_text
-from tablemend.tasks.logic.tree import (
+from tablemend.tasks.logic.pair import (
+    AMBIGUITIES,
     AMBIGUITY_WORDS,
     AMBIGUOUS,
     DOMAINS,
     QUESTIONS,
     TREES,
     WORDING,
+    Ambiguity,
+    Annotation,
+    Domain,
+    Pair,
     Question,
+    Span,
     walk,
 )
 

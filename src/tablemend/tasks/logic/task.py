@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, ClassVar
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.datasets.logic.pair import Pair
 from tablemend.errors import NoTarget
 from tablemend.records import (
     RELATIONS,
@@ -23,9 +22,8 @@ from tablemend.records import (
     Share,
     total,
 )
-from tablemend.tasks.logic.command import MAKES
+from tablemend.tasks.logic.pair import MAKES, QUESTIONS, RELATION_WORDS, Pair, leaves, path_to
 from tablemend.tasks.logic.protocol import PROMPTS, PROTOCOL_HASH
-from tablemend.tasks.logic.tree import QUESTIONS, RELATION_WORDS, leaves, path_to
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
 
@@ -69,14 +67,12 @@ class Logic(Task[Pair]):
     mendable = False
 
     def messages(self, sample: Pair, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
-        """The guidelines, the pair, and the relations of its domain."""
         named = (RELATION_WORDS[label] for label in leaves(sample.domain))
         categories = "\n".join(f"{title}: {meaning}" for title, meaning in named)
         slots = {"input": sample.input, "output": sample.output, "categories": categories}
         return PROMPTS.render(sample.domain, **slots)
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        """The chat of the logic domain with its slots open."""
         return PROMPTS.render("logic", **{slot: f"{{{slot}}}" for slot in self.slots})
 
     def target(self, sample: Pair, view: str, thinking: str) -> str:
@@ -93,17 +89,14 @@ class Logic(Task[Pair]):
         return after_thinking(self.name, thinking, RELATION_WORDS[sample.labels[0]][0], steps)
 
     def versions(self) -> dict[str, str]:
-        """Of guidelines, tree and exercises."""
         return {"prompt_hash": PROTOCOL_HASH}
 
     def evidence(self, sample: Pair, view: str) -> Evidence:
-        """The input."""
         from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
 
         return Evidence(text=sample.input)
 
     def show(self, sample: Pair, view: str) -> SampleView:
-        """Input and output, and the first label."""
         return SampleView(
             sample.id,
             view,
@@ -115,13 +108,11 @@ class Logic(Task[Pair]):
         )
 
     def scorer(self) -> AbstractContextManager[AnswerScorer[Pair]]:
-        """Against any of the labels."""
         return nullcontext(AnswerScorer(SCORER, judge))
 
     def reward(
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[Pair]:
-        """One for a right relation, none for a wrong one."""
         return AnswerReward(SCORER, self, "off" if thinking == "on" else thinking, _earn)
 
 

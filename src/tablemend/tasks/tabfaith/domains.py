@@ -15,7 +15,7 @@ import yaml
 
 from tablemend.datasets.source_tables.invented_names import FAMILY, GIVEN, TOWNS
 from tablemend.tables.table import Cell, Table
-from tablemend.values.dates import MONTHS
+from tablemend.values.dates import MONTH_NAMES
 
 Domain = Literal["general", "financial", "clinical", "operations"]
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
@@ -312,7 +312,7 @@ def _churn(rng: Random) -> Drawn:
         key, count = "Month", rng.randint(6, 12)
         first, year, letters = rng.randrange(12), _year(rng), rng.choice((3, None))
         months = range(first, first + count)
-        names = [f"{MONTHS[n % 12][:letters]} {year + n // 12}" for n in months]
+        names = [f"{MONTH_NAMES[n % 12][:letters]} {year + n // 12}" for n in months]
         when = f"{names[0]} to {names[-1]}"
     customers = rng.randint(400, 9000)
     rows = []

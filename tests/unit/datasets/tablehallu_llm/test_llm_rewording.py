@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.backends.replay import ReplayEngine
+from tablemend.backends.engine import ReplayEngine
 from tablemend.backends.requests import Completion, Request
 from tablemend.config import parse
 from tablemend.config.load import ConfigError

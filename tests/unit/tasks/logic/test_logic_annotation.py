@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.datasets.logic.pair import Annotation, read_annotations
 from tablemend.errors import TablemendError
 from tablemend.runs import write_jsonl
+from tablemend.tasks.logic.pair import Annotation, read_annotations
 
 ONE = Annotation(
     "ann",

@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.logic.pair import Annotation, Pair, read_annotations
 from tablemend.errors import Stopped, TablemendError
 from tablemend.prompting.replies import Unreadable
 from tablemend.runs import read_jsonl, write_jsonl
 from tablemend.tasks.logic import annotating, protocol
-from tablemend.tasks.logic.annotating import annotate, hold
-from tablemend.tasks.logic.command import AnnotateCommand
+from tablemend.tasks.logic.annotating import AnnotateCommand, annotate, hold
+from tablemend.tasks.logic.pair import DOMAINS, Annotation, Pair, leaves, path_to, read_annotations
 from tablemend.tasks.logic.protocol import CHECK, LESSONS, MARKS, QUESTIONS, passes
-from tablemend.tasks.logic.tree import DOMAINS, leaves, path_to
 from tests.support.answering import AnsweringServer
 from tests.support.logic_annotators import Expert
 from tests.support.scripts import run_script

@@ -12,15 +12,13 @@ import pytest
 
 from tablemend.backends.backend import open_backend
 from tablemend.config import BackendOptions, ConfigError, parse
-from tablemend.datasets.logic.describe import hotel_pairs
-from tablemend.datasets.logic.generate import CATEGORIES, make_pairs, to_pair
-from tablemend.datasets.logic.notation import show
-from tablemend.datasets.logic.pair import Annotation, Pair, read_annotations
-from tablemend.datasets.logic.solver import Theory
 from tablemend.runs import write_jsonl
-from tablemend.tasks.logic.by_solver import annotate_by_solver
-from tablemend.tasks.logic.command import AnnotateCommand
-from tablemend.tasks.logic.tree import walk
+from tablemend.tasks.logic.annotating import AnnotateCommand
+from tablemend.tasks.logic.formula import show
+from tablemend.tasks.logic.generate import CATEGORIES, make_pairs, to_pair
+from tablemend.tasks.logic.hotel import hotel_pairs
+from tablemend.tasks.logic.pair import Annotation, Pair, read_annotations, walk
+from tablemend.tasks.logic.solver import Theory, annotate_by_solver
 from tests.support.scripts import run_script
 
 

@@ -10,14 +10,20 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.logic.pair import Annotation, Domain, Pair
 from tablemend.errors import TablemendError
 from tablemend.records import Relation
 from tablemend.runs import write_jsonl
-from tablemend.tasks.logic import measures
-from tablemend.tasks.logic.measures import accuracy, agreement, by_category, macro, units
-from tablemend.tasks.logic.report import published, write_annotation_report
-from tablemend.tasks.logic.tree import RELATION_WORDS, leaves, path_to
+from tablemend.tasks.logic import report as measures
+from tablemend.tasks.logic.pair import RELATION_WORDS, Annotation, Domain, Pair, leaves, path_to
+from tablemend.tasks.logic.report import (
+    accuracy,
+    agreement,
+    by_category,
+    macro,
+    published,
+    units,
+    write_annotation_report,
+)
 
 
 def pair(number: int, *labels: Relation, domain: Domain = "hotel") -> Pair:

@@ -8,12 +8,11 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.logic.describe import describe
-from tablemend.datasets.logic.hotel import make_hotel
-from tablemend.datasets.logic.pair import Pair, read_annotations
 from tablemend.errors import TablemendError
 from tablemend.runs import write_jsonl
-from tablemend.tasks.logic.sheet import SheetCommand, read_answers, write_sheet
+from tablemend.tasks.logic.annotating import SheetCommand, read_answers, write_sheet
+from tablemend.tasks.logic.hotel import describe, make_hotel
+from tablemend.tasks.logic.pair import Pair, read_annotations
 from tests.support.scripts import run_script
 
 HOTEL = [

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.logic.pair import Pair
 from tablemend.errors import NoTarget
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.runs import write_jsonl
+from tablemend.tasks.logic.pair import DOMAINS, RELATION_WORDS, Pair, leaves
 from tablemend.tasks.logic.task import VIEW, Logic, judge, read_relation
-from tablemend.tasks.logic.tree import DOMAINS, RELATION_WORDS, leaves
 from tests.support.answering import AnsweringServer
 
 TASK = Logic()

@@ -9,10 +9,18 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.datasets.logic.pair import Domain
 from tablemend.records import RELATIONS, Relation, relation
-from tablemend.tasks.logic import tree
-from tablemend.tasks.logic.tree import DOMAINS, TREES, Question, leaves, path_to, paths, walk
+from tablemend.tasks.logic import pair as tree
+from tablemend.tasks.logic.pair import (
+    DOMAINS,
+    TREES,
+    Domain,
+    Question,
+    leaves,
+    path_to,
+    paths,
+    walk,
+)
 
 HARMLESS = {"well_matched_harmless", "too_weak_harmless"}
 

@@ -13,7 +13,7 @@ import yaml
 from tablemend.config import BackendOptions, Source, parse
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.mitigations import cave_table, cave_text, corrections, repair_table
+from tablemend.mitigations import cave, repair_table, repair_text
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.mitigations.repair_scorer import RepairScorer
 from tablemend.records import CLAIM_ERRORS
@@ -205,5 +205,5 @@ def test_a_text_that_no_extractor_could_take_apart_is_unscored(
 def test_versions_of_edits_are_those_of_their_modules() -> None:
     repair, by_model = MITIGATIONS["repair"], MITIGATIONS["cave"]
     assert isinstance(repair, PostEdit) and isinstance(by_model, PostEdit)
-    assert (repair.text, repair.table) == (corrections.VERSION, repair_table.VERSION)
-    assert (by_model.text, by_model.table) == (cave_text.VERSION, cave_table.VERSION)
+    assert (repair.text, repair.table) == (repair_text.VERSION, repair_table.TABLE_VERSION)
+    assert (by_model.text, by_model.table) == (cave.TEXT_VERSION, cave.TABLE_VERSION)

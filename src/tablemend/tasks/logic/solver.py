@@ -1,39 +1,60 @@
-"""Whether a formula follows from others, by z3: in worlds of blocks, or in pure first-order logic.
+"""The solver as an annotator: a model writes texts as formulas, z3 decides what follows.
 
+z3 decides in worlds of blocks, or in pure first-order logic.
 What is taken for granted of blocks is said in docs/logic.md: sizes, shapes and places are defined,
 so that their axioms hold by themselves, and logic.yaml has the others. There can be infinitely many
 blocks, and several at one place; two names may be of one block.
 
 What z3 answers is sound. Whatever follows can be proved, given time; what does not follow is found
 wherever a world of at most :data:`MOST_BLOCKS` shows it, given time, and often where none does.
-What takes longer than the limit is undecided.
+What takes longer than the limit is undecided: unscored with the reason, as is a text that is not
+put into a formula.
 """
 
 from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.datasets.logic.formula import (
+from tablemend.backends.backend import Backend, ask
+from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.prompting.files import PromptFolder
+from tablemend.prompting.replies import (
+    WRONG_FIELD,
+    Unreadable,
+    one_object,
+    read_verdict,
+    why_no_answer,
+)
+from tablemend.records import Relation, relation
+from tablemend.tasks.logic.english import EnglishError, say
+from tablemend.tasks.logic.formula import (
+    BLOCKS,
     DATA,
     EQUAL,
     Atom,
     Binary,
     Formula,
+    FormulaError,
     Name,
     Not,
     Quantified,
     Term,
     Variable,
     free_terms,
+    free_variables,
+    parse_formula,
     walk,
 )
-from tablemend.datasets.logic.notation import parse_formula
-from tablemend.records import Relation, relation
+from tablemend.tasks.logic.pair import AMBIGUOUS, Annotation, Pair, Question, follow, path_to
 
+SOLVER = "solver"
+"""Name of the solver as an annotator."""
 MOST_BLOCKS = 6
 WAYS = (
     (0, True, 300_000),
@@ -58,7 +79,7 @@ class Answer(NamedTuple):
     reason: str = ""
 
 
-class Judgement(NamedTuple):
+class Entailment(NamedTuple):
     """How an output relates to its input; ``None`` where that is undecided, and why."""
 
     relation: Relation | None
@@ -90,34 +111,28 @@ class Theory:
         except _Undecided as undecided:
             return Answer(None, str(undecided))
 
-    def axioms(self, predicates: set[str]) -> list[Formula]:
-        """What is taken for granted of these predicates, definitions aside."""
-        wanted = [name for name in predicates if name in AXIOMS] if self.blocks else []
-        wanted += ["symmetry"] if self.symmetric and "Adjoins" in wanted else []
-        return [parse_formula(AXIOMS[name]) for name in sorted(wanted)]
-
     def follows(self, premises: Sequence[Formula], conclusion: Formula) -> Answer:
         """Whether the conclusion is true wherever all premises are."""
         found = self.consistent([*premises, Not(conclusion)])
         return found if found.holds is None else Answer(not found.holds)
 
-    def judge(self, input: Formula, output: Formula) -> Judgement:
+    def judge(self, input: Formula, output: Formula) -> Entailment:
         """The case of Table 3; of an input that contradicts itself there is none."""
         possible = _Questions(self).possible
         try:
             if not possible(output):
-                return Judgement("output_contradictory")
+                return Entailment("output_contradictory")
             if not possible(input, output):
                 if not possible(input):
-                    return Judgement(None, "the input contradicts itself")
-                return Judgement("contradictory")
+                    return Entailment(None, "the input contradicts itself")
+                return Entailment("contradictory")
             follows = not possible(input, Not(output))
             implies = not possible(output, Not(input))
             if follows and not implies and not possible(Not(output)):
-                return Judgement("tautologous")
-            return Judgement(relation(follows, implies))
+                return Entailment("tautologous")
+            return Entailment(relation(follows, implies))
         except _Undecided as undecided:
-            return Judgement(None, str(undecided))
+            return Entailment(None, str(undecided))
 
 
 class _Questions:
@@ -141,7 +156,9 @@ class _Questions:
             _Undecided: neither was found in time.
         """
         used = {part.predicate for one in formulas for part in walk(one) if isinstance(part, Atom)}
-        asked = [*formulas, *self._theory.axioms(used)]
+        wanted = [name for name in used if name in AXIOMS] if self._theory.blocks else []
+        wanted += ["symmetry"] if self._theory.symmetric and "Adjoins" in wanted else []
+        asked = [*formulas, *(parse_formula(AXIOMS[name]) for name in sorted(wanted))]
         for way in WAYS:
             found, blocks = self._check(asked, *way), way[0]
             if found == self._z3.sat or (found == self._z3.unsat and not blocks):
@@ -210,3 +227,115 @@ class _Questions:
         if self._theory.blocks and (known := DEFINITIONS.get(Atom(predicate, terms))):
             return self._formula(known, dict(zip(terms, things, strict=True)), blocks)
         return self._free(predicate, things, self._truth)
+
+
+def annotate_by_solver(
+    pairs: Sequence[Pair], formaliser: Backend, added: bool, theory: Theory
+) -> Iterator[Annotation]:
+    """The relation of each pair of the logic domain, in their order; hotels are unscored.
+
+    ``formaliser`` writes the formulas of outputs; ``added`` answers questions that the paper's
+    tree lacks as well.
+
+    Raises:
+        Stopped: the formaliser's server is gone.
+    """
+    texts = list(dict.fromkeys(one.output for one in pairs if one.domain == "logic"))
+    written = dict(zip(texts, formalise(texts, formaliser), strict=True))
+    for pair in pairs:
+        start = time.perf_counter()
+        if pair.domain == "hotel":
+            found = Entailment(None, "a description is not put into a formula")
+        elif (output := written[pair.output].formula) is None:
+            found = Entailment(None, f"no formula: {written[pair.output].reason}")
+        else:
+            try:
+                found = theory.judge(parse_formula(pair.input, BLOCKS), output)
+            except FormulaError as error:
+                found = Entailment(None, f"the input: {error}")
+        annotation = _annotation(pair, found, added)
+        yield replace(annotation, seconds=time.perf_counter() - start)
+
+
+def _annotation(pair: Pair, found: Entailment, added: bool) -> Annotation:
+    """With the path to the relation; unscored where the tree without additions has no such path."""
+    if found.relation is None:
+        return Annotation(SOLVER, pair.id, unscored=found.reason)
+    answers = {**path_to(pair.domain, found.relation), AMBIGUOUS: False}
+    path, leaf = follow(pair.domain, answers, added)
+    if isinstance(leaf, Question):
+        return Annotation(SOLVER, pair.id, path, unscored=f"nothing answers: {leaf.ask}")
+    return Annotation(SOLVER, pair.id, path, leaf)
+
+
+PROMPTS = PromptFolder(Path(__file__).parent / "data_prompts")
+FORMALISE, SAME = "formalise", "same_meaning"
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"formula": {"type": "string"}},
+    "required": ["formula"],
+    "additionalProperties": False,
+}
+MAX_NEW_TOKENS = 2048
+
+
+class Formalisation(NamedTuple):
+    """What a text says: a formula, or the reason why there is none and the text is unjudged.
+
+    ``said`` is the formula in controlled English, as the model was asked about it.
+    """
+
+    formula: Formula | None
+    said: str = ""
+    reason: str = ""
+
+
+def formalise(texts: Sequence[str], backend: Backend) -> list[Formalisation]:
+    """The formulas of texts, in their order.
+
+    A formula counts only where the same model, shown what it says, finds that to be the same.
+
+    Raises:
+        Stopped: the server is gone.
+    """
+    written = ask(backend, [_request(FORMALISE, n, text=text) for n, text in enumerate(texts)])
+    found = [_read(written[f"{FORMALISE}.{n}"]) for n in range(len(texts))]
+    asked = {n: one.said for n, one in enumerate(found) if one.formula is not None}
+    checks = [_request(SAME, n, text=texts[n], said=said) for n, said in asked.items()]
+    checked = ask(backend, checks)
+    for n in asked:
+        completion = checked[f"{SAME}.{n}"]
+        try:
+            if problem := why_no_answer(completion):
+                reason = problem.text
+            else:
+                verdict = read_verdict(completion.answer, "same", "different")
+                reason = f"read back, it says something else: {verdict.reason}".strip(": ")
+                reason = "" if verdict.ok else reason
+        except Unreadable as error:
+            reason = str(error)
+        if reason:
+            found[n] = Formalisation(None, found[n].said, reason)
+    return found
+
+
+def _request(prompt: str, number: int, **slots: str) -> Request:
+    schema = SCHEMA if prompt == FORMALISE else None
+    messages = PROMPTS.render(prompt, **slots)
+    return Request(f"{prompt}.{number}", messages, Sampling(MAX_NEW_TOKENS), schema=schema)
+
+
+def _read(completion: Completion) -> Formalisation:
+    try:
+        if problem := why_no_answer(completion):
+            return Formalisation(None, reason=problem.text)
+        text = one_object(completion.answer, ("formula",))["formula"]
+        if not isinstance(text, str):
+            raise Unreadable(WRONG_FIELD, "The formula must be a text.")
+        formula = parse_formula(text, BLOCKS)
+        if free := free_variables(formula):
+            name = min(variable.name for variable in free)
+            return Formalisation(None, reason=f"nothing binds the variable {name}")
+        return Formalisation(formula, say(formula, Random(0)))
+    except (Unreadable, FormulaError, EnglishError) as error:
+        return Formalisation(None, reason=str(error))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.datasets.logic.formula import BLOCKS
-from tablemend.datasets.logic.notation import parse_formula
-from tablemend.datasets.logic.solver import Theory
+from tablemend.tasks.logic.formula import BLOCKS, parse_formula
+from tablemend.tasks.logic.solver import Theory
 
 WORLD, SYMMETRIC, PURE = Theory(), Theory(symmetric=True), Theory(blocks=False)
 AXIOMS = """

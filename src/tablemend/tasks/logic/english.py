@@ -7,29 +7,29 @@ outputs that are ambiguous (of 392 with an ambiguous wording 26 have one reading
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.datasets.logic.formula import (
+from tablemend.errors import TablemendError
+from tablemend.foreign import shown
+from tablemend.tasks.logic.formula import (
     DATA,
     SLOT,
     Formula,
-    Found,
     Name,
+    Slots,
     Term,
     Variable,
     build,
     canonical,
     free_variables,
     match,
+    parse_formula,
     walk,
 )
-from tablemend.datasets.logic.notation import parse_formula
-from tablemend.errors import TablemendError
-from tablemend.foreign import shown
 
 GRAMMAR: str = DATA["grammar"]
 NATURAL = 0.9
@@ -115,11 +115,14 @@ def readings(text: str) -> tuple[Formula, ...]:
             if line.literals <= there
             for slots in fill(line.words, start, end)
         )
-        if kind in "SD":  # brackets that make no difference are no further readings
-            return tuple(islice(_different(found), MOST_READINGS))
-        return tuple(islice(dict.fromkeys(found), MOST_READINGS))
+        forms: dict[Any, Any] = {}
+        for one in found:  # brackets that make no difference are no further readings
+            forms.setdefault(canonical(one) if kind in "SD" else one, one)
+            if kind in "SD" and len(forms) == MOST_READINGS:
+                break
+        return tuple(islice(forms.values(), MOST_READINGS))
 
-    def fill(line: Sequence[str], start: int, end: int) -> Iterator[Found]:
+    def fill(line: Sequence[str], start: int, end: int) -> Iterator[Slots]:
         """The ways in which the words of a line make up a stretch of the text."""
         if not line or start >= end:
             yield from [{}] if not line and start == end else []
@@ -137,14 +140,6 @@ def readings(text: str) -> tuple[Formula, ...]:
         raise EnglishError(f"{shown(text)[:60]!r} has {MOST_READINGS} readings or more")
     fewest = min((len(free_variables(one)) for one in found), default=0)
     return tuple(one for one in found if len(free_variables(one)) == fewest)
-
-
-def _different(formulas: Iterable[Formula]) -> Iterator[Formula]:
-    seen = set()
-    for one in formulas:
-        if (form := canonical(one)) not in seen:
-            seen.add(form)
-            yield one
 
 
 def _say(kind: str, meant: Formula | Term, rng: Random, ambiguous: bool) -> list[str] | None:

@@ -9,10 +9,10 @@ import pytest
 
 from tablemend.backends.requests import Sampling
 from tablemend.config.section import BackendOptions
-from tablemend.datasets.logic.dataset import PROMPTS, STAGES, Unwritten, write_outputs
-from tablemend.datasets.logic.describe import hotel_pairs
-from tablemend.datasets.logic.pair import Domain, Pair
 from tablemend.runs import read_jsonl
+from tablemend.tasks.logic.dataset import PROMPTS, STAGES, Unwritten, write_outputs
+from tablemend.tasks.logic.hotel import hotel_pairs
+from tablemend.tasks.logic.pair import Domain, Pair
 from tests.support.scripts import run_script
 
 HOTEL = "Name: Alba Court\nStar rating: 4\nCity: Oslo\nSport: Diving"

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from tablemend.backends.backend import open_backend
 from tablemend.config import BackendOptions
-from tablemend.datasets.logic.english import GRAMMAR, EnglishError, readings, say
-from tablemend.datasets.logic.formalise import Formalised, formalise
-from tablemend.datasets.logic.formula import BLOCKS, canonical
-from tablemend.datasets.logic.generate import random_formula
-from tablemend.datasets.logic.notation import parse_formula, show
+from tablemend.tasks.logic.english import GRAMMAR, EnglishError, readings, say
+from tablemend.tasks.logic.formula import BLOCKS, canonical, parse_formula, show
+from tablemend.tasks.logic.generate import random_formula
+from tablemend.tasks.logic.solver import Formalisation, formalise
 
 
 @settings(deadline=None)
@@ -152,5 +151,5 @@ def test_a_check_that_fails_leaves_the_text_unjudged(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, script)), encoding="utf-8")
     with open_backend(f"scripted:{path}", BackendOptions()) as backend:
         (found,) = formalise(["A is a cube."], backend)
-    assert isinstance(found, Formalised) and found.formula is None
+    assert isinstance(found, Formalisation) and found.formula is None
     assert "cut after" in found.reason

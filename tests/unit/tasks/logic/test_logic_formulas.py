@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablemend.datasets.logic.english import say
-from tablemend.datasets.logic.formula import (
+from tablemend.tasks.logic.english import say
+from tablemend.tasks.logic.formula import (
     BLOCKS,
     CONNECTIVES,
     EQUAL,
+    MOST_PARTS,
     Atom,
     Binary,
     Formula,
+    FormulaError,
     Name,
     Not,
     Quantified,
@@ -23,15 +25,11 @@ from tablemend.datasets.logic.formula import (
     Variable,
     canonical,
     free_variables,
-    size,
-)
-from tablemend.datasets.logic.notation import (
-    MOST_PARTS,
-    FormulaError,
     parse_formula,
     show,
     show_indented,
     show_latex,
+    size,
 )
 
 TERMS = st.one_of(

@@ -1,4 +1,4 @@
-"""Descriptions of accommodation by a program: the relation and every span by construction.
+"""Hotels made by seed, and descriptions of them: the relation and every span by construction.
 
 While a sentence is made, what is divergent in it stands in marks with its kind:
 ``<wrong:lockers>``.
@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from random import Random
+from typing import Any, NamedTuple
 
-from tablemend.datasets.logic.hotel import (
-    CITY,
-    COUNTRY,
-    NAME,
-    STARS,
-    TYPE,
-    Fact,
-    Hotel,
-    is_near,
-    lexicon,
-    make_hotel,
-)
-from tablemend.datasets.logic.pair import Kind, Pair, Span
+import yaml
+
 from tablemend.records import RELATIONS, Relation
+from tablemend.tasks.logic.pair import Kind, Pair, Span
 
 SYSTEM = "program"
 HARMLESS: tuple[Kind, ...] = ("subjective", "vague", "unverifiable", "inferable")
@@ -51,7 +44,7 @@ def describe(hotel: Hotel, relation: Relation, rng: Random) -> Pair:
     plan = _Plan(hotel, rng)
     if relation == "tautologous":
         plan.omitted = set(hotel.facts)
-        said: Iterable[str] = rng.sample(lexicon().data["tautologies"], rng.randint(2, 4))
+        said: Iterable[str] = rng.sample(lexicon()["tautologies"], rng.randint(2, 4))
     else:
         plan.make(relation)
         said = list(plan.sentences())
@@ -112,9 +105,9 @@ class _Plan:
     """
 
     def __init__(self, hotel: Hotel, rng: Random) -> None:
-        self.hotel, self.rng, self.words = hotel, rng, lexicon()
-        self.data = self.words.data
-        self.lists = [fact for fact in hotel.facts if fact.attribute in self.words.attributes]
+        self.hotel, self.rng, self.data = hotel, rng, lexicon()
+        self.attributes: dict[str, Attribute] = self.data["attributes"]
+        self.lists = [fact for fact in hotel.facts if fact.attribute in self.attributes]
         self.omitted: set[Fact] = set()
         self.changed: dict[str, str] = {}
         self.added: list[Fact] = []
@@ -158,7 +151,7 @@ class _Plan:
             self.omitted = set(rng.sample(pool, min(rng.choice((1, 1, 2)), len(self.lists))))
 
     def extra(self, count: int) -> list[Fact]:
-        own = self.words.attributes.items()
+        own = self.attributes.items()
         names = {name: one.values for name, one in own if name not in self.general}
         pool = [Fact(name, value) for name, values in names.items() for value in values]
         found: list[Fact] = []
@@ -215,7 +208,7 @@ class _Plan:
             self.deny(rng.choice(said))
 
     def deny(self, fact: Fact) -> None:
-        phrase = self.rng.choice(self.words.attributes[fact.attribute].values[fact.value])
+        phrase = self.rng.choice(self.attributes[fact.attribute].values[fact.value])
         bare = re.sub(r"^an? ", "", phrase)
         text = self.rng.choice(self.data["denials"]).format(thing=bare, a_thing=phrase, It="It")
         self.closing.append(_mark("wrong", text))
@@ -229,7 +222,7 @@ class _Plan:
         stars, wrong = self.said(STARS)
         if late and stars:
             middle.append(self.rating(stars, wrong))
-        for name, own in self.words.attributes.items():
+        for name, own in self.attributes.items():
             listed = [f for f in self.hotel.facts if f not in self.omitted and f.attribute == name]
             listed += [fact for fact in self.added if fact.attribute == name]
             if listed:
@@ -303,7 +296,7 @@ class _Plan:
         rng, harmless = self.rng, self.data["harmless"]
         items = []
         for fact in facts:
-            phrase: str = rng.choice(self.words.attributes[attribute].values[fact.value])
+            phrase: str = rng.choice(self.attributes[attribute].values[fact.value])
             inferable = [
                 harmless["inferable"][side].get(fact.value) for side in ("before", "after")
             ]
@@ -313,7 +306,7 @@ class _Plan:
                 phrase = self.likely(phrase, *inferable)
             items.append(phrase)
         listed = " and ".join([*filter(None, [", ".join(items[:-1])]), items[-1]])
-        template = rng.choice(self.words.attributes[attribute].frames)
+        template = rng.choice(self.attributes[attribute].frames)
         rooms = "the rooms"
         if "ooms}" in template and self.takes("unverifiable"):
             rooms = f"{_mark('unverifiable', rng.choice(harmless['unverifiable']['rooms']))} rooms"
@@ -330,3 +323,108 @@ class _Plan:
             return f"{phrase} {_mark('inferable', after.format(demonym=demonym))}"
         article, bare = re.findall(r"^(an? )?(.*)", phrase)[0]
         return f"{article and 'a '}{_mark('inferable', str(before))} {bare}"
+
+
+NAME, STARS, CITY, COUNTRY = "Name", "Star rating", "City", "Country"
+TYPE = "Accommodation type"
+SINGLE = (NAME, STARS, CITY, COUNTRY, TYPE)
+"""Attributes with one value, in the order of the paper."""
+MOST_VALUES = 3
+"""Of one attribute (Annotating Hallucinations, Appendix A)."""
+_LEFT_OUT = {STARS: 0.1, COUNTRY: 0.15, TYPE: 0.1}
+"""Share of records that do not say it."""
+_LIST_SHARE = 0.65
+"""Share of records that have each of the attributes with several values."""
+
+
+class Fact(NamedTuple):
+    """One value of one attribute."""
+
+    attribute: str
+    value: str
+
+
+class Hotel(NamedTuple):
+    """A record: its facts in the order in which they are shown."""
+
+    facts: tuple[Fact, ...]
+
+    def get(self, attribute: str) -> str | None:
+        """The first value of an attribute."""
+        return next((fact.value for fact in self.facts if fact.attribute == attribute), None)
+
+    def lines(self) -> dict[str, list[str]]:
+        """The values of each attribute."""
+        found: dict[str, list[str]] = {}
+        for attribute, value in self.facts:
+            found.setdefault(attribute, []).append(value)
+        return found
+
+    def shown(self) -> str:
+        """The input text: ``Attribute: value; value``, a line each."""
+        return "\n".join(f"{name}: {'; '.join(values)}" for name, values in self.lines().items())
+
+    def spans(self, missing: Collection[Fact]) -> tuple[Span, ...]:
+        """Where facts are in :meth:`shown`: a value, or the line if all of its values are asked."""
+        found: list[Span] = []
+        start = 0
+        for name, values in self.lines().items():
+            place, own = start + len(name) + 2, list[Span]()
+            for value in values:
+                own += [(place, place + len(value))] if (name, value) in missing else []
+                place += len(value) + 2
+            whole = len(own) == len(values) and name not in SINGLE
+            found += [(start, place - 2)] if whole else own
+            start = place - 1
+        return tuple(found)
+
+
+class Attribute(NamedTuple):
+    """The words of an attribute with several values.
+
+    ``general`` can be said of any of its values, ``frames`` are sentences with a list of values,
+    and ``values`` has for each what a text may call it, article included.
+    """
+
+    general: list[str]
+    frames: list[str]
+    values: Mapping[str, list[str]]
+
+
+@cache
+def lexicon() -> dict[str, Any]:
+    """All of hotel.yaml, its attributes as :class:`Attribute`."""
+    data = yaml.safe_load(Path(__file__).with_name("hotel.yaml").read_text("utf-8"))
+    attributes = {name: Attribute(**own) for name, own in data["attributes"].items()}
+    return {**data, "attributes": attributes}
+
+
+def make_hotel(rng: Random) -> Hotel:
+    """A record with a name and a city, mostly stars, country and type, and one list or more."""
+    data = lexicon()
+    attributes: dict[str, Attribute] = data["attributes"]
+    name = f"{rng.choice(data['names']['first'])} {rng.choice(data['names']['second'])}"
+    if rng.random() < 0.4:
+        city, country = rng.choice(list(data["capitals"].items()))
+    else:
+        city, country = rng.choice(data["cities"]), rng.choice(list(data["countries"]))
+    single = (name, str(rng.randint(1, 5)), city, country, rng.choice(data["types"]))
+    facts = [
+        Fact(attribute, value)
+        for attribute, value in zip(SINGLE, single, strict=True)
+        if rng.random() >= _LEFT_OUT.get(attribute, 0)
+    ]
+    kept = [one for one in attributes if rng.random() < _LIST_SHARE]
+    for attribute in kept or [rng.choice(list(attributes))]:
+        values = list(attributes[attribute].values)
+        for value in rng.sample(values, rng.randint(1, MOST_VALUES)):
+            if not is_near(value, facts):
+                facts.append(Fact(attribute, value))
+    return Hotel(tuple(facts))
+
+
+def is_near(value: str, facts: Iterable[Fact]) -> bool:
+    """Whether one of the facts may say it already, or follow from it: a minibar and a fridge."""
+    had = {fact.value for fact in facts}
+    near = lexicon()["near"]
+    return value in had or any(value in group and had & set(group) for group in near)

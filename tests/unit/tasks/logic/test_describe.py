@@ -11,18 +11,21 @@ from statistics import mean, stdev
 
 import pytest
 
-from tablemend.datasets.logic.describe import HARMLESS, describe, hotel_pairs, make_pair
-from tablemend.datasets.logic.hotel import (
+from tablemend.records import RELATIONS, Relation
+from tablemend.tasks.logic.hotel import (
+    HARMLESS,
     MOST_VALUES,
     SINGLE,
     Fact,
     Hotel,
+    describe,
+    hotel_pairs,
     is_near,
     lexicon,
     make_hotel,
+    make_pair,
 )
-from tablemend.datasets.logic.pair import Pair
-from tablemend.records import RELATIONS, Relation
+from tablemend.tasks.logic.pair import Pair
 
 N = 150
 MADE: dict[Relation, list[Pair]] = {
@@ -46,7 +49,7 @@ def test_a_record_has_what_the_paper_says() -> None:
         assert set(lines) - set(SINGLE)
         for fact in hotel.facts:
             assert not is_near(fact.value, [other for other in hotel.facts if other != fact])
-    assert seen == {*SINGLE, *lexicon().attributes}
+    assert seen == {*SINGLE, *lexicon()["attributes"]}
 
 
 def test_the_same_seed_and_number_give_the_same_pair() -> None:
@@ -105,14 +108,16 @@ def test_all_four_kinds_of_harmless_additions_are_made() -> None:
 
 def test_an_omitted_value_is_not_in_the_text_and_an_added_one_not_in_the_record() -> None:
     words = lexicon()
-    tautologies: list[str] = words.data["tautologies"]
+    tautologies: list[str] = words["tautologies"]
     for pair in MADE["independent"]:
         output = pair.output
         for sentence in tautologies:
             output = output.replace(sentence, "")
         for start, end in pair.divergent_input:
             value = pair.input[start:end]
-            said = [text for own in words.attributes.values() for text in own.values.get(value, ())]
+            said = [
+                text for own in words["attributes"].values() for text in own.values.get(value, ())
+            ]
             for text in said:
                 assert not re.search(rf"\b{re.escape(text)}\b", output), (text, pair)
 

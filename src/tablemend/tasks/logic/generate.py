@@ -1,8 +1,10 @@
 """Formulas stratified as the paper samples its own, and outputs of every relation to them.
 
 That an output follows from its input, or the input from it, or that they exclude each other, is
-known from the edits that made it (:mod:`rewriting`). That something does *not* follow is shown by a
-small world in which it fails. No prover has a say.
+known from the edits that made it: a part gives way to one that is equivalent to it in every world
+of blocks, to one that follows from it, or to one from which it follows, by where in the formula it
+stands. That something does *not* follow is shown by a small world in which it fails. No prover has
+a say.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from itertools import count
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.logic.english import EnglishError, readings, say
-from tablemend.datasets.logic.formula import (
+from tablemend.records import Relation
+from tablemend.tasks.logic.english import EnglishError, readings, say
+from tablemend.tasks.logic.formula import (
     BLOCKS,
+    DATA,
     EQUAL,
     Atom,
     Binary,
@@ -29,14 +33,17 @@ from tablemend.datasets.logic.formula import (
     Size,
     Term,
     Variable,
+    build,
     canonical,
+    children,
     free_variables,
+    match,
+    parse_formula,
+    show_indented,
     size,
+    with_children,
 )
-from tablemend.datasets.logic.notation import show_indented
-from tablemend.datasets.logic.pair import Pair
-from tablemend.datasets.logic.rewriting import places, put, rewrite, strengthen, weaken
-from tablemend.records import Relation
+from tablemend.tasks.logic.pair import Pair
 
 NAMES = tuple(map(Name, "abcdef"))
 SIDE = 4
@@ -64,8 +71,8 @@ SYSTEM = "program"
 _LIKELY: dict[Connective, int] = {"and": 4, "or": 3, "implies": 3, "iff": 1, "xor": 1}
 
 
-class Made(NamedTuple):
-    """An output made for an input, with the relation that it was made for."""
+class FormulaPair(NamedTuple):
+    """An input and an output, with the relation that the output was made for."""
 
     input: Formula
     output: Formula
@@ -194,7 +201,7 @@ def _settled(formula: Formula, rng: Random, connective: Connective) -> Formula:
     return put(formula, path, Binary(connective, *both))
 
 
-def make_pairs(n: int, categories: Sequence[Relation], seed: int) -> Iterator[Made]:
+def make_pairs(n: int, categories: Sequence[Relation], seed: int) -> Iterator[FormulaPair]:
     """Outputs of every category for the same inputs, where there are some, until there are n.
 
     The categories share n evenly. One seed gives the same pairs on every machine.
@@ -207,12 +214,12 @@ def make_pairs(n: int, categories: Sequence[Relation], seed: int) -> Iterator[Ma
                 output = make_output(input, category, rng) if left[category] else None
                 if output is not None:
                     left[category] -= 1
-                    yield Made(input, output, category)
+                    yield FormulaPair(input, output, category)
             if not left.total():
                 return
 
 
-def to_pair(made: Made, rng: Random, ambiguous: bool = False) -> Pair:
+def to_pair(made: FormulaPair, rng: Random, ambiguous: bool = False) -> Pair:
     """The pair as annotators are shown it; what is said ambiguously is labelled as it was meant."""
     output = say(made.output, rng, ambiguous=ambiguous)
     try:
@@ -243,20 +250,21 @@ class World(NamedTuple):
     names: Mapping[Term, Block]
 
 
-def random_world(rng: Random) -> World:
-    """One to five blocks on different squares, of few sizes and shapes, so that some are alike."""
-    kinds = [(rng.randrange(3), rng.randrange(3)) for _ in range(rng.randint(1, 3))]
-    squares = rng.sample([(c, r) for c in range(SIDE) for r in range(SIDE)], rng.randint(1, 5))
-    green = rng.choice((0.0, 0.5, 1.0))
-    blocks = tuple(Block(*at, *rng.choice(kinds), rng.random() < green) for at in squares)
-    return World(blocks, {name: rng.choice(blocks) for name in NAMES})
-
-
 @cache
 def worlds() -> tuple[World, ...]:
-    """The worlds in which pairs are tried; the same for every seed."""
-    rng = Random("logic worlds")
-    return tuple(random_world(rng) for _ in range(WORLDS))
+    """The worlds in which pairs are tried; the same for every seed.
+
+    One to five blocks on different squares, of few sizes and shapes, so that some are alike.
+    """
+    rng, found = Random("logic worlds"), list[World]()
+    board = [(column, row) for column in range(SIDE) for row in range(SIDE)]
+    for _ in range(WORLDS):
+        kinds = [(rng.randrange(3), rng.randrange(3)) for _ in range(rng.randint(1, 3))]
+        squares = rng.sample(board, rng.randint(1, 5))
+        green = rng.choice((0.0, 0.5, 1.0))
+        blocks = tuple(Block(*at, *rng.choice(kinds), rng.random() < green) for at in squares)
+        found.append(World(blocks, {name: rng.choice(blocks) for name in NAMES}))
+    return tuple(found)
 
 
 def holds(formula: Formula, world: World, bound: Mapping[Term, Block] | None = None) -> bool:
@@ -316,3 +324,111 @@ PREDICATES: dict[str, Callable[..., bool]] = {
     "Between": _between,
     EQUAL: lambda x, y: x == y,
 }
+
+
+Path = tuple[int, ...]
+Place = tuple[Path, Formula, int, tuple[Term, ...], tuple[str, ...]]
+"""Way from the root, the part there, 1 or -1 for what it does to the whole (0: unknown), the
+variables bound around it, and ``and`` where the whole is false if it is, ``or`` where true."""
+Make = Callable[[tuple[Term, ...]], Formula]
+"""A new formula about something bound there, or named."""
+Rules = list[tuple[Formula, list[Formula]]]
+"""Forms of a part, of which the first that fits counts, and what the part may give way to."""
+ADDING = 0.3
+"""How often a part is widened or narrowed by something new, where it could be edited otherwise."""
+
+
+def _rules(name: str, pattern: str) -> Rules:
+    """Rules of logic.yaml, and what of its ``one_of_three`` the others may say in a pattern."""
+    found = [line.split(" | ") for line in DATA[name].splitlines()]
+    for terms, three in DATA["one_of_three"]:
+        atoms = [f"{one}({terms})" for one in three.split()]
+        for one in atoms:
+            first, second = (other for other in atoms if other != one)
+            found.append(pattern.format(one, first, second).split(" | "))
+    return [
+        (parse_formula(form), list(map(parse_formula, new.split(" ; ")))) for form, new in found
+    ]
+
+
+EQUIVALENT = _rules("equivalent", "{} | ¬{} ∧ ¬{}")
+WEAKER = _rules("weaker", "{} | ¬{} ; ¬{}")
+STRONGER = _rules("stronger", "¬{} | {} ; {}")
+
+
+def _edits(rules: Rules, part: Formula) -> list[Formula]:
+    for form, new in rules:
+        if (found := match(form, part)) is not None:
+            return [build(one, found) for one in new]
+    return []
+
+
+def places(
+    formula: Formula,
+    path: Path = (),
+    effect: int = 1,
+    bound: tuple[Term, ...] = (),
+    settles: tuple[str, ...] = ("and", "or"),
+) -> Iterator[Place]:
+    """All parts of a formula."""
+    yield path, formula, effect, bound, settles
+    for number, child in enumerate(children(formula)):
+        below, around, kept = effect, bound, ""
+        match formula:
+            case Not():
+                below = -effect
+            case Binary("implies"):
+                below, kept = (effect, "or") if number else (-effect, "")
+            case Binary("and" | "or" as own):
+                kept = own
+            case Binary():
+                below = 0
+            case Quantified(quantifier, variable, _):
+                around, kept = (*bound, variable), "and" if quantifier == "exists" else "or"
+        both = tuple(one for one in settles if one == kept)
+        yield from places(child, (*path, number), below, around, both)
+
+
+def put(formula: Formula, path: Path, new: Formula) -> Formula:
+    """The formula with another part at that place."""
+    if not path:
+        return new
+    below = list(children(formula))
+    below[path[0]] = put(below[path[0]], path[1:], new)
+    return with_children(formula, tuple(below))
+
+
+def rewrite(formula: Formula, rng: Random, times: int = 1) -> Formula:
+    """An equivalent formula, by so many edits, that denies nothing twice."""
+    for _ in range(times):
+        found = [
+            (way, new) for way, part, *_ in places(formula) for new in _edits(EQUIVALENT, part)
+        ]
+        if found:
+            formula = put(formula, *rng.choice(found))
+    return _without_double_negation(formula)
+
+
+def _without_double_negation(formula: Formula) -> Formula:
+    while isinstance(formula, Not) and isinstance(formula.body, Not):
+        formula = formula.body.body
+    return with_children(formula, tuple(map(_without_double_negation, children(formula))))
+
+
+def weaken(formula: Formula, rng: Random, make: Make) -> Formula:
+    """A formula that follows from this one; ``make`` gives what may be added."""
+    return _one_way(formula, rng, make, 1)
+
+
+def strengthen(formula: Formula, rng: Random, make: Make) -> Formula:
+    """A formula from which this one follows; ``make`` gives what may be added."""
+    return _one_way(formula, rng, make, -1)
+
+
+def _one_way(formula: Formula, rng: Random, make: Make, direction: int) -> Formula:
+    path, part, effect, bound, _ = rng.choice([one for one in places(formula) if one[2]])
+    options = _edits(WEAKER if effect == direction else STRONGER, part)
+    more: Connective = "or" if effect == direction else "and"
+    if not options or rng.random() < ADDING:
+        options = [Binary(more, part, make(bound))]
+    return put(formula, path, rng.choice(options))

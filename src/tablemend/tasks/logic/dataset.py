@@ -1,29 +1,84 @@
-"""Making a set of pairs, by the program or by models, and writing it: splits and counts."""
+"""A set of pairs, made by the program or by models: its settings, splits and counts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from tablemend.backends.asking import ask
-from tablemend.backends.backend import open_backend
+from pydantic import Field
+
+from tablemend.backends.backend import ask, open_backend
+from tablemend.backends.names import ModelString
 from tablemend.backends.requests import Request, Sampling, stream_seed
+from tablemend.config import Count, Section
 from tablemend.config.section import BackendOptions
 from tablemend.datasets.build import build
-from tablemend.datasets.logic.describe import hotel_pairs
-from tablemend.datasets.logic.generate import make_pairs, to_pair
-from tablemend.datasets.logic.pair import Domain, Pair
-from tablemend.datasets.logic.settings import LogicSet
-from tablemend.datasets.splits import SPLITS, Split, split_of
+from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Problem, Unreadable, prose, why_no_answer
+from tablemend.records import RELATIONS, Relation
 from tablemend.runs import Store, write_jsonl
+from tablemend.tasks.logic.generate import CATEGORIES, make_pairs, to_pair
+from tablemend.tasks.logic.hotel import hotel_pairs
+from tablemend.tasks.logic.pair import Domain, Pair
+
+HAVE: dict[Domain, tuple[Relation, ...]] = {"hotel": RELATIONS, "logic": CATEGORIES}
+"""The relations that a program makes of each domain."""
+SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+class LogicSet(Section):
+    """Pairs of inputs and outputs: by a program, with their relations, or by models."""
+
+    kind: Literal["logic"] = "logic"
+    """What a recipe is for."""
+    domains: tuple[Domain, ...] = ("logic",)
+    """Domains to make pairs of."""
+    categories: tuple[Relation, ...] = RELATIONS
+    """Relations to make, in equal numbers: those of them that a domain has."""
+    n: Count = Field(default=1000, ge=1)
+    """Pairs of a domain; with models, inputs that each of them is given."""
+    ambiguous: float = Field(default=0.1, ge=0, le=1)
+    """Share of the logic outputs that are said ambiguously where there are words for that."""
+    shares: Shares = Shares()
+    """Split of the inputs; their content decides."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of what is made."""
+    out: str = "data/logic"
+    """Folder to write into."""
+    models: dict[SystemName, ModelString] = Field(default_factory=dict)
+    """Models that write the outputs, by the name of their system, such as
+    `models='{qwen: openai:MODEL@URL}'`; their pairs have no labels. None: the program."""
+    options: BackendOptions = BackendOptions()
+    """How the models are asked."""
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    """Temperature of the models."""
+    max_new_tokens: int = Field(default=1024, ge=16)
+    """Longest output of a model in tokens."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A domain without a relation to make, and settings that nobody would read."""
+        for domain in self.domains:
+            if not self.of(domain):
+                yield "categories", f"{domain} has none of them: {', '.join(HAVE[domain])}"
+        if not self.models:
+            for name in ("options", "temperature", "max_new_tokens"):
+                if name in self.model_fields_set:
+                    yield name, "only read where models are set"
+        elif "categories" in self.model_fields_set:
+            yield "categories", "what a model writes has no relation by construction"
+
+    def of(self, domain: Domain) -> tuple[Relation, ...]:
+        """The relations to make of a domain."""
+        return tuple(one for one in HAVE[domain] if one in self.categories)
+
 
 ENGINE = "logic-2"
-PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
+PROMPTS = PromptFolder(Path(__file__).parent / "data_prompts")
 STAGES: dict[Domain, str] = {"hotel": "describe", "logic": "translate"}
 
 
@@ -74,13 +129,6 @@ def write_outputs(
                 yield Unwritten(name, text, error.problem)
 
 
-def make_logic_pairs(settings: LogicSet) -> Iterator[Pair]:
-    """Formulas of the blocks world, and what a program says of them."""
-    for number, made in enumerate(make_pairs(settings.n, settings.of("logic"), settings.seed)):
-        rng = Random(f"logic english:{settings.seed}:{number}")
-        yield to_pair(made, rng, ambiguous=rng.random() < settings.ambiguous)
-
-
 def make_all(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterator[Pair]:
     """The pairs of a domain, by the program or by models; what a model did not write is counted.
 
@@ -88,16 +136,22 @@ def make_all(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterat
         Stopped: the server of a model is gone.
         TablemendError: a model that cannot be used.
     """
-    made = make_logic_pairs(settings)
+    n, seed, relations = settings.n, settings.seed, settings.of(domain)
     if domain == "hotel":
-        made = hotel_pairs(settings.n, settings.seed, settings.of("hotel"))
+        made = hotel_pairs(n, seed, relations)
+    else:
+        words = (Random(f"logic english:{seed}:{number}") for number in count())
+        made = (
+            to_pair(one, rng, ambiguous=rng.random() < settings.ambiguous)
+            for one, rng in zip(make_pairs(n, relations, seed), words, strict=False)
+        )
     if not settings.models:
         yield from made
         return
     inputs = list(dict.fromkeys(pair.input for pair in made))
     sampling = Sampling(settings.max_new_tokens, settings.temperature)
     models, options = settings.models, settings.options
-    for one in write_outputs(domain, inputs, models, options, sampling, settings.seed):
+    for one in write_outputs(domain, inputs, models, options, sampling, seed):
         if isinstance(one, Pair):
             counts[f"{domain} {one.system}"] += 1
             yield one

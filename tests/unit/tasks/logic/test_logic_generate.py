@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablemend.datasets.logic.dataset import describe, make_dataset
-from tablemend.datasets.logic.english import readings
-from tablemend.datasets.logic.formula import BLOCKS, Formula, canonical, free_variables, size
-from tablemend.datasets.logic.generate import (
+from tablemend.errors import TablemendError
+from tablemend.tasks.logic.dataset import LogicSet, describe, make_dataset
+from tablemend.tasks.logic.english import readings
+from tablemend.tasks.logic.formula import (
+    BLOCKS,
+    Formula,
+    canonical,
+    free_variables,
+    parse_formula,
+    size,
+)
+from tablemend.tasks.logic.generate import (
     CATEGORIES,
     PREDICATES,
     Block,
@@ -23,16 +31,15 @@ from tablemend.datasets.logic.generate import (
     make_pairs,
     random_atom,
     random_formula,
+    rewrite,
     sample_formulas,
+    strengthen,
     to_pair,
+    weaken,
     worlds,
 )
-from tablemend.datasets.logic.notation import parse_formula
-from tablemend.datasets.logic.pair import Pair
-from tablemend.datasets.logic.rewriting import rewrite, strengthen, weaken
-from tablemend.datasets.logic.settings import LogicSet
-from tablemend.datasets.logic.solver import Theory
-from tablemend.errors import TablemendError
+from tablemend.tasks.logic.pair import Pair
+from tablemend.tasks.logic.solver import Theory
 from tests.support.scripts import run_script
 
 GENERATED = st.builds(

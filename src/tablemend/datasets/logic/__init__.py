@@ -1,1 +1,0 @@
-"""Inputs and outputs whose divergence is to be named: formulas of a blocks world, and hotels."""
