@@ -14,11 +14,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tablemend.backends.requests import Completion, Request
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import Stopped, TablemendError, install
 from tablemend.foreign import read_whole
 from tablemend.records import FinishReason
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 SETTLE = 0.02
 """Seconds without a further request after which a batch begins."""

@@ -43,7 +43,7 @@ from tablemend.backends.loading import (
     stop_ids,
 )
 from tablemend.backends.requests import Completion, Prompt, Request, Sampling, repeats
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import say

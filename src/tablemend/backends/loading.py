@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoTokenizer
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import Engine
 from tablemend.backends.requests import Prompt, Request
-from tablemend.config.backend import BackendOptions
+from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids
 

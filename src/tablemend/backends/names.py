@@ -15,8 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from pydantic import AfterValidator
 
-from tablemend.config.backend import NAMED_BY_FILES, BackendOptions
-from tablemend.config.section import nearest
+from tablemend.config.section import NAMED_BY_FILES, BackendOptions, nearest
 from tablemend.errors import TablemendError
 
 EngineKind = Literal["hf", "vllm", "openai", "scripted"]

@@ -24,7 +24,7 @@ from tablemend.errors import TablemendError
 from tablemend.foreign import shown
 from tablemend.records import FinishReason
 from tablemend.thinking import with_open_thought
-from tablemend.values.qwen_tokens import count_tokens
+from tablemend.values.text import count_tokens
 
 AHEAD = 4
 """Requests that are taken for one that may be in flight: others are being stored or handed out."""

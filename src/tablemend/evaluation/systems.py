@@ -12,8 +12,7 @@ import yaml
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import require_vllm
-from tablemend.backends.keys import key_of
-from tablemend.backends.names import EngineKind, ModelName
+from tablemend.backends.names import EngineKind, ModelName, key_of
 from tablemend.backends.requests import Sampling
 from tablemend.config import HUB, BackendOptions
 from tablemend.errors import TablemendError, not_installed

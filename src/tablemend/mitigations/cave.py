@@ -54,7 +54,7 @@ from tablemend.prompting.replies import Unreadable
 from tablemend.records import ClaimError, Verdict, Verification
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table
-from tablemend.values.sentences import Span
+from tablemend.values.text import Span
 
 TEXT_VERSION, TABLE_VERSION = "cave/2", "cave-table/3"
 LOST = "unflagged words lost"

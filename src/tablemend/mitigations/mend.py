@@ -10,13 +10,12 @@ from tablemend.backends.requests import Sampling
 from tablemend.config.section import BackendOptions, nearest
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import verify_text
 from tablemend.mitigations.edits import MAX_NEW_TOKENS, Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.mitigations.repair_table import repair_answer
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.records import Verification
-from tablemend.verifier.staf import open_extractor, open_verifier, opened
+from tablemend.verifier.staf import open_extractor, open_verifier, opened, verify_text
 from tablemend.verifier.verifiers import PROGRAM, Extractor, Verifier
 
 METHODS = {name: one for name, one in MITIGATIONS.items() if isinstance(one, PostEdit)}

@@ -18,13 +18,11 @@ from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import Extraction, extract_table
-from tablemend.tables.read import READERS
+from tablemend.tables.read import READERS, write_table
 from tablemend.tables.table import Cell, Table, TableError
-from tablemend.tables.write import write_table
 from tablemend.values.cells import is_blank, read_value, same_value
-from tablemend.values.text import header_key
+from tablemend.values.text import akin, content_words, header_key
 from tablemend.values.units import header_unit
-from tablemend.values.words import akin, content_words
 from tablemend.verifier.answer_table.verify import VERSION as VERIFIER
 from tablemend.verifier.answer_table.verify import (
     AnswerVerifier,

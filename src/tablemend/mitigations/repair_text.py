@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tablemend.claims.cues import find_cues
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.marks import read_cell
 from tablemend.evidence.source import Source
@@ -23,12 +22,18 @@ from tablemend.mitigations.spelling import spell_alike
 from tablemend.records import NOTHING, Verdict, Verification
 from tablemend.values.cells import same_value
 from tablemend.values.numbers import find_quantities, parse_number, plain_digits
-from tablemend.values.sentences import Span
-from tablemend.values.text import align, fold
+from tablemend.values.text import Span, align, fold
 from tablemend.values.units import ONE, PLAIN
-from tablemend.verifier.agreement import compare
-from tablemend.verifier.linking import Linking
-from tablemend.verifier.links import CellLink, ColumnLink, Links, MomentLink, RowLink
+from tablemend.verifier.entity_linking import (
+    CellLink,
+    ColumnLink,
+    Linking,
+    Links,
+    MomentLink,
+    RowLink,
+)
+from tablemend.verifier.lexicon import find_cues
+from tablemend.verifier.number_agreement import compare
 from tablemend.verifier.reading import Amount, Reading
 from tablemend.verifier.staf import verify_text
 

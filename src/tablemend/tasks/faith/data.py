@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from tablemend.backends.asking import ask, short_name
-from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.backend import Backend, ask, open_backend, short_name
 from tablemend.backends.names import ModelString
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import Count, Section
