@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from tablemend.backends.requests import Message
 from tablemend.datasets.tabfaith.prompting import PROMPTS as TABFAITH
-from tablemend.datasets.tablehallu_llm.prompting import PROMPTS as PIPELINE
 from tablemend.faithfulness.llm import PROMPTS as FAITHFULNESS
 from tablemend.mitigations.rewrite_prompts import PROMPTS as MITIGATIONS
 from tablemend.prompting.files import Prompt
+from tablemend.tasks.tablehallu_llm.stages import PROMPTS as PIPELINE
 
 FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)
 

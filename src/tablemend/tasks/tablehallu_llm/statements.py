@@ -1,4 +1,4 @@
-"""What each sentence of a text is about, and where it states the cells of a table.
+"""What each sentence of a text is about, where it states the cells of a table, and what more.
 
 A value belongs to a row if it is in a sentence that names the row, or in one that follows without
 naming another. A base context speaks of nothing but the table: there a sentence about no row in
@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property
 from pathlib import Path
@@ -21,10 +22,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.detector.keys import primary_key
-from tablemend.records import Mention
+from tablemend.prompting.replies import Problem
+from tablemend.records import Mention, SortOrder
 from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
-from tablemend.values.places import Places
+from tablemend.values.places import Places, singular
 from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
 from tablemend.values.text import fold, tokens_of
 from tablemend.values.units import header_unit
@@ -41,6 +43,19 @@ _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _LONG_WORD, _ALIKE = 5, 0.8
 
 Names = list[tuple[int, tuple[int, ...]]]  # places with the rows that are named there
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDraft:
+    """A titled table, its declared order and its text, as a model wrote them (TableHallu, A.1.2).
+
+    Whether the table has the sort column is checked later.
+    """
+
+    table: Table
+    sort_column: str
+    sort_order: SortOrder
+    context: str
 
 
 class Sentence(NamedTuple):
@@ -395,3 +410,122 @@ def overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
 def whole(said: str, text: str) -> Iterator[re.Match[str]]:
     """Where a text has these words, not as a part of others."""
     return re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", text)
+
+
+NULL_STATED = "empty cell stated"
+NULL_REMARKED = "remark that something is missing"
+FURTHER = "further value of a row"
+
+_SHORTEST = 3
+_NAME = re.compile(r"[A-Z\u00c0-\u00de][\w'\u2019.-]*(?: (?:(?:of|de|von|van|the|&) )?[A-Z]\w*)*")
+
+
+class Omissions:
+    """What a text, read against its table, says of rows beyond their cells."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._read, self._table = statements, statements.table
+        self._keys = [row[statements.key] for row in self._table.rows]
+
+    def find(self) -> Iterator[Problem]:
+        """Every place that fills an empty cell or remarks on one, or states another value."""
+        closed = self._read.closed
+        for sentence in self._read.sentences:
+            if sentence.origin is not None or not (closed or self._is_of_rows(sentence)):
+                continue
+            text = self._read.said(sentence)
+            empty = any(None in self._table.rows[row] for row in sentence.about)
+            if match := (closed or empty) and pattern("remarks").search(text):
+                reason = f"The text says {match[0]!r}: pass over what is missing without a word."
+                yield Problem(NULL_REMARKED, reason)
+            leaks = [
+                self._problem(NULL_STATED, row, said, f"The cell {name!r} of it is empty")
+                for row in sorted(sentence.about)
+                for column, name in enumerate(self._table.columns)
+                if self._table.rows[row][column] is None
+                and (said := self._leak(sentence, row, column))
+            ]
+            yield from leaks or (() if closed else self._further(sentence))
+
+    def _problem(self, kind: str, row: int, said: str, why: str) -> Problem:
+        return Problem(kind, f"The text says {said!r} of {self._keys[row]!r}. {why}: leave it out.")
+
+    def _is_of_rows(self, sentence: Sentence) -> bool:
+        """Whether what a new sentence of a long text says would be said of rows of the table."""
+        if not (sentence.named and all(map(is_text, self._keys))) and self.foreign(sentence):
+            return False  # "It was in 1868 that Lund was founded", "Lund lost 2 % in 2018"
+        return bool(sentence.about)
+
+    def _leak(self, sentence: Sentence, row: int, column: int) -> str | None:
+        """The words that fill an empty cell, or ``None``."""
+        label = self._label(sentence, row, column)
+        others = sentence.about - {row}
+        if any(self._table.rows[other][column] is not None for other in others):
+            # It may well speak of the others, unless it says one by the other.
+            return label if pattern("derived").search(self._read.said(sentence)) else None
+        if label is not None or others or not self._read.closed:
+            return label
+        return self._value_of_column(sentence, row, column)
+
+    def _label(self, sentence: Sentence, row: int, column: int) -> str | None:
+        """The column's own words in a sentence, those of other stated columns taken out."""
+        cells = zip(self._table.columns, self._table.rows[row], strict=True)
+        stated = [word for name, cell in cells if cell for word in content_words(name)]
+        words = content_words(self._table.columns[column])
+        wanted = [word for word in words if not any(akin(word, other) for other in stated)]
+        if set(wanted) <= set(lexicon()["common"].split()):
+            return None
+        tokens = self._read.places.tokens
+        here = [token for token in tokens if sentence.start <= token[1] < sentence.end]
+        found = [next((one for one in here if akin(one[0], want)), None) for want in wanted]
+        said = [self._read.text[one[1] : one[2]] for one in found if one]
+        return " ".join(said) if len(said) == len(wanted) else None
+
+    def _value_of_column(self, sentence: Sentence, row: int, column: int) -> str | None:
+        """A value that the same column has in another row."""
+        own = self._own_spans(row)
+        for cell in dict.fromkeys(self._table.column(self._table.columns[column])):
+            if cell is None or (is_text(cell) and sum(map(str.isalnum, cell)) < _SHORTEST):
+                continue
+            for span in self._read.spans(cell, column):
+                if sentence.start <= span.start < sentence.end and not overlap(span, own):
+                    return self._read.text[span.start : span.end]
+        return None
+
+    def _further(self, sentence: Sentence) -> Iterator[Problem]:
+        """The first number in a new sentence about a row that the row does not have."""
+        if not all(map(is_text, self._keys)) or self.foreign(sentence):
+            return
+        own = [span for row in sentence.about for span in self._own_spans(row)]
+        for span in self._read.places.amounts(sentence.start, sentence.end):
+            said = self._read.text[slice(*span)]
+            if any(map(str.isdigit, said)) and not overlap(span, own):
+                why = "The original says all that may be said of it"
+                yield self._problem(FURTHER, min(sentence.about), said, why)
+                return
+
+    def _own_spans(self, row: int) -> list[Span]:
+        """Where the row's own cells and name stand, however often."""
+        spans = list(self._read.name_spans(self._keys[row] or ""))
+        for column in range(len(self._table.columns)):
+            spans += self._read.cell_spans(row, column)
+        return spans
+
+    def foreign(self, sentence: Sentence) -> list[str]:
+        """The words of capitalised names that neither table nor base context has.
+
+        The first word of a sentence tells nothing.
+        """
+        words: list[str] = []
+        for match in _NAME.finditer(self._read.text, sentence.start, sentence.end):
+            found = [singular(word) for word in tokens_of(match[0]).words]
+            words += found[1:] if match.start() == sentence.start else found
+        new = (word for word in words if word.isalpha() and word not in self._vocabulary)
+        return [word for word in new if len(word) >= _SHORTEST]
+
+    @cached_property
+    def _vocabulary(self) -> set[str]:
+        cells = (cell for row in self._table.rows for cell in row if cell)
+        base = self._read.base.text if self._read.base else ""
+        said = " ".join((base, self._table.title, *self._table.columns, *cells))
+        return {singular(word) for word in tokens_of(said).words}
