@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tablemend.claims.cues import find_cues
 from tablemend.evidence.grid import Grid
-from tablemend.evidence.marks import read_cell
+from tablemend.evidence.labels import read_cell
 from tablemend.evidence.source import Source
 from tablemend.mitigations.edits import Edit, is_asked, narrowed
 from tablemend.mitigations.spelling import spell_alike

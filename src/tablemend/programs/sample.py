@@ -8,6 +8,7 @@ from random import Random
 from typing import TypeVar, cast
 
 from tablemend.programs.execute import Result, execute, read_range
+from tablemend.programs.nouns import exact, loosely, round_between, rounded
 from tablemend.programs.program import (
     Aggregate,
     Amount,
@@ -31,10 +32,8 @@ from tablemend.programs.program import (
     Trend,
     Value,
 )
-from tablemend.programs.speaker import Measure, Speaker
+from tablemend.programs.speaker import EXPECTED, Measure, Speaker
 from tablemend.programs.table import Cell
-from tablemend.programs.templates import EXPECTED
-from tablemend.programs.wording import exact, loosely, round_between, rounded
 from tablemend.values.units import ONE, PLAIN, Unit
 
 T = TypeVar("T")

@@ -13,10 +13,15 @@ from typing import Any, NamedTuple, cast
 
 from tablemend.programs.execute import execute, rows_of
 from tablemend.programs.nouns import (
+    HEDGES,
+    exact,
     is_event,
     is_mixed_label,
     is_plural_label,
+    loosely,
     noun_of,
+    spell,
+    spell_count,
     takes_article,
     with_article,
 )
@@ -41,17 +46,18 @@ from tablemend.programs.program import (
     Trend,
     Value,
 )
-from tablemend.programs.speaker import Measure, Speaker, Unsayable
-from tablemend.programs.templates import (
+from tablemend.programs.speaker import (
     EVERY,
     ORDINALS,
     PAIRS,
     QUANTIFIERS,
     TEMPLATES,
+    Measure,
+    Speaker,
+    Unsayable,
     degrees_of,
     fill_marks,
 )
-from tablemend.programs.wording import HEDGES, exact, loosely, spell, spell_count
 from tablemend.records import ClaimKind
 from tablemend.values.periods import Period, read_period, spellings
 from tablemend.values.sentences import Span

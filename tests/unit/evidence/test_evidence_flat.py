@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tablemend.evidence.flat import flatten
+from tablemend.evidence.grid import flatten
 from tablemend.tables.read import read_table
 from tablemend.tables.table import Table
 

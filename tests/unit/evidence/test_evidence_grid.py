@@ -14,8 +14,9 @@ from tablemend.evidence.labels import (
     caption_unit,
     label_unit,
     names_total,
+    plain_cell,
+    read_cell,
 )
-from tablemend.evidence.marks import plain_cell, read_cell
 from tablemend.tables.filings import join_signs
 from tablemend.tables.table import Table
 from tablemend.values.units import Unit

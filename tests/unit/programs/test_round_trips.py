@@ -12,10 +12,9 @@ from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifiers import PROGRAM
-from tablemend.programs.edit import edits
+from tablemend.programs.edit import edits, reword
 from tablemend.programs.execute import check
 from tablemend.programs.program import Statement
-from tablemend.programs.reword import reword
 from tablemend.programs.sample import KINDS, Sampler
 from tablemend.programs.say import Said, Voice
 from tablemend.programs.speaker import Speaker, Unsayable, speakers

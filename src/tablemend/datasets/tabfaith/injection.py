@@ -21,11 +21,9 @@ from random import Random
 
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
-from tablemend.programs.edit import Edit, edits, exchange
+from tablemend.programs.edit import Edit, are_compatible, edits, exchange, reword, still_holds
 from tablemend.programs.execute import execute
-from tablemend.programs.plausible import are_compatible, still_holds
 from tablemend.programs.program import Statement, Value
-from tablemend.programs.reword import reword
 from tablemend.records import CLAIM_ERRORS, ClaimError
 from tablemend.values.periods import read_period
 from tablemend.values.sentences import Span

@@ -21,9 +21,8 @@ from tablemend.programs.program import (
 )
 from tablemend.programs.sample import KINDS, LISTS, Sampler
 from tablemend.programs.say import Said, Voice
-from tablemend.programs.speaker import Speaker, Unsayable, speakers
+from tablemend.programs.speaker import TEMPLATES, Speaker, Unsayable, speakers
 from tablemend.programs.table import TypedTable
-from tablemend.programs.templates import TEMPLATES
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
 
