@@ -93,7 +93,14 @@ def edits(
     """
     found = list(meanings(statement, table).items())
     for role, old in random.sample(found, len(found)):
-        for edit in _edits(statement, table, role, old, random):
+        candidates = list(_CANDIDATES[role](statement, table, old)) if role in _CANDIDATES else []
+        counts = Counter(candidates)
+        least = random.random() * counts[old]  # what is rare in the table is as rare in errors
+        for new in random.sample(candidates, min(len(candidates), _MOST)):
+            if new == old or counts[new] < least:
+                continue
+            edited = exchange(statement, role, old, new)
+            edit = Edit(role, _type(statement, table, role, new), old, new, edited)
             if type in (None, edit.type) and check(edit.statement, table).holds is False:
                 yield edit
 
@@ -121,22 +128,26 @@ def meanings(statement: Statement, table: TypedTable) -> dict[Role, Meaning]:
     )
     for pair, held in roles:
         found |= dict(zip(pair, held, strict=False))
-    if (cue := _cue(statement)) is not None:
-        found["quantifier" if isinstance(program, Quantifier) else "cue"] = cue
-    if not isinstance(stated, bool):
-        found[_stated_role(program, table)] = stated
-    return found
-
-
-def _stated_role(program: Program, table: TypedTable) -> Role:
-    """What is stated by a statement: a value, or the row that comes first."""
+    # which way it goes: the highest, more than, rose; all or none
+    if way := _WAY.get(type(program)):
+        is_number = isinstance(program, Quantifier)
+        found["quantifier" if is_number else "cue"] = cast(str, getattr(program, way))
+    elif isinstance(program, Value) and isinstance(program.rows, Rank):
+        found["cue"] = f"{program.rows.order} {program.rows.n}"
+    elif isinstance(program, Difference | Change) and isinstance(stated, Amount):
+        found["cue"] = "-" if stated.value < 0 else "+"
+    # what is stated: a value, or the row that comes first
+    if isinstance(stated, bool):
+        return found
     if isinstance(program, Between):
-        return "cue"
-    if isinstance(program, GroupBy):
-        return "category"
-    if isinstance(program, Value) and _is_rank(program):
-        return "period" if table.columns[program.column].kind == "date" else "entity"
-    return "value"
+        found["cue"] = stated
+    elif isinstance(program, GroupBy):
+        found["category"] = stated
+    elif isinstance(program, Value) and _is_rank(program):
+        found["period" if table.columns[program.column].kind == "date" else "entity"] = stated
+    else:
+        found["value"] = stated
+    return found
 
 
 def _all(node: Any, kind: type) -> Iterator[Any]:
@@ -168,34 +179,6 @@ def _columns(program: Program) -> Iterator[int]:
         yield from _columns(program.right)
 
 
-def _cue(statement: Statement) -> Meaning | None:
-    """Which way it goes: the highest, more than, rose; all or none."""
-    program, stated = statement.program, statement.stated
-    if way := _WAY.get(type(program)):
-        return cast(str, getattr(program, way))
-    if isinstance(program, Value) and isinstance(program.rows, Rank):
-        return f"{program.rows.order} {program.rows.n}"
-    if isinstance(program, Difference | Change) and isinstance(stated, Amount):
-        return "-" if stated.value < 0 else "+"
-    return None
-
-
-def _edits(
-    statement: Statement, table: TypedTable, role: Role, old: Meaning, random: Random
-) -> Iterator[Edit]:
-    candidates = list(_CANDIDATES[role](statement, table, old)) if role in _CANDIDATES else []
-    counts = Counter(candidates)
-    least = random.random() * counts[old]  # what is rare in the table is as rare in errors
-    for new in random.sample(candidates, min(len(candidates), _MOST)):
-        if new != old and counts[new] >= least:
-            yield _edit(statement, table, role, old, new)
-
-
-def _edit(statement: Statement, table: TypedTable, role: Role, old: Meaning, new: Meaning) -> Edit:
-    type = _type(statement, table, role, new)
-    return Edit(role, type, old, new, exchange(statement, role, old, new))
-
-
 def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> ClaimError:
     """The sort of error that a wrong slot is (TabFaith, 3.1)."""
     program = statement.program
@@ -207,7 +190,8 @@ def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> 
     if role in ("cue", "quantifier"):
         return "CMP"
     if role == "value" and isinstance(new, Amount):
-        return "REL" if _stands_beside(statement, table, new) else "NUM"
+        beside = _beside(statement, table) if isinstance(program, Value) else ()
+        return "REL" if any(math.isclose(new.value, other.value) for other in beside) else "NUM"
     if isinstance(program, _COMPARISONS) or _is_rank(program):
         return "CMP"
     if role == "column" and isinstance(program, Value):
@@ -217,13 +201,6 @@ def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> 
 
 def _is_rank(program: Program) -> bool:
     return isinstance(program, Value) and isinstance(program.rows, Rank)
-
-
-def _stands_beside(statement: Statement, table: TypedTable, amount: Amount) -> bool:
-    """Whether a number is that of another cell of the row or column."""
-    if not isinstance(statement.program, Value):
-        return False
-    return any(math.isclose(amount.value, other.value) for other in _beside(statement, table))
 
 
 def _beside(statement: Statement, table: TypedTable) -> Iterator[Amount]:
@@ -245,19 +222,15 @@ def _beside(statement: Statement, table: TypedTable) -> Iterator[Amount]:
 
 def exchange(statement: Statement, role: Role, old: Meaning, new: Meaning) -> Statement:
     """The statement with one slot exchanged, wherever it stands in it."""
-    if not isinstance(old, Condition | int) and old == statement.stated:
-        return replace(statement, stated=cast(Any, new))
-    if role in ("cue", "quantifier"):
-        return _turn(statement, cast(str, new))
-    return cast(Statement, _swap(statement, old, new))
-
-
-def _turn(statement: Statement, cue: str) -> Statement:
     program, stated = statement.program, statement.stated
+    if not isinstance(old, Condition | int) and old == stated:
+        return replace(statement, stated=cast(Any, new))
+    if role not in ("cue", "quantifier"):
+        return cast(Statement, _swap(statement, old, new))
     if way := _WAY.get(type(program)):
-        return replace(statement, program=replace(program, **{way: cast(Any, cue)}))
+        return replace(statement, program=replace(program, **{way: cast(Any, new)}))
     if isinstance(program, Value) and isinstance(program.rows, Rank):
-        order, n = cue.split()
+        order, n = str(new).split()
         rank = replace(program.rows, order=cast(Order, order), n=int(n))
         return replace(statement, program=replace(program, rows=rank))
     assert isinstance(stated, Amount)
@@ -504,16 +477,12 @@ def _words(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str 
     else:
         text = new
     if edit.role in ("entity", "other"):
-        return _name(old, text.strip(QUOTES), speaker)
+        name = text.strip(QUOTES)
+        known = {speaker.spoken_name(speaker.name(row)).casefold() for row in speaker.rows}
+        if old.casefold() in known:
+            return speaker.spoken_name(name)
+        return next(iter(short_names(speaker, name)), None)  # as what stood there
     return text.lower() if old.islower() and len(text) > 1 else text
-
-
-def _name(old: str, name: str, speaker: Speaker) -> str | None:
-    """Another entity, by a short form where that is what stood there."""
-    known = {speaker.spoken_name(speaker.name(row)).casefold() for row in speaker.rows}
-    if old.casefold() in known:
-        return speaker.spoken_name(name)
-    return next(iter(short_names(speaker, name)), None)
 
 
 def _number(old: str, new: Amount, statement: Statement, speaker: Speaker) -> str:

@@ -110,7 +110,9 @@ def spoken(header: str) -> str:
     words = header.split()
     if all(_ACRONYM.fullmatch(word) or _is_common(word) for word in words):
         return " ".join(
-            word if len(words) > 1 and _ACRONYM.fullmatch(word) else _lowered(word)
+            word
+            if (len(words) > 1 and _ACRONYM.fullmatch(word)) or not _is_common(word)
+            else word.lower()
             for word in words
         )
     return label_of(header)
@@ -119,10 +121,6 @@ def spoken(header: str) -> str:
 def _is_common(word: str) -> bool:
     folded = word.lower()
     return folded in WORDS["also_common"] or label_of(word) == folded
-
-
-def _lowered(word: str) -> str:
-    return word.lower() if _is_common(word) else word
 
 
 def is_plural_label(label: str) -> bool:

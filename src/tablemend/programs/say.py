@@ -204,7 +204,11 @@ class Voice:
     def name(self, key: str) -> str:
         """An entity, by the standard form of its cell; shorter where it was named before."""
         speaker = self.speaker
-        name = next((speaker.name(row) for row in speaker.rows if self._key(row) == key), "")
+        keys = {
+            row: "" if speaker.who is None else speaker.cell(row, speaker.who).key
+            for row in speaker.rows
+        }
+        name = next((speaker.name(row) for row, own in keys.items() if own == key), "")
         if not name:
             raise Unsayable("a row without a name of its own")
         text = speaker.spoken_name(name)
@@ -214,9 +218,6 @@ class Voice:
             text = self.rng.choice(forms)
         self.named.add(name)
         return text
-
-    def _key(self, row: int) -> str:
-        return "" if self.speaker.who is None else self.speaker.cell(row, self.speaker.who).key
 
     def period(self, period: Period) -> str:
         """A period, in the spelling of this text."""

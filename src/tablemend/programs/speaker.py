@@ -125,7 +125,19 @@ class Speaker:
         if len(table.columns) < 2:
             raise Unsayable("only one column")
         self.who, self.when = _find_axes(table)
-        self.rows = self._named_rows()
+        when = self.when
+        keys = {
+            row: (tokens_of(self.name(row)).words, "" if when is None else self.cell(row, when).key)
+            for row in table.body
+        }
+        counts = Counter(keys.values())
+        self.rows = tuple(
+            row
+            for row, key in keys.items()
+            if counts[key] == 1
+            and (when is None or self.cell(row, when).kind == "date")
+            and (self.who is None or (is_name(self.name(row)) and not self._is_spanning(row)))
+        )
         if len(self.rows) < 2:
             raise Unsayable("fewer than two rows with a name of their own")
         self.whole = len(self.rows) == len(table.body)
@@ -146,27 +158,11 @@ class Speaker:
         if not self.measures:
             raise Unsayable("no column to speak of")
 
-    def _named_rows(self) -> tuple[int, ...]:
-        """The rows whose name, period or both can be said and stand once."""
-        keys = {row: self._row_key(row) for row in self.table.body}
-        counts = Counter(keys.values())
-        return tuple(
-            row
-            for row, key in keys.items()
-            if counts[key] == 1
-            and (self.when is None or self.cell(row, self.when).kind == "date")
-            and (self.who is None or (is_name(self.name(row)) and not self._is_spanning(row)))
-        )
-
     def _is_spanning(self, row: int) -> bool:
         """Whether a row is of no entity: its name says so, or stands across three cells."""
         name = self.name(row)
         across = sum(cell.text.strip(QUOTES) == name for cell in self.table.cells[row])
         return across > 2 or _NO_ENTITY.fullmatch(name) is not None
-
-    def _row_key(self, row: int) -> tuple[tuple[str, ...], str]:
-        period = "" if self.when is None else self.cell(row, self.when).key
-        return tokens_of(self.name(row)).words, period
 
     def _labels(self) -> dict[int, str]:
         """The columns that can be named, each by a label of its own."""
@@ -428,8 +424,9 @@ def fill_marks(
         if "<when>" in template and (opened or random.random() < 0.5):
             template = template.replace("<when>", f" {period} {{p}}", 1)
         else:
-            lowered = _lower_first(template.replace("<when>", ""))
-            template = f"{period} {{p}}, {lowered}"
+            rest = template.replace("<when>", "")
+            first = rest[0] if rest.startswith("{") else rest[0].lower()  # a slot keeps its case
+            template = f"{period} {{p}}, {first}{rest[1:]}"
     template = template.replace("<when>", "")
     for slot in ("p", "q", "v"):
         mark = f"{{in}} {{{slot}}}"
@@ -441,8 +438,3 @@ def fill_marks(
 def _preposition(words: str) -> str:
     period = read_period(words)
     return "on" if period is not None and period.grain in ("day", "date") else "in"
-
-
-def _lower_first(template: str) -> str:
-    """The sentence as it goes on behind a comma: a slot keeps its case."""
-    return template if template.startswith("{") else template[0].lower() + template[1:]

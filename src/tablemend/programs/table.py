@@ -13,13 +13,13 @@ from tablemend.evidence.grid import Grid
 from tablemend.evidence.labels import merge_units
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value
-from tablemend.values.numbers import Number
 from tablemend.values.periods import Period, read_period
 from tablemend.values.units import ONE, PLAIN, Unit
 
 Kind = Literal["number", "date", "text", "blank"]
 
 _UNIT_HEADERS = frozenset(("unit", "units", "uom", "unit of measure", "units of measure"))
+# What a header counts in that is no known unit: "mAh" of "Battery (mAh)".
 _ODD_UNIT = re.compile(r"\(([^\W\d_]{1,4}/[^\W\d_]{1,4}|[a-zµ][A-Z][a-z]?)\)$")
 
 
@@ -140,7 +140,11 @@ class TypedTable:
         shown = [place for place in range(len(self.columns)) if place not in self.naming]
         if len(self.period_headers) > 1:
             shown = list(self.period_headers)
-        headers = [self._header_cell(place) for place in shown]
+        texts = {place: self.columns[place].path[-1] for place in shown}
+        headers = [
+            _dated(-1, place, text) or Cell(-1, place, text, key_of(text), "text")
+            for place, text in texts.items()
+        ]
         cells = [
             (header, *(row[place] for row in self.cells))
             for header, place in zip(headers, shown, strict=True)
@@ -155,10 +159,6 @@ class TypedTable:
         if _are_dates(rows, cells, 0):
             columns[0] = columns[0]._replace(kind="date")
         return TypedTable(columns, rows, cells, [0], is_turned=True)
-
-    def _header_cell(self, place: int) -> Cell:
-        text = self.columns[place].path[-1]
-        return _dated(-1, place, text) or Cell(-1, place, text, key_of(text), "text")
 
     @cached_property
     def periods(self) -> tuple[int, ...]:
@@ -221,22 +221,14 @@ def _read(grid: Grid, row: int, column: GridColumn, name: str, units: int | None
         return Cell(row, place, text, value.text, "text")
     measure = grid.cell(row, units) if units is not None else _own_measure(text, value)
     unit = grid.unit(row, place)
-    if not measure and unit == value.number.unit == PLAIN:
-        measure = _header_measure(column.name)
-    return _number(row, place, text, value.number, unit, measure)
-
-
-def _header_measure(header: str) -> str:
-    """What a header counts in that is no known unit: "mAh" of "Battery (mAh)"."""
-    match = _ODD_UNIT.search(header)
-    return match[1] if match else ""
-
-
-def _number(row: int, column: int, text: str, number: Number, beyond: Unit, measure: str) -> Cell:
-    unit = merge_units(number.unit, beyond)
-    value = number.value * (unit.scale if number.unit.scale == ONE else ONE)
-    key = number.canonical()
-    return Cell(row, column, text, key, "number", float(value), unit, measure, number.decimals)
+    number = value.number
+    if not measure and unit == number.unit == PLAIN and (match := _ODD_UNIT.search(column.name)):
+        measure = match[1]
+    unit = merge_units(number.unit, unit)
+    size = float(number.value * (unit.scale if number.unit.scale == ONE else ONE))
+    return Cell(
+        row, place, text, number.canonical(), "number", size, unit, measure, number.decimals
+    )
 
 
 def _own_measure(text: str, value: Value) -> str:
