@@ -190,11 +190,13 @@ class Grid:
             if qualifier is not None:
                 path.append(cells[qualifier])
             paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))
+        # the cells left of the first column of numbers; none where there is no such
+        first = next((column.index for column in self.columns if column.kind == "number"), 0)
         totals = find_totals(
             body,
             paths,
             [self._numbers(part.row) for part in body],
-            [self._texts_before_numbers(part.row) for part in body],
+            [self._cells[part.row][:first] for part in body],
             self.columns[self.key].header,
         )
         lines = []
@@ -212,13 +214,15 @@ class Grid:
     @cached_property
     def key_value(self) -> bool:
         """Whether the table is a list of attributes with their values, as an info box."""
-        used = [index for index in range(len(self.table.columns)) if self._filled(index)]
+        rows, width = self._sample.rows, len(self.table.columns)
+        used = [index for index in range(width) if any(row[index] for row in rows)]
         if len(used) < 2 or self.key != used[-2] or self._grouping != tuple(used[:-2]):
             return False
         one, other = (self._layout.paths[index][-1] for index in used[-2:])
         if not names_attributes(one) or not names_values(other):
             return False
-        kinds = {self._value_kind(part.row, used[-1]) for part in self._layout.body[:SAMPLE]}
+        values = [self.value(part.row, used[-1]) for part in self._layout.body[:SAMPLE]]
+        kinds = {(one.number is not None, one.number is None and bool(one.dates)) for one in values}
         return bool(other) or len(kinds) > 1
 
     @cached_property
@@ -230,7 +234,11 @@ class Grid:
         others = [column for column in self.columns if column.kind != "name" and column.header]
         if self.key_value:
             return True
-        periods = [column for column in others if any(map(_is_period, column.path))]
+        periods = [
+            column
+            for column in others
+            if any(_PERIOD.fullmatch(level) or parse_date(level) for level in column.path)
+        ]
         numbers = [column for column in others if column.kind == "number"]
         if len(periods) >= 2 and 2 * len(periods) > len(others) and numbers:
             return True
@@ -433,22 +441,6 @@ class Grid:
             if column != self.key and (number := self.value(row, column).number) is not None
         }
 
-    def _texts_before_numbers(self, row: int) -> list[str]:
-        """The cells of a row left of the first column of numbers; none where there is no such."""
-        cells: list[str] = []
-        for column in self.columns:
-            if column.kind == "number":
-                return cells
-            cells.append(self.cell(row, column.index))
-        return []
-
-    def _filled(self, index: int) -> bool:
-        return any(row[index] for row in self._sample.rows)
-
-    def _value_kind(self, row: int, column: int) -> str:
-        value = self.value(row, column)
-        return "number" if value.number is not None else "date" if value.dates else "text"
-
     @cached_property
     def _counted(self) -> tuple[bool, ...]:
         """For each column whether it counts in a word of its own: "94 fL", "12 goals"."""
@@ -498,10 +490,6 @@ def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> Iterator[De
                 cells[n][i] = match[1] + match[2]
                 if number := parse_number(cells[n][i]):
                     yield number.value
-
-
-def _is_period(label: str) -> bool:
-    return _PERIOD.fullmatch(label) is not None or bool(parse_date(label))
 
 
 SECTION = "Section"

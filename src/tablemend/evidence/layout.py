@@ -163,7 +163,10 @@ def _name_columns(
         labels.append(spread)
     paths: list[tuple[str, ...]] = []
     for column in range(width):
-        if not used[column] and _repeats(labels, column):
+        beside = [other for other in (column - 1, column + 1) if 0 <= other < width]
+        if not used[column] and any(
+            all(level[column] == level[other] for level in labels) for other in beside
+        ):
             paths.append(("",))  # the empty half of a span
             continue
         path = tuple(dict.fromkeys(label[column] for label in labels if label[column]))
@@ -172,11 +175,6 @@ def _name_columns(
         if own and units[column] == PLAIN:
             units[column] = own[-1]
     return tuple(paths), tuple(units), notes
-
-
-def _repeats(labels: list[list[str]], column: int) -> bool:
-    beside = [other for other in (column - 1, column + 1) if 0 <= other < len(labels[0])]
-    return any(all(level[column] == level[other] for level in labels) for other in beside)
 
 
 def _spread(
@@ -250,7 +248,9 @@ def _read_body(
             depth = len(sections)
             pending = []
         body.append(Body(index, sections, len(units) - 1))
-        if sections and _closes(row[lead], sections[-1]):
+        # "Total Industrial Solutions" ends the section "Industrial Solutions:"
+        name, section = row[lead].casefold(), sections[-1].casefold() if sections else ""
+        if sections and name.startswith("total") and name.endswith(section.strip(" :")):
             sections = sections[:-1]
     return tuple(body), tuple(units), notes
 
@@ -307,12 +307,6 @@ def find_parents(depths: Sequence[int], names: Sequence[str]) -> list[tuple[str,
     return parents
 
 
-def _closes(name: str, section: str) -> bool:
-    """Whether "Total Industrial Solutions" ends the section "Industrial Solutions:"."""
-    name = name.casefold()
-    return name.startswith("total") and name.endswith(section.casefold().strip(" :"))
-
-
 def _is_note(text: str) -> bool:
     return len(text) > _NOTE_LENGTH or text.casefold().startswith(_NOTE)
 
@@ -351,9 +345,8 @@ def find_totals(
     By its name alone: "Total", "Career", "Average". "Total Cholesterol" may be a thing of its own:
     such a row counts where it ends a section of that name, is the sum of the rows above or below
     it, or goes on in small letters ("Total sales"; "all farms" below "farm size") and is not
-    smaller than the row beside it. By
-    the figures alone only the first or the last row, where it is the sum of all others in at least
-    half of the columns of numbers.
+    smaller than the row beside it. By the figures alone only the first or the last row, where it is
+    the sum of all others in at least half of the columns of numbers.
 
     Args:
         body: the body rows of a table.
@@ -426,18 +419,13 @@ def _sum_of(own: Numbers, rows: Iterable[tuple[int, Numbers]]) -> int | None:
 
 def _equal_somewhere(total: Numbers, sums: Numbers, count: int) -> bool:
     """Whether sums of so many rows are a row's numbers, up to rounding, in half its columns."""
-    equal = sum(
-        value != 0
-        and column in sums
-        and abs(value - sums[column]) <= Decimal(count) / 2 * _last_place(value)
-        for column, value in total.items()
-    )
+    equal = 0
+    for column, value in total.items():
+        exponent = value.as_tuple().exponent
+        written = isinstance(exponent, int) and exponent < 0  # with decimals, so it was rounded
+        room = Decimal(count) / 2 * Decimal(1).scaleb(int(exponent)) if written else 0
+        equal += value != 0 and column in sums and abs(value - sums[column]) <= room
     return 2 * equal >= len(total) > 0
-
-
-def _last_place(value: Decimal) -> Decimal:
-    exponent = value.as_tuple().exponent
-    return Decimal(1).scaleb(exponent) if isinstance(exponent, int) and exponent < 0 else Decimal(0)
 
 
 def averages_columns(rows: Iterable[Numbers], index: int) -> bool:

@@ -41,7 +41,7 @@ from tablemend.programs.program import (
     Value,
 )
 from tablemend.programs.say import short_names
-from tablemend.programs.speaker import ORDINALS, PAIRS, QUANTIFIERS, QUOTES, Speaker
+from tablemend.programs.speaker import ORDINALS, PAIRS, QUANTIFIERS, QUOTES, TableDescriber
 from tablemend.programs.table import TypedTable
 from tablemend.records import ClaimError
 from tablemend.values.periods import Period, read_period, spell_like
@@ -445,7 +445,7 @@ _HEDGES = sorted((word for pool in HEDGES.values() for word in pool), key=len, r
 _HEDGE = re.compile(f"(?:{'|'.join(_HEDGES)}) ")
 
 
-def reword(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str | None:
+def reword(old: str, edit: Edit, statement: Statement, speaker: TableDescriber) -> str | None:
     """What stands in place of the words of a slot; ``None`` where there are no such words.
 
     Args:
@@ -461,7 +461,7 @@ def reword(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str 
     return text[0].upper() + text[1:] if is_first else text
 
 
-def _words(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str | None:
+def _words(old: str, edit: Edit, statement: Statement, speaker: TableDescriber) -> str | None:
     new = edit.new
     if edit.role in ("cue", "quantifier"):
         return _other_cue(old.casefold(), str(new))
@@ -485,7 +485,7 @@ def _words(old: str, edit: Edit, statement: Statement, speaker: Speaker) -> str 
     return text.lower() if old.islower() and len(text) > 1 else text
 
 
-def _number(old: str, new: Amount, statement: Statement, speaker: Speaker) -> str:
+def _number(old: str, new: Amount, statement: Statement, speaker: TableDescriber) -> str:
     if isinstance(statement.program, Count):
         return spell_count(new.value, digits=old[0].isdigit())
     hedge = match[0].strip() if (match := _HEDGE.match(old.casefold())) and new.hedge else ""
@@ -497,7 +497,7 @@ def _number(old: str, new: Amount, statement: Statement, speaker: Speaker) -> st
     return spell(own, "points" if in_points else result.measure, hedge, old.endswith(" percent"))
 
 
-def _period(old: str, edit: Edit, speaker: Speaker) -> str | None:
+def _period(old: str, edit: Edit, speaker: TableDescriber) -> str | None:
     """Another period in the same spelling."""
     own, new = read_period(old), edit.new
     if own is None:
@@ -514,7 +514,7 @@ def _period(old: str, edit: Edit, speaker: Speaker) -> str | None:
     return None if period is None or period.grain != own.grain else spell_like(period, own)
 
 
-def _label(old: str, column: int, speaker: Speaker) -> str | None:
+def _label(old: str, column: int, speaker: TableDescriber) -> str | None:
     """Another column's label, if the sentence stays right with it."""
     measure = speaker.measures.get(column)
     if measure is None or is_plural_label(measure.label) != is_plural_label(old):

@@ -32,7 +32,7 @@ from tablemend.programs.program import (
     Trend,
     Value,
 )
-from tablemend.programs.speaker import EXPECTED, Measure, Speaker
+from tablemend.programs.speaker import EXPECTED, Measure, TableDescriber
 from tablemend.programs.table import Cell
 from tablemend.values.units import ONE, PLAIN, Unit
 
@@ -48,7 +48,7 @@ class Sampler:
         rng: what draws.
     """
 
-    def __init__(self, speaker: Speaker, rng: Random) -> None:
+    def __init__(self, speaker: TableDescriber, rng: Random) -> None:
         self.speaker, self.rng = speaker, rng
         self.said: set[tuple[int, int]] = set()
         measures = list(speaker.measures.values())

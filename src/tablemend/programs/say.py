@@ -53,7 +53,7 @@ from tablemend.programs.speaker import (
     QUANTIFIERS,
     TEMPLATES,
     Measure,
-    Speaker,
+    TableDescriber,
     Unsayable,
     degrees_of,
     fill_marks,
@@ -105,7 +105,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Sentence:
     """A sentence.
 
     Attributes:
@@ -143,14 +143,14 @@ class _Pair(NamedTuple):
 
 
 @dataclass
-class Voice:
+class Realiser:
     """One speaker in one text: the same spelling of periods and percentages throughout.
 
     Attributes:
         named: the entities that were named, and may have a shorter form from then on.
     """
 
-    speaker: Speaker
+    speaker: TableDescriber
     rng: Random
     named: set[str] = field(default_factory=set)
 
@@ -158,7 +158,7 @@ class Voice:
         self.percent = self.rng.random() < 0.2
         self._spelling = self.rng.choice((None, None, 0, 1, 2))
 
-    def say(self, statement: Statement) -> Said:
+    def say(self, statement: Statement) -> Sentence:
         """A statement in English.
 
         Raises:
@@ -167,7 +167,7 @@ class Voice:
         program = statement.program
         return self._render(_DRAFTS[type(program)](self, statement, program))
 
-    def say_list(self, statements: Sequence[Statement], again: str = "") -> Said:
+    def say_list(self, statements: Sequence[Statement], again: str = "") -> Sentence:
         """Several values of one row; ``again`` stands for its name where it was just named.
 
         Raises:
@@ -550,7 +550,7 @@ class Voice:
 
     # Templates
 
-    def _render(self, draft: _Draft, template: str = "") -> Said:
+    def _render(self, draft: _Draft, template: str = "") -> Sentence:
         words, measure = draft.words, draft.measure
         template = template or self._choose(draft)
         template = fill_marks(template, words, measure, self.speaker, self.rng)
@@ -568,7 +568,7 @@ class Voice:
             known = {role: slot for role, slot in claim.slots.items() if slot in slots}
             if claim.focus in known:
                 claims.append(Claim(claim.statement, claim.kind, claim.focus, known))
-        return Said(text, slots, tuple(claims))
+        return Sentence(text, slots, tuple(claims))
 
     def _choose(self, draft: _Draft) -> str:
         """A template that has the words of the first claim, and whose words are all known."""
@@ -602,22 +602,22 @@ class Voice:
         return template
 
 
-_DRAFTS: dict[type[Program], Callable[[Voice, Statement, Any], _Draft]] = {
-    Value: Voice._value,
-    Compare: Voice._compare,
-    Difference: Voice._difference,
-    Change: Voice._difference,
-    Ratio: Voice._ratio,
-    Count: Voice._count,
-    Quantifier: Voice._quantifier,
-    Aggregate: Voice._aggregate,
-    Between: Voice._between,
-    Trend: Voice._trend,
-    GroupBy: Voice._group,
+_DRAFTS: dict[type[Program], Callable[[Realiser, Statement, Any], _Draft]] = {
+    Value: Realiser._value,
+    Compare: Realiser._compare,
+    Difference: Realiser._difference,
+    Change: Realiser._difference,
+    Ratio: Realiser._ratio,
+    Count: Realiser._count,
+    Quantifier: Realiser._quantifier,
+    Aggregate: Realiser._aggregate,
+    Between: Realiser._between,
+    Trend: Realiser._trend,
+    GroupBy: Realiser._group,
 }
 
 
-def short_names(speaker: Speaker, name: str) -> list[str]:
+def short_names(speaker: TableDescriber, name: str) -> list[str]:
     """Shorter forms of an entity's name that no other entity shares.
 
     Without what stands in brackets; of people also the last word.

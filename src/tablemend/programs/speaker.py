@@ -98,7 +98,7 @@ class Measure:
     flags: bool = False
 
 
-class Speaker:
+class TableDescriber:
     """The words for one table, or one turned.
 
     Args:
@@ -279,18 +279,18 @@ class Speaker:
         return spoken(name) if self.noun in _METRICS else name
 
 
-def speakers(table: TypedTable) -> list[Speaker]:
+def speakers(table: TypedTable) -> list[TableDescriber]:
     """Those of a table and, where columns are periods, of the table turned.
 
     Raises:
         Unsayable: there is none.
     """
-    found: list[Speaker] = []
+    found: list[TableDescriber] = []
     views = [table, *([table.turned] if len(table.period_headers) > 1 else [])]
     reason = Unsayable("no column to speak of")
     for view in views:
         try:
-            found.append(Speaker(view))
+            found.append(TableDescriber(view))
         except Unsayable as error:
             reason = error
     if not found:
@@ -374,7 +374,7 @@ def fill_marks(
     template: str,
     words: Mapping[str, str],
     measure: Measure | None,
-    speaker: Speaker,
+    speaker: TableDescriber,
     random: Random,
 ) -> str:
     """The template without its ``<marks>``; the period goes to the front or the end.

@@ -59,8 +59,8 @@ THINKS = {None: None, "on": True, "off": False}
 class Models(NamedTuple):
     """The two models (the paper: GPT-4.1 writes, Qwen3-235B verifies)."""
 
-    generator: Asked
-    verifier: Asked
+    generator: ChatModel
+    verifier: ChatModel
 
 
 class Kernel(NamedTuple):
@@ -87,8 +87,10 @@ class RowMaker:
         if verifies != writes:
             verifier = stack.enter_context(open_backend(*verifies))
         self._models = Models(
-            Asked(short_name(generator), generator, sampling, THINKS[settings.generator_thinking]),
-            Asked(short_name(verifier), verifier, sampling, THINKS[settings.verifier_thinking]),
+            ChatModel(
+                short_name(generator), generator, sampling, THINKS[settings.generator_thinking]
+            ),
+            ChatModel(short_name(verifier), verifier, sampling, THINKS[settings.verifier_thinking]),
         )
 
     @property
@@ -216,11 +218,16 @@ class Stages:
         shown = {
             "context": draft.context,
             "query": kernel.query,
-            "constraints": show_constraints(kernel.constraints),
+            "constraints": json.dumps(asdict(kernel.constraints), ensure_ascii=False),
             "table": show_table(draft.table),
         }
         words = str(round(len(draft.context.split()) * factor, -2))
-        nulls = show_blanks(draft.table)
+        nulls = [
+            f"- {name} of {row[primary_key(draft.table)]}"
+            for row in draft.table.rows
+            for name, cell in zip(draft.table.columns, row, strict=True)
+            if not cell
+        ]
 
         async def verify(text: str) -> Sequence[Problem]:
             """Verifier 2 (A.3.2): first what was there, then what came in."""
@@ -237,7 +244,13 @@ class Stages:
         text = await self._talk.draft(
             self._models.generator,
             "perturb",
-            render("perturb", nulls=nulls, factor=str(factor), words=words, **shown),
+            render(
+                "perturb",
+                nulls="\n".join(nulls) or "none",
+                factor=str(factor),
+                words=words,
+                **shown,
+            ),
             read_context,
             lambda text: check_adversarial(draft, text, self._settings.min_expansion * factor),
             verify,
@@ -282,7 +295,7 @@ class Row(NamedTuple):
         }
 
 
-class Asked(NamedTuple):
+class ChatModel(NamedTuple):
     """A model and how it is asked; its name, as it is recorded, has no address."""
 
     name: str
@@ -315,7 +328,7 @@ class Talk:
 
     async def draft(
         self,
-        asked: Asked,
+        asked: ChatModel,
         stage: str,
         messages: Sequence[Message],
         read: Callable[[str], T],
@@ -354,7 +367,7 @@ class Talk:
         raise GivenUp
 
     async def verify(
-        self, asked: Asked, stage: str, messages: Sequence[Message], yes: str, no: str
+        self, asked: ChatModel, stage: str, messages: Sequence[Message], yes: str, no: str
     ) -> list[Problem]:
         """Ask until there is a verdict; one that cannot be read is neither yes nor no.
 
@@ -369,7 +382,7 @@ class Talk:
         return [Problem(f"{stage}: {no}", verdict.reason or f"A reader scored it {no}.")]
 
     async def _call(
-        self, asked: Asked, stage: str, messages: Sequence[Message], attempt: int
+        self, asked: ChatModel, stage: str, messages: Sequence[Message], attempt: int
     ) -> Completion:
         serial = f"{self.number}.{len(self.calls)}"
         completion = await asked.model.answer(
@@ -413,19 +426,6 @@ def with_problems(
 def show_table(table: Table) -> str:
     """A table as every prompt shows it: Markdown, an empty cell as ``-``."""
     return write_table(table.filled("-"), "markdown").strip()
-
-
-def show_blanks(table: Table) -> str:
-    """The empty cells of a table, one on a line, for the slot ``nulls``."""
-    key = primary_key(table)
-    cells = ((row[key], zip(table.columns, row, strict=True)) for row in table.rows)
-    blanks = [f"- {name} of {entity}" for entity, row in cells for name, cell in row if not cell]
-    return "\n".join(blanks) or "none"
-
-
-def show_constraints(constraints: Constraints) -> str:
-    """Constraints as the JSON object that the prompt ``constraints`` asks for."""
-    return json.dumps(asdict(constraints), ensure_ascii=False)
 
 
 UNEVEN = "row of another length than the header"

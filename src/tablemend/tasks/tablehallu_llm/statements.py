@@ -250,8 +250,9 @@ class Statements:
         found = [span for span in self.spans(cell, column) if not self._inside(span, cell, own)]
         if column == self.key:
             return found
-        if cell.casefold() in _FLAGS:
-            found = self._words_like(*content_words(self.table.columns[column]))
+        if cell.casefold() in _FLAGS:  # forms of the words of the column's name
+            wanted, tokens = content_words(self.table.columns[column]), self.places.tokens
+            found = [Span(*at) for word, *at in tokens if any(akin(word, own) for own in wanted)]
         short = self._short_spans(cell, found) if found else []
         ways = (found, short, self._inflected(cell))
         return next((spans for way in ways if (spans := self._of_row(way, row))), [])
@@ -349,11 +350,6 @@ class Statements:
             if name not in (cell, besides)
         )
 
-    def _words_like(self, *wanted: str) -> list[Span]:
-        """Where forms of words are, such as of a column's name for cells that say yes or no."""
-        tokens = self.places.tokens
-        return [Span(*place) for word, *place in tokens if any(akin(word, own) for own in wanted)]
-
     def _inflected(self, cell: str) -> list[Span]:
         """Another form of a cell's one word, which is no name: "voted to uphold" for "Upheld"."""
         word, tokens = fold(cell), self.places.tokens if self.closed and cell.isalpha() else ()
@@ -431,7 +427,11 @@ class Omissions:
         """Every place that fills an empty cell or remarks on one, or states another value."""
         closed = self._read.closed
         for sentence in self._read.sentences:
-            if sentence.origin is not None or not (closed or self._is_of_rows(sentence)):
+            if sentence.origin is not None or not (closed or sentence.about):
+                continue
+            # "It was in 1868 that Lund was founded", "Lund lost 2 % in 2018" are of no row
+            is_named = sentence.named and all(map(is_text, self._keys))
+            if not (closed or is_named) and self.foreign(sentence):
                 continue
             text = self._read.said(sentence)
             empty = any(None in self._table.rows[row] for row in sentence.about)
@@ -449,12 +449,6 @@ class Omissions:
 
     def _problem(self, kind: str, row: int, said: str, why: str) -> Problem:
         return Problem(kind, f"The text says {said!r} of {self._keys[row]!r}. {why}: leave it out.")
-
-    def _is_of_rows(self, sentence: Sentence) -> bool:
-        """Whether what a new sentence of a long text says would be said of rows of the table."""
-        if not (sentence.named and all(map(is_text, self._keys))) and self.foreign(sentence):
-            return False  # "It was in 1868 that Lund was founded", "Lund lost 2 % in 2018"
-        return bool(sentence.about)
 
     def _leak(self, sentence: Sentence, row: int, column: int) -> str | None:
         """The words that fill an empty cell, or ``None``."""
