@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -225,14 +226,19 @@ def document_tables(data: Any, title: str = "") -> tuple[Table, ...]:
     Raises:
         TableError: nested deeper than :data:`MAX_DEPTH`, or nothing in it.
     """
-    units = _units(data)
-    if units:
+    # what the document's own units state: {"temp": "°C", "wind": "m/s"}
+    units = data.get("units") if isinstance(data, Mapping) else None
+    if isinstance(units, Mapping) and units and all(isinstance(u, str) for u in units.values()):
         data = {key: value for key, value in data.items() if key != "units"}
+    else:
+        units = {}
     reader = _Reader(units)
     if isinstance(data, list) and not any(isinstance(item, Mapping | list) for item in data):
         data = {"value": data}
     if isinstance(data, Mapping):
-        title = title or _name_of(data)
+        inner = [one.get("name") for one in data.values() if isinstance(one, Mapping)]
+        names = [data.get("name"), data.get("title"), *inner]  # its own, or its first object's
+        title = title or next((one.strip() for one in names if isinstance(one, str)), "")
         reader.read_object({"": data} if _same_shape(data) else data)
     elif isinstance(data, list):
         reader.read_list(data, (), {})
@@ -275,10 +281,9 @@ class _Reader:
             records.append(record)
             # Rows of a list inside begin with what names this row, else with its number.
             names = {(*path[-1:], *place): cell for place, cell in _naming(record).items()}
+            names = names or {(*path[-1:], "number"): str(number)}
             for place, value in inner:
-                self.read_list(
-                    value, (*path, *place), names or {(*path[-1:], "number"): str(number)}
-                )
+                self.read_list(value, (*path, *place), names)
 
     def finish(self, title: str) -> tuple[Table, ...]:
         tables = []
@@ -300,10 +305,8 @@ class _Reader:
     def _table(self, records: Sequence[Record], title: str) -> Table:
         paths = list(dict.fromkeys(path for record in records for path in record))
         refuse_size(len(records), len(paths))
-        columns = [self._header(path) for path in paths]
-        return Table.of(
-            columns, [[record.get(path) for path in paths] for record in records], title
-        )
+        rows = [[record.get(path) for path in paths] for record in records]
+        return Table.of([self._header(path) for path in paths], rows, title)
 
     def _header(self, path: Keys) -> str:
         """A path in words, with the unit that the document states for one of its keys."""
@@ -382,11 +385,7 @@ def _spell_value(value: Any) -> str:
 def _spell(path: Keys) -> str:
     """A path in words: ``("homeScore", "period1")`` is "home score period 1"."""
     words = [word for key in path for word in _CAMEL.sub(" ", key).split()]
-    kept = [
-        word
-        for place, word in enumerate(words)
-        if word.lower() != words[place - 1].lower() or not place
-    ]
+    kept = [word for before, word in pairwise(["", *words]) if word.lower() != before.lower()]
     return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in kept)
 
 
@@ -435,32 +434,9 @@ def _split_sides(lone: Record) -> tuple[Record, list[Record]]:
 
 def _naming(record: Record) -> Record:
     """The cells of a record that name it: a name, a title; else its first text."""
-    named = {p: c for p, c in record.items() if p[-1].lower() in _NAMES and len(p) <= 2}
-    first = dict(list(named.items())[:2])
-    if first:
-        return first
-    texts = {p: c for p, c in record.items() if c and re.search(r"[^\W\d_]{2}", c)}
-    return dict(list(texts.items())[:1])
-
-
-def _name_of(item: Mapping[str, Any]) -> str:
-    """What a document calls itself: its own name, or that of its first object."""
-    for key in ("name", "title"):
-        if isinstance(item.get(key), str):
-            return str(item[key]).strip()
-    for value in item.values():
-        if isinstance(value, Mapping) and isinstance(value.get("name"), str):
-            return str(value["name"]).strip()
-    return ""
-
-
-def _units(data: Any) -> dict[str, str]:
-    """What a document's own ``units`` state: ``{"temp": "°C", "wind": "m/s"}``."""
-    units = data.get("units") if isinstance(data, Mapping) else None
-    if not isinstance(units, Mapping):
-        return {}
-    stated = {key: unit for key, unit in units.items() if isinstance(unit, str)}
-    return stated if len(stated) == len(units) else {}
+    named = [(p, c) for p, c in record.items() if p[-1].lower() in _NAMES and len(p) <= 2]
+    texts = [(p, c) for p, c in record.items() if c and re.search(r"[^\W\d_]{2}", c)]
+    return dict(named[:2] or texts[:1])
 
 
 def _refuse_depth(path: Keys) -> None:
