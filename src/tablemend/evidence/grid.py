@@ -48,7 +48,7 @@ from tablemend.values.signs import label_signs
 from tablemend.values.units import PLAIN, Unit
 from tablemend.values.words import names_attributes, names_values
 
-ColumnKind = Literal["name", "number", "date", "text"]
+ColumnKind = Literal["name", "number", "date", "text", "blank"]
 SAMPLE = 256
 """Rows that decide what a column is."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from tablemend.evidence.grid import Column as GridColumn
-from tablemend.evidence.grid import Grid
+from tablemend.evidence.grid import Column, Grid, Line
 from tablemend.evidence.labels import merge_units
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value
@@ -55,36 +55,6 @@ class Cell(NamedTuple):
         return self.row, self.column
 
 
-class Column(NamedTuple):
-    """A column.
-
-    Attributes:
-        header: what it is called, levels joined by ``, ``.
-        path: the levels, from the top.
-        kind: what most of its cells are.
-        unit: what the header states.
-        total: it adds up or averages other columns.
-    """
-
-    header: str
-    path: tuple[str, ...]
-    kind: Kind
-    unit: Unit
-    total: bool = False
-
-
-class Row(NamedTuple):
-    """A body row.
-
-    Attributes:
-        path: what leads to it: sections, parents, its name.
-        total: it adds up or averages others, and is found only by its name.
-    """
-
-    path: tuple[str, ...]
-    total: bool
-
-
 class TypedTable:
     """A table with typed cells. Rows and columns are addressed by their place in it.
 
@@ -100,7 +70,7 @@ class TypedTable:
     def __init__(
         self,
         columns: Sequence[Column],
-        rows: Sequence[Row],
+        rows: Sequence[Line],
         cells: Sequence[Sequence[Cell]],
         naming: Sequence[int],
         is_turned: bool = False,
@@ -117,18 +87,14 @@ class TypedTable:
             [_read(grid, line.index, c, line.name, units) for c in grid.columns]
             for line in grid.lines
         ]
-        rows = [Row(line.path, line.total) for line in grid.lines]
-        columns = [
-            Column(c.header, c.path, "text" if c.kind == "name" else c.kind, c.unit, c.total)
-            for c in grid.columns
-        ]
+        columns = [replace(c, kind="text") if c.kind == "name" else c for c in grid.columns]
         for place, column in enumerate(columns):
-            if _are_dates(rows, cells, place):  # years under "Founded" too
-                columns[place] = column._replace(kind="date")
+            if _are_dates(grid.lines, cells, place):  # years under "Founded" too
+                columns[place] = replace(column, kind="date")
                 for row in cells:
                     row[place] = _dated(*row[place][:3]) or row[place]
         groups = [c.index for c in grid.columns if c.kind == "name" and c.index != grid.key]
-        return cls(columns, rows, cells, [*groups, grid.key])
+        return cls(columns, grid.lines, cells, [*groups, grid.key])
 
     @cached_property
     def turned(self) -> TypedTable:
@@ -150,14 +116,15 @@ class TypedTable:
             for header, place in zip(headers, shown, strict=True)
         ]
         named = self.columns[self.key]
-        columns = [Column(named.header, named.path, "text", PLAIN)]
-        for place, row in enumerate(self.rows):
-            kinds = Counter(own[place + 1].kind for own in cells)
+        columns = [Column(0, named.header, named.path, PLAIN, "text")]
+        for place, row in enumerate(self.rows, 1):
+            kinds = Counter(own[place].kind for own in cells)
             kind = kinds.most_common(1)[0][0] if kinds else "blank"
-            columns.append(Column(", ".join(row.path), row.path, kind, PLAIN, row.total))
-        rows = [Row(self.columns[place].path, self.columns[place].total) for place in shown]
+            columns.append(Column(place, row.header, row.path, PLAIN, kind, row.total))
+        lines = ((place, self.columns[place]) for place in shown)
+        rows = [Line(place, own.header, own.path, own.total) for place, own in lines]
         if _are_dates(rows, cells, 0):
-            columns[0] = columns[0]._replace(kind="date")
+            columns[0] = replace(columns[0], kind="date")
         return TypedTable(columns, rows, cells, [0], is_turned=True)
 
     @cached_property
@@ -195,7 +162,7 @@ def states_units(header: str) -> bool:
     return header.casefold().strip() in _UNIT_HEADERS
 
 
-def _are_dates(rows: Sequence[Row], cells: Sequence[Sequence[Cell]], column: int) -> bool:
+def _are_dates(rows: Sequence[Line], cells: Sequence[Sequence[Cell]], column: int) -> bool:
     """Whether all cells of a column but those of totals are periods of one grain."""
     own = (line[column] for row, line in zip(rows, cells, strict=True) if not row.total)
     found = [read_period(cell.text) for cell in own if cell.kind != "blank"]
@@ -209,7 +176,7 @@ def _dated(row: int, column: int, text: str) -> Cell | None:
     return Cell(row, column, text, period.iso, "date", float(period.order), PLAIN, period.grain)
 
 
-def _read(grid: Grid, row: int, column: GridColumn, name: str, units: int | None) -> Cell:
+def _read(grid: Grid, row: int, column: Column, name: str, units: int | None) -> Cell:
     place, kind, is_key = column.index, column.kind, column.index == grid.key
     text = name if is_key else grid.cell(row, place)
     value = read_value(text) if is_key else grid.value(row, place)

@@ -162,11 +162,29 @@ class Stages:
         made: list[Kernel] = []
 
         async def verify(draft: KernelDraft) -> Sequence[Problem]:
-            made.append(await self._ask_for_table(draft))
-            query, table = made[-1].query, show_table(draft.table)
-            shown = render("verify_kernel", context=draft.context, query=query, table=table)
+            """Verifier 1, of the request for the table and its constraints too."""
+            table, column, order = show_table(draft.table), draft.sort_column, draft.sort_order
+            shown = {"table": table, "context": draft.context}
+            query = await self._talk.draft(
+                self._models.generator,
+                "query",
+                render("query", sort_column=column, sort_order=order, **shown),
+                read_query,
+                lambda query: check_query(query, draft),
+            )
+            constraints = await self._talk.draft(
+                self._models.generator,
+                "constraints",
+                render("constraints", query=query, table=table),
+                read_constraints,
+                lambda constraints: check_constraints(constraints, draft, query),
+            )
+            # the query says the kernel's sort rule: that was checked
+            ruled = replace(constraints, sort_column=column, sort_order=order)
+            made.append(Kernel(draft, query, ruled))
+            asked = render("verify_kernel", query=query, **shown)
             return await self._talk.verify(
-                self._models.verifier, "verify_kernel", shown, "CORRECT", "INCORRECT"
+                self._models.verifier, "verify_kernel", asked, "CORRECT", "INCORRECT"
             )
 
         await self._talk.draft(
@@ -184,29 +202,6 @@ class Stages:
             verify,
         )
         return made[-1]
-
-    async def _ask_for_table(self, draft: KernelDraft) -> Kernel:
-        """The request for a table, and its constraints."""
-        table, generator = show_table(draft.table), self._models.generator
-        column, order = draft.sort_column, draft.sort_order
-        query = await self._talk.draft(
-            generator,
-            "query",
-            render(
-                "query", table=table, context=draft.context, sort_column=column, sort_order=order
-            ),
-            read_query,
-            lambda query: check_query(query, draft),
-        )
-        constraints = await self._talk.draft(
-            generator,
-            "constraints",
-            render("constraints", query=query, table=table),
-            read_constraints,
-            lambda constraints: check_constraints(constraints, draft, query),
-        )
-        # the query says the kernel's sort rule: that was checked
-        return Kernel(draft, query, replace(constraints, sort_column=column, sort_order=order))
 
     async def perturb(self, kernel: Kernel) -> tuple[str, tuple[Fact, ...]]:
         """Stage 2, passed by verifier 2: the adversarial context, the gold facts' places in both.

@@ -65,10 +65,7 @@ from tablemend.values.words import akin, content_words
 ENGINE = f"llm-query-last/1+{program_engine.ENGINE}"
 NUMBER = "another number of passages"
 NOT_NAMED = "row not named in the first sentence"
-NO_KIND = "kind of the row not said"
 FOREIGN = "name that the row does not have"
-REPEATED = "value repeated in its sentence"
-BLANK_NAMED = "blank attribute named beside its entity"
 NAME, VALUE = "Item", "xxxx"
 """Stand for the name and the cells of a row where what is said beside them is read."""
 
@@ -164,21 +161,21 @@ def ask_of(
     drawn: Drawn, context: Context, engine: str, calls: Iterable[Call] = ()
 ) -> list[Example]:
     """The examples of a draw, asked of its context in other words."""
-    of_a_query, found = len(drawn.examples) // len(drawn.asked), list[Example]()
-    for number, example in enumerate(drawn.examples):
-        told = context.ask(*drawn.asked[number // of_a_query])
-        worded = replace(
+    of_a_query = len(drawn.examples) // len(drawn.asked)
+    told = [context.ask(*drawn.asked[n // of_a_query]) for n in range(len(drawn.examples))]
+    return [
+        replace(
             example,
             id="",
-            gold_context=told.clean,
-            adversarial_context=told.adversarial,
-            facts=told.facts,
-            groups=told.groups,
+            gold_context=own.clean,
+            adversarial_context=own.adversarial,
+            facts=own.facts,
+            groups=own.groups,
             engine=engine,
             calls=tuple(calls),
         )
-        found.append(worded)
-    return found
+        for example, own in zip(drawn.examples, told, strict=True)
+    ]
 
 
 def passages_of(drawn: Drawn) -> list[Passage]:
@@ -231,13 +228,12 @@ def read_passage(passage: Passage, text: str) -> tuple[Sentence, list[Problem]]:
         stated += [Stated(column, cell, *span) for column, span in places]
         taken += found
     if passage.kind and words_of(passage.kind) not in words_of(text):
-        problems.append(Problem(NO_KIND, f"Say {passage.kind!r} of {entity!r}."))
+        problems.append(Problem("kind of the row not said", f"Say {passage.kind!r} of {entity!r}."))
     problems += _check_rest(passage, text, entity, taken)
     problems += _check_words(passage, text, stated)
     first = next(iter(passage.cells))
-    recorded = [one for one in stated if passage.first or one.column != first]
-    sentence = Sentence(text, tuple(recorded), passage.theme)
-    return sentence, problems
+    recorded = (one for one in stated if passage.first or one.column != first)
+    return Sentence(text, tuple(recorded), passage.theme), problems
 
 
 def _check_rest(
@@ -277,13 +273,14 @@ def _check_words(passage: Passage, text: str, stated: Sequence[Stated]) -> Itera
         is_specific = any(map(str.isdigit, cell)) or sum(map(str.isalpha, cell)) > 2
         value = words_of(cell)
         if is_specific and value in spoken and not any(value in label for label in labels):
-            yield Problem(REPEATED, f"State {cell!r} once.")
+            yield Problem("value repeated in its sentence", f"State {cell!r} once.")
     for column in passage.blanks:
         blank, said = words_of(column), words_of(text.replace(entity, " | "))
         for label in labels:  # "capacity in 2010" is not the blank "capacity"
             said = said.replace(label, " | ") if blank in label else said
         if blank.strip() and blank in said:
-            yield Problem(BLANK_NAMED, f"Leave out {column!r}, of which nothing is known.")
+            reason = f"Leave out {column!r}, of which nothing is known."
+            yield Problem("blank attribute named beside its entity", reason)
 
 
 REWORDED = f"reworded/1+{program_engine.ENGINE}"
