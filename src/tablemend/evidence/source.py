@@ -53,11 +53,12 @@ class Source:
 
     @cached_property
     def _cells(self) -> Index[CellPlace]:
-        return index_cells(self.grids)
+        return Index(_cells(self.grids))
 
     @cached_property
     def _sentences(self) -> Index[Span]:
-        return index_sentences(self.text)
+        spans = sentence_spans(self.text)
+        return Index((span, _tokens(self.text[span.start : span.end])) for span in spans)
 
 
 Piece = TypeVar("Piece")
@@ -108,17 +109,8 @@ class Index(Generic[Piece]):
         return [self._pieces[place] for place in best if scores[place] > 0]
 
 
-def index_cells(grids: Sequence[Grid]) -> Index[CellPlace]:
-    """The filled cells of tables: by their rows' names, columns' headers, and values."""
-    return Index(_cells(grids))
-
-
-def index_sentences(text: str) -> Index[Span]:
-    """The sentences of a text."""
-    return Index((span, _tokens(text[span.start : span.end])) for span in sentence_spans(text))
-
-
 def _cells(grids: Sequence[Grid]) -> Iterator[tuple[CellPlace, list[str]]]:
+    """The filled cells of tables: by their rows' names, columns' headers, and values."""
     for number, grid in enumerate(grids):
         headers = [_words(column.header) for column in grid.columns]
         for line in grid.lines:

@@ -298,11 +298,8 @@ def _other_values(statement: Statement, table: TypedTable, old: Meaning) -> Iter
         for amount in _beside(statement, table):
             value = round(amount.value / step) * step if old.hedge else amount.value
             if _is_near(value, old.value):
-                yield (
-                    replace(amount, value=value, step=step)
-                    if not old.hedge
-                    else replace(old, value=value)
-                )
+                like = old if old.hedge else replace(amount, step=step)
+                yield replace(like, value=value)
     coarse = step
     while round(old.value / coarse) % 10 == 0 and abs(old.value) >= 100 * coarse:
         coarse *= 10  # a round number becomes a round one
@@ -357,15 +354,9 @@ def _other_cues(statement: Statement, table: TypedTable, old: Meaning) -> Iterat
 
 
 _CANDIDATES: dict[Role, Callable[[Statement, TypedTable, Meaning], Iterator[Meaning]]] = {
-    "value": _other_values,
-    "cue": _other_cues,
-    "quantifier": _other_cues,
-    "entity": _other_rows,
-    "other": _other_rows,
-    "period": _other_rows,
-    "until": _other_rows,
-    "column": _other_columns,
-    "category": _other_rows,
+    **dict.fromkeys(("entity", "other", "period", "until", "category"), _other_rows),
+    **{"value": _other_values, "column": _other_columns},
+    **{"cue": _other_cues, "quantifier": _other_cues},
 }
 
 
@@ -538,13 +529,12 @@ def _other_cue(old: str, new: str) -> str | None:
         word = ORDINALS[int(n) - 1]
         bare = place == old or word != "first"
         return old.replace(place, word) if bare else old.replace(f"{place}-", "")
-    for pair in PAIRS.values():
-        for ours, theirs in (pair, pair[::-1]):
-            if old in ours:
-                return theirs[min(ours.index(old), len(theirs) - 1)]
-    for pair in PAIRS.values():  # "rose every year"
-        for ours, theirs in (pair, pair[::-1]):
-            for word in ours:
-                if old.startswith(f"{word} "):
-                    return theirs[min(ours.index(word), len(theirs) - 1)] + old[len(word) :]
+    ways = [way for pair in PAIRS.values() for way in (pair, pair[::-1])]
+    for ours, theirs in ways:
+        if old in ours:
+            return theirs[min(ours.index(old), len(theirs) - 1)]
+    for ours, theirs in ways:  # "rose every year"
+        for word in ours:
+            if old.startswith(f"{word} "):
+                return theirs[min(ours.index(word), len(theirs) - 1)] + old[len(word) :]
     return None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from tablemend.programs.execute import execute, rows_of
 from tablemend.programs.nouns import (
@@ -132,14 +132,6 @@ class _Draft:
     words: dict[str, str]
     claims: list[Claim]
     measure: Measure | None = None
-
-
-class _Pair(NamedTuple):
-    """Two cells of one column: the words for both, and the claims of what they hold."""
-
-    measure: Measure
-    words: dict[str, str]
-    beside: list[Claim]
 
 
 @dataclass
@@ -323,22 +315,21 @@ class Realiser:
         statement = Statement(Count(rows), Amount(float(count), step=1.0))
         return [Claim(statement, "numeric", "value", {"value": "N", "period": "p"})]
 
-    def _pair(self, left: Expression, right: Expression) -> _Pair:
-        """The words for two cells of one column, of two entities or two periods."""
+    def _pair(
+        self, left: Expression, right: Expression
+    ) -> tuple[Measure, dict[str, str], list[Claim]]:
+        """Two cells of one column, of two entities or periods: words, and claims what they hold."""
         assert isinstance(left, Value) and isinstance(right, Value), "two cells"
         measure = self._measure(left.column)
         words = self._address(left.rows) | self._of(measure)
+        same = {"o": "e", "q": "p"}
         other = self._address(right.rows, "o", "q")
-        other = {
-            slot: text
-            for slot, text in other.items()
-            if text != words.get({"o": "e", "q": "p"}[slot])
-        }
+        other = {slot: text for slot, text in other.items() if text != words.get(same[slot])}
         words |= other
         end: dict[Role, str] = {"period": "q"} if "q" in other else {"entity": "o"}
         beside = self._beside(left, words, {"value": "v"})
         beside += self._beside(right, words, {"value": "w", **end})
-        return _Pair(measure, words, beside)
+        return measure, words, beside
 
     # One draft an operator
 
