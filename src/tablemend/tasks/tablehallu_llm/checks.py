@@ -23,7 +23,6 @@ from tablemend.records import Condition, Constraints, Fact, Mention
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu_llm.statements import (
     KernelDraft,
-    Omissions,
     Statements,
     alike,
     is_text,
@@ -95,7 +94,7 @@ def check_kernel(draft: KernelDraft, shape: Shape) -> list[Problem]:
             if place is None:
                 what = f"{cells[column]!r} ({names[column]}) of {cells[read.key]!r}"
                 problems.append(Problem(NOT_STATED, f"The context does not state {what}."))
-    return [*problems, *check_numbers(read), *Omissions(read).find()]
+    return [*problems, *check_numbers(read), *read.find_omissions()]
 
 
 def _check_shape(table: Table, shape: Shape) -> Iterator[Problem]:
@@ -166,7 +165,7 @@ def check_adversarial(draft: KernelDraft, text: str, expansion: float) -> list[P
         *([short] if words < least else []),
         *check_prose(text),
         *_check_preserved(read, base),
-        *dict.fromkeys(Omissions(read).find()),
+        *dict.fromkeys(read.find_omissions()),
         *dict.fromkeys(_check_names(read, base)),
     ]
 

@@ -55,7 +55,7 @@ from tablemend.tasks.tablehallu_llm.stages import (
     read_texts,
     render,
 )
-from tablemend.tasks.tablehallu_llm.statements import Omissions, Statements, overlap, whole
+from tablemend.tasks.tablehallu_llm.statements import Statements, overlap, whole
 from tablemend.values.places import Places, singular
 from tablemend.values.qwen_tokens import count_tokens
 from tablemend.values.sentences import Span, sentence_spans
@@ -245,12 +245,11 @@ def _check_rest(
     columns = [*passage.cells, *passage.blanks]
     row = [NAME, *(VALUE for _ in [*passage.cells][1:]), *(None for _ in passage.blanks)]
     read = Statements(Table.of(columns, [row]), rest)
-    omissions = Omissions(read)
     yield from check_numbers(read)
-    for problem in omissions.find():
+    for problem in read.find_omissions():
         yield problem._replace(text=problem.text.replace(repr(NAME), repr(entity)))
     own = words_of(entity.replace("-", " "))  # "Escassi" of "Muñoz-Escassi"
-    for word in (word for sentence in read.sentences for word in omissions.foreign(sentence)):
+    for word in (word for sentence in read.sentences for word in read.foreign(sentence)):
         # A sentence begins behind "26.8 km." too.
         if f". {word.capitalize()}" not in text and words_of(word) not in own:
             yield Problem(FOREIGN, f"Leave out {word!r}, which the row does not have.")
