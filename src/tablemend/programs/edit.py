@@ -130,8 +130,8 @@ def meanings(statement: Statement, table: TypedTable) -> dict[Role, Meaning]:
         found |= dict(zip(pair, held, strict=False))
     # which way it goes: the highest, more than, rose; all or none
     if way := _WAY.get(type(program)):
-        is_number = isinstance(program, Quantifier)
-        found["quantifier" if is_number else "cue"] = cast(str, getattr(program, way))
+        role: Role = "quantifier" if isinstance(program, Quantifier) else "cue"
+        found[role] = cast(str, getattr(program, way))
     elif isinstance(program, Value) and isinstance(program.rows, Rank):
         found["cue"] = f"{program.rows.order} {program.rows.n}"
     elif isinstance(program, Difference | Change) and isinstance(stated, Amount):
