@@ -17,15 +17,15 @@ from tqdm import tqdm
 from tablemend.datasets.build import describe
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis, read_settings
 from tablemend.script import run_script
+from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, read_settings
 
 
 def main() -> None:
     """Read the settings and make the data set with the engine that they name."""
     settings = read_settings()
     if isinstance(settings, LlmSynthesis):
-        from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
+        from tablemend.tasks.tablehallu_llm.dataset import make_llm_dataset
 
         make_llm_dataset(settings)
     else:
@@ -36,7 +36,7 @@ def make_with_program(settings: Synthesis) -> None:
     """Make the data set, print what came of it."""
     make = make_dataset
     if settings.wording is not None:
-        from tablemend.datasets.tablehallu_llm.rewording import make_reworded as make
+        from tablemend.tasks.tablehallu_llm.wording import make_reworded as make
     with tqdm(total=settings.n, unit="example", disable=None) as bar:
         counts = make(settings, bar.update)
     for line in describe(counts, settings.out, settings.shares):

@@ -216,7 +216,7 @@ PACKAGES = (
     "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
     "generations backends reports results prompting verifier "
     "tasks mitigations recipe evaluation training pretrained "
-    "datasets.tablehallu_llm meta_evaluation "
+    "tasks.tablehallu_llm meta_evaluation "
     "annotation publishing reproduction harnesses script api cli __main__"
 ).split()
 """Each imports only from those before it."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu_llm.statements import KernelDraft
 
 FILE = Path(__file__).parents[1] / "data" / "llm_kernels.yaml"
 

@@ -8,10 +8,10 @@ from functools import cache
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
-from tablemend.datasets.tablehallu_llm.prompting import PROMPTS as PIPELINE
 from tablemend.mitigations.rewriting import PROMPTS as MITIGATIONS
 from tablemend.prompting.files import Prompt
 from tablemend.tasks.tabfaith.task import PROMPTS as TABFAITH
+from tablemend.tasks.tablehallu_llm.stages import PROMPTS as PIPELINE
 from tablemend.verifier.llm import PROMPTS as FAITHFULNESS
 
 FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)

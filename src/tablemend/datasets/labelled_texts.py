@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from tablemend.errors import TablemendError
-from tablemend.evidence.files import read_source
-from tablemend.evidence.json_document import document_tables
+from tablemend.evidence.files import document_tables, read_source
 from tablemend.evidence.source import Source
 from tablemend.foreign import load_json
 from tablemend.tables.table import Table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,33 +14,40 @@ from tablemend.detector.keys import column_kind, primary_key
 from tablemend.evidence.labels import (
     caption_unit,
     counts_by_itself,
+    counts_in_words,
     counts_shares,
+    indentation,
+    is_unit_label,
     merge_units,
     names_average,
     names_total_column,
-    row_unit,
-    share_scale,
-)
-from tablemend.evidence.layout import Body, Layout, find_parents, lay_out
-from tablemend.evidence.marks import (
-    counts_in_words,
-    indentation,
     plain_cell,
     plain_header,
     read_cell,
     read_counted,
+    row_unit,
     second_number,
+    share_scale,
 )
-from tablemend.evidence.totals import Numbers, averages_columns, find_totals
+from tablemend.evidence.layout import (
+    Body,
+    Layout,
+    Numbers,
+    averages_columns,
+    find_parents,
+    find_totals,
+    lay_out,
+)
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
+from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, undotted, writes_dots, year_of
 from tablemend.values.dates import MONTHS, parse_date
 from tablemend.values.numbers import Number, label_signs, parse_number
 from tablemend.values.text import names_attributes, names_values
 from tablemend.values.units import PLAIN, Unit
 
-ColumnKind = Literal["name", "number", "date", "text"]
+ColumnKind = Literal["name", "number", "date", "text", "blank"]
 SAMPLE = 256
 """Rows that decide what a column is."""
 
@@ -181,11 +189,13 @@ class Grid:
             if qualifier is not None:
                 path.append(cells[qualifier])
             paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))
+        # the cells left of the first column of numbers; none where there is no such
+        first = next((column.index for column in self.columns if column.kind == "number"), 0)
         totals = find_totals(
             body,
             paths,
             [self._numbers(part.row) for part in body],
-            [self._texts_before_numbers(part.row) for part in body],
+            [self._cells[part.row][:first] for part in body],
             self.columns[self.key].header,
         )
         lines = []
@@ -203,13 +213,15 @@ class Grid:
     @cached_property
     def key_value(self) -> bool:
         """Whether the table is a list of attributes with their values, as an info box."""
-        used = [index for index in range(len(self.table.columns)) if self._filled(index)]
+        rows, width = self._sample.rows, len(self.table.columns)
+        used = [index for index in range(width) if any(row[index] for row in rows)]
         if len(used) < 2 or self.key != used[-2] or self._grouping != tuple(used[:-2]):
             return False
         one, other = (self._layout.paths[index][-1] for index in used[-2:])
         if not names_attributes(one) or not names_values(other):
             return False
-        kinds = {self._value_kind(part.row, used[-1]) for part in self._layout.body[:SAMPLE]}
+        values = [self.value(part.row, used[-1]) for part in self._layout.body[:SAMPLE]]
+        kinds = {(one.number is not None, one.number is None and bool(one.dates)) for one in values}
         return bool(other) or len(kinds) > 1
 
     @cached_property
@@ -221,7 +233,11 @@ class Grid:
         others = [column for column in self.columns if column.kind != "name" and column.header]
         if self.key_value:
             return True
-        periods = [column for column in others if any(map(_is_period, column.path))]
+        periods = [
+            column
+            for column in others
+            if any(_PERIOD.fullmatch(level) or parse_date(level) for level in column.path)
+        ]
         numbers = [column for column in others if column.kind == "number"]
         if len(periods) >= 2 and 2 * len(periods) > len(others) and numbers:
             return True
@@ -424,22 +440,6 @@ class Grid:
             if column != self.key and (number := self.value(row, column).number) is not None
         }
 
-    def _texts_before_numbers(self, row: int) -> list[str]:
-        """The cells of a row left of the first column of numbers; none where there is no such."""
-        cells: list[str] = []
-        for column in self.columns:
-            if column.kind == "number":
-                return cells
-            cells.append(self.cell(row, column.index))
-        return []
-
-    def _filled(self, index: int) -> bool:
-        return any(row[index] for row in self._sample.rows)
-
-    def _value_kind(self, row: int, column: int) -> str:
-        value = self.value(row, column)
-        return "number" if value.number is not None else "date" if value.dates else "text"
-
     @cached_property
     def _counted(self) -> tuple[bool, ...]:
         """For each column whether it counts in a word of its own: "94 fL", "12 goals"."""
@@ -491,5 +491,69 @@ def _unsign_costs(headers: Sequence[str], cells: list[list[str]]) -> Iterator[De
                     yield number.value
 
 
-def _is_period(label: str) -> bool:
-    return _PERIOD.fullmatch(label) is not None or bool(parse_date(label))
+SECTION = "Section"
+"""Header of the column that says below which heading a row stood."""
+UNNAMED = "Item"
+"""Header of a first column that has none, the unit of all others, or the table's title."""
+LONGEST = 60
+"""Characters of a name beyond which only its last level is kept."""
+_BRACKETS = re.compile(r"\s*\([^()]*\)\s*")
+
+
+def flatten(table: Table) -> Table:
+    """A table with one header row, without headings, totals, units, notes and spacer columns.
+
+    The levels of a header become one name; headings of rows become a column where they are what
+    tells rows of one name apart, or group most rows. Of columns with one name, each takes the name
+    of the column that it follows ("Gold, Time, Silver, Time"); the second of two that cannot be
+    told apart so is left out, and so is one without a name behind the first.
+    """
+    grid = Grid(table)
+    lines = [line for line in grid.lines if not line.total]
+    rows = [grid.named_row(line.index) for line in lines]
+    used = [
+        column for column in grid.columns if any(not is_blank(row[column.index]) for row in rows)
+    ]
+    if not used:
+        return table
+    names = _names(used)
+    cells = [tuple(row[column.index] for row in rows) for column in used]
+    kept: dict[str, tuple[str, ...]] = {}
+    for name, column in zip(names, cells, strict=True):
+        if name and name.casefold() not in map(str.casefold, kept):
+            kept[name] = column
+    above = [
+        ", ".join(part.strip(" :") for part in line.path if part not in row)
+        for line, row in zip(lines, rows, strict=True)
+    ]
+    filled = sum(map(bool, above))
+    if len(set(above) - {""}) > 1 and 5 * filled >= 4 * len(rows) and SECTION not in kept:
+        kept[SECTION] = tuple(above)
+    return Table.of([*kept], zip(*kept.values(), strict=True), table.title)
+
+
+def _names(columns: Sequence[Column]) -> list[str]:
+    """One name for each column; the same twice, or none, where there is no other."""
+    inner = Counter(column.name.casefold() for column in columns)
+    names = []
+    for column in columns:
+        name = " ".join(column.path)
+        # What stands above words ("Club performance" over "Season") says nothing of them.
+        is_apart = column.kind != "number" or len(name) > LONGEST
+        names.append(
+            (column.name if is_apart and inner[column.name.casefold()] == 1 else name).strip(" :")
+        )
+    if is_unit_label(names[0]) or not 0 < len(_BRACKETS.sub("", names[0])) <= LONGEST:
+        names[0] = UNNAMED
+    counts = Counter(map(str.casefold, names))
+    leader = ""
+    led = list(names)
+    for place, name in enumerate(names):
+        if counts[name.casefold()] == 1:
+            leader = name
+        elif leader and name:
+            led[place] = f"{leader} {columns[place].name}"
+    counts = Counter(map(str.casefold, led))
+    return [
+        own if counts[own.casefold()] == 1 else name for own, name in zip(led, names, strict=True)
+    ]

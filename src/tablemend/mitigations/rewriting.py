@@ -15,7 +15,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from tablemend.backends.backend import ask
 from tablemend.backends.requests import Completion, Message, Request
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.premise import gather
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.repair_table import BLANK
 from tablemend.prompting.files import PromptFolder, after_rejection
@@ -25,7 +24,7 @@ from tablemend.tables.table import Cell, Table
 from tablemend.verifier.llm import usage_of
 from tablemend.verifier.program import verify_document
 from tablemend.verifier.staf import verify_documents
-from tablemend.verifier.verifiers import premise
+from tablemend.verifier.verifiers import gather, premise
 
 PASSES = 2
 """Most times that the same words are asked for."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from tablemend.evidence.marks import read_cell, read_counted
+from tablemend.evidence.labels import read_cell, read_counted
 from tablemend.values.numbers import ONES, TENS, Number, find_quantities, plain_digits, spelled_end
 from tablemend.values.text import align
 from tablemend.values.units import ONE

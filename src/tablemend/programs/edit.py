@@ -1,8 +1,9 @@
-"""Edits of one slot of a statement that make it false."""
+"""Edits of one slot of a statement that make it false, and the words for them."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -10,6 +11,14 @@ from random import Random
 from typing import Any, cast
 
 from tablemend.programs.execute import check, execute
+from tablemend.programs.nouns import (
+    HEDGES,
+    exact,
+    is_plural_label,
+    spell,
+    spell_count,
+    with_article,
+)
 from tablemend.programs.program import (
     Aggregate,
     Amount,
@@ -26,13 +35,16 @@ from tablemend.programs.program import (
     Rank,
     Ratio,
     Role,
+    Rows,
     Statement,
     Trend,
     Value,
 )
+from tablemend.programs.say import short_names
+from tablemend.programs.speaker import ORDINALS, PAIRS, QUANTIFIERS, QUOTES, TableDescriber
 from tablemend.programs.table import TypedTable
-from tablemend.programs.wording import exact
 from tablemend.records import ClaimError
+from tablemend.values.periods import Period, read_period, spell_like
 
 Meaning = Condition | int | Amount | str
 """What a slot holds: which row or period, which column, what is stated, which way."""
@@ -81,7 +93,14 @@ def edits(
     """
     found = list(meanings(statement, table).items())
     for role, old in random.sample(found, len(found)):
-        for edit in _edits(statement, table, role, old, random):
+        candidates = list(_CANDIDATES[role](statement, table, old)) if role in _CANDIDATES else []
+        counts = Counter(candidates)
+        least = random.random() * counts[old]  # what is rare in the table is as rare in errors
+        for new in random.sample(candidates, min(len(candidates), _MOST)):
+            if new == old or counts[new] < least:
+                continue
+            edited = exchange(statement, role, old, new)
+            edit = Edit(role, _type(statement, table, role, new), old, new, edited)
             if type in (None, edit.type) and check(edit.statement, table).holds is False:
                 yield edit
 
@@ -109,22 +128,26 @@ def meanings(statement: Statement, table: TypedTable) -> dict[Role, Meaning]:
     )
     for pair, held in roles:
         found |= dict(zip(pair, held, strict=False))
-    if (cue := _cue(statement)) is not None:
-        found["quantifier" if isinstance(program, Quantifier) else "cue"] = cue
-    if not isinstance(stated, bool):
-        found[_stated_role(program, table)] = stated
-    return found
-
-
-def _stated_role(program: Program, table: TypedTable) -> Role:
-    """What is stated by a statement: a value, or the row that comes first."""
+    # which way it goes: the highest, more than, rose; all or none
+    if way := _WAY.get(type(program)):
+        role: Role = "quantifier" if isinstance(program, Quantifier) else "cue"
+        found[role] = cast(str, getattr(program, way))
+    elif isinstance(program, Value) and isinstance(program.rows, Rank):
+        found["cue"] = f"{program.rows.order} {program.rows.n}"
+    elif isinstance(program, Difference | Change) and isinstance(stated, Amount):
+        found["cue"] = "-" if stated.value < 0 else "+"
+    # what is stated: a value, or the row that comes first
+    if isinstance(stated, bool):
+        return found
     if isinstance(program, Between):
-        return "cue"
-    if isinstance(program, GroupBy):
-        return "category"
-    if isinstance(program, Value) and _is_rank(program):
-        return "period" if table.columns[program.column].kind == "date" else "entity"
-    return "value"
+        found["cue"] = stated
+    elif isinstance(program, GroupBy):
+        found["category"] = stated
+    elif isinstance(program, Value) and _is_rank(program):
+        found["period" if table.columns[program.column].kind == "date" else "entity"] = stated
+    else:
+        found["value"] = stated
+    return found
 
 
 def _all(node: Any, kind: type) -> Iterator[Any]:
@@ -156,34 +179,6 @@ def _columns(program: Program) -> Iterator[int]:
         yield from _columns(program.right)
 
 
-def _cue(statement: Statement) -> Meaning | None:
-    """Which way it goes: the highest, more than, rose; all or none."""
-    program, stated = statement.program, statement.stated
-    if way := _WAY.get(type(program)):
-        return cast(str, getattr(program, way))
-    if isinstance(program, Value) and isinstance(program.rows, Rank):
-        return f"{program.rows.order} {program.rows.n}"
-    if isinstance(program, Difference | Change) and isinstance(stated, Amount):
-        return "-" if stated.value < 0 else "+"
-    return None
-
-
-def _edits(
-    statement: Statement, table: TypedTable, role: Role, old: Meaning, random: Random
-) -> Iterator[Edit]:
-    candidates = list(_CANDIDATES[role](statement, table, old)) if role in _CANDIDATES else []
-    counts = Counter(candidates)
-    least = random.random() * counts[old]  # what is rare in the table is as rare in errors
-    for new in random.sample(candidates, min(len(candidates), _MOST)):
-        if new != old and counts[new] >= least:
-            yield _edit(statement, table, role, old, new)
-
-
-def _edit(statement: Statement, table: TypedTable, role: Role, old: Meaning, new: Meaning) -> Edit:
-    type = _type(statement, table, role, new)
-    return Edit(role, type, old, new, exchange(statement, role, old, new))
-
-
 def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> ClaimError:
     """The sort of error that a wrong slot is (TabFaith, 3.1)."""
     program = statement.program
@@ -195,7 +190,8 @@ def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> 
     if role in ("cue", "quantifier"):
         return "CMP"
     if role == "value" and isinstance(new, Amount):
-        return "REL" if _stands_beside(statement, table, new) else "NUM"
+        beside = _beside(statement, table) if isinstance(program, Value) else ()
+        return "REL" if any(math.isclose(new.value, other.value) for other in beside) else "NUM"
     if isinstance(program, _COMPARISONS) or _is_rank(program):
         return "CMP"
     if role == "column" and isinstance(program, Value):
@@ -205,13 +201,6 @@ def _type(statement: Statement, table: TypedTable, role: Role, new: Meaning) -> 
 
 def _is_rank(program: Program) -> bool:
     return isinstance(program, Value) and isinstance(program.rows, Rank)
-
-
-def _stands_beside(statement: Statement, table: TypedTable, amount: Amount) -> bool:
-    """Whether a number is that of another cell of the row or column."""
-    if not isinstance(statement.program, Value):
-        return False
-    return any(math.isclose(amount.value, other.value) for other in _beside(statement, table))
 
 
 def _beside(statement: Statement, table: TypedTable) -> Iterator[Amount]:
@@ -233,19 +222,15 @@ def _beside(statement: Statement, table: TypedTable) -> Iterator[Amount]:
 
 def exchange(statement: Statement, role: Role, old: Meaning, new: Meaning) -> Statement:
     """The statement with one slot exchanged, wherever it stands in it."""
-    if not isinstance(old, Condition | int) and old == statement.stated:
-        return replace(statement, stated=cast(Any, new))
-    if role in ("cue", "quantifier"):
-        return _turn(statement, cast(str, new))
-    return cast(Statement, _swap(statement, old, new))
-
-
-def _turn(statement: Statement, cue: str) -> Statement:
     program, stated = statement.program, statement.stated
+    if not isinstance(old, Condition | int) and old == stated:
+        return replace(statement, stated=cast(Any, new))
+    if role not in ("cue", "quantifier"):
+        return cast(Statement, _swap(statement, old, new))
     if way := _WAY.get(type(program)):
-        return replace(statement, program=replace(program, **{way: cast(Any, cue)}))
+        return replace(statement, program=replace(program, **{way: cast(Any, new)}))
     if isinstance(program, Value) and isinstance(program.rows, Rank):
-        order, n = cue.split()
+        order, n = str(new).split()
         rank = replace(program.rows, order=cast(Order, order), n=int(n))
         return replace(statement, program=replace(program, rows=rank))
     assert isinstance(stated, Amount)
@@ -313,11 +298,8 @@ def _other_values(statement: Statement, table: TypedTable, old: Meaning) -> Iter
         for amount in _beside(statement, table):
             value = round(amount.value / step) * step if old.hedge else amount.value
             if _is_near(value, old.value):
-                yield (
-                    replace(amount, value=value, step=step)
-                    if not old.hedge
-                    else replace(old, value=value)
-                )
+                like = old if old.hedge else replace(amount, step=step)
+                yield replace(like, value=value)
     coarse = step
     while round(old.value / coarse) % 10 == 0 and abs(old.value) >= 100 * coarse:
         coarse *= 10  # a round number becomes a round one
@@ -372,13 +354,187 @@ def _other_cues(statement: Statement, table: TypedTable, old: Meaning) -> Iterat
 
 
 _CANDIDATES: dict[Role, Callable[[Statement, TypedTable, Meaning], Iterator[Meaning]]] = {
-    "value": _other_values,
-    "cue": _other_cues,
-    "quantifier": _other_cues,
-    "entity": _other_rows,
-    "other": _other_rows,
-    "period": _other_rows,
-    "until": _other_rows,
-    "column": _other_columns,
-    "category": _other_rows,
+    **dict.fromkeys(("entity", "other", "period", "until", "category"), _other_rows),
+    **{"value": _other_values, "column": _other_columns},
+    **{"cue": _other_cues, "quantifier": _other_cues},
 }
+
+
+_WORST = 0.02
+"""A wrong number is off by more than this share, so that no rounding explains it."""
+
+
+def still_holds(new: Statement, old: Statement, table: TypedTable) -> bool | None:
+    """Whether an edited statement holds; ``None`` where that is open, or seen without the table.
+
+    A false one is off by more than rounding; where it speaks of another cell than before, that
+    one has the same unit and a value of the same size.
+    """
+    found = check(new, table)
+    if found.holds is not False:
+        return found.holds
+    value, stated = found.result.value, new.stated
+    is_other_cell = isinstance(new.program, Value) and new.program != old.program
+    if isinstance(stated, Amount) and isinstance(value, float):
+        low, high = sorted((abs(stated.value), abs(value)))
+        is_turned = stated.value * value < 0
+        if high - low <= max(_WORST * abs(value), stated.step / 2) and not is_turned:
+            return None
+        if is_other_cell and (is_turned or high > (1 + RANGE[1]) * low):
+            return None
+    if is_other_cell:
+        before = execute(old.program, table)
+        if (before.unit, before.measure) != (found.result.unit, found.result.measure):
+            return None
+    return False
+
+
+def are_compatible(
+    edited: Sequence[Statement], beside: Sequence[Statement], others: Sequence[Statement]
+) -> bool:
+    """Whether a text does not contradict itself, whatever its table holds.
+
+    Nothing is said twice in two ways, numbers agree with the way that they are compared, and a
+    count is less than that of all.
+
+    Args:
+        edited: what was edited.
+        beside: what else its sentence says.
+        others: what the other sentences say.
+    """
+    if {*map(_asked, edited)} & {*map(_asked, (*beside, *others))}:
+        return False
+    sentence = [*edited, *beside]
+    said: dict[Program, float] = {}
+    for statement in sentence:
+        stated = statement.stated  # an amount, or the place of a date in time
+        period = read_period(stated) if isinstance(stated, str) else None
+        if isinstance(stated, Amount):
+            said[statement.program] = stated.value
+        elif period is not None:
+            said[statement.program] = period.order
+    parts, wholes = list[float](), list[float]()
+    for program, number in said.items():
+        if isinstance(program, Count) and isinstance(program.rows, Rows):
+            (parts if program.rows.conditions else wholes).append(number)
+    if any(part <= 1 or part >= min(wholes, default=part + 1) for part in parts):
+        return False
+    return all(
+        (said[program.left] > said[program.right]) is (program.relation in (">", ">="))
+        for program in (statement.program for statement in sentence)
+        if isinstance(program, Compare) and {program.left, program.right} <= said.keys()
+    )
+
+
+def _asked(statement: Statement) -> object:
+    """What two statements of one text may not answer in two ways."""
+    program = statement.program
+    return replace(program, relation=">") if isinstance(program, Compare | Trend) else program
+
+
+_HEDGES = sorted((word for pool in HEDGES.values() for word in pool), key=len, reverse=True)
+_HEDGE = re.compile(f"(?:{'|'.join(_HEDGES)}) ")
+
+
+def reword(old: str, edit: Edit, statement: Statement, speaker: TableDescriber) -> str | None:
+    """What stands in place of the words of a slot; ``None`` where there are no such words.
+
+    Args:
+        old: the words.
+        edit: the slot and what it holds now.
+        statement: the statement before.
+        speaker: of the table, or the table turned.
+    """
+    text = _words(old, edit, statement, speaker)
+    if not text:
+        return None
+    is_first = old[0].isupper() and edit.role not in ("entity", "other")
+    return text[0].upper() + text[1:] if is_first else text
+
+
+def _words(old: str, edit: Edit, statement: Statement, speaker: TableDescriber) -> str | None:
+    new = edit.new
+    if edit.role in ("cue", "quantifier"):
+        return _other_cue(old.casefold(), str(new))
+    if isinstance(new, Amount):
+        return _number(old, new, statement, speaker)
+    if edit.role in ("period", "until") or read_period(old):
+        return _period(old, edit, speaker)
+    if isinstance(new, int):
+        return _label(old, new, speaker)
+    if isinstance(new, Condition):
+        cells = (speaker.cell(row, new.column) for row in speaker.rows)
+        text = next((cell.text for cell in cells if cell.key == new.value), "")
+    else:
+        text = new
+    if edit.role in ("entity", "other"):
+        name = text.strip(QUOTES)
+        known = {speaker.spoken_name(speaker.name(row)).casefold() for row in speaker.rows}
+        if old.casefold() in known:
+            return speaker.spoken_name(name)
+        return next(iter(short_names(speaker, name)), None)  # as what stood there
+    return text.lower() if old.islower() and len(text) > 1 else text
+
+
+def _number(old: str, new: Amount, statement: Statement, speaker: TableDescriber) -> str:
+    if isinstance(statement.program, Count):
+        return spell_count(new.value, digits=old[0].isdigit())
+    hedge = match[0].strip() if (match := _HEDGE.match(old.casefold())) and new.hedge else ""
+    result = execute(statement.program, speaker.table)
+    signed = isinstance(statement.stated, Amount) and statement.stated.value < 0 and "-" not in old
+    own = Amount(-new.value, new.unit, new.step, new.hedge) if signed else new
+    is_share = isinstance(statement.program, Change) and statement.program.percent
+    in_points = "percentage point" in old and not is_share
+    return spell(own, "points" if in_points else result.measure, hedge, old.endswith(" percent"))
+
+
+def _period(old: str, edit: Edit, speaker: TableDescriber) -> str | None:
+    """Another period in the same spelling."""
+    own, new = read_period(old), edit.new
+    if own is None:
+        return None
+    if isinstance(new, int):
+        period: Period | None = speaker.table.period_headers.get(new)
+    else:
+        key = str(new.value) if isinstance(new, Condition) else str(new)
+        period = read_period(key)
+        listed = [found for row in speaker.rows if (found := speaker.period(row))]
+        period = next((found for found in listed if found.iso == key), period)
+        if period and old in (found.text for found in listed):
+            return period.text  # who knows whether "May" is short
+    return None if period is None or period.grain != own.grain else spell_like(period, own)
+
+
+def _label(old: str, column: int, speaker: TableDescriber) -> str | None:
+    """Another column's label, if the sentence stays right with it."""
+    measure = speaker.measures.get(column)
+    if measure is None or is_plural_label(measure.label) != is_plural_label(old):
+        return None
+    if with_article(measure.label).split()[0] != with_article(old).split()[0]:
+        return None
+    own = next((m for m in speaker.measures.values() if m.label.casefold() == old.casefold()), None)
+    return measure.label if own and own.counted == measure.counted else None
+
+
+def _other_cue(old: str, new: str) -> str | None:
+    """The contrary of a cue; another rank."""
+    if new in QUANTIFIERS:
+        own = next((pool for pool in QUANTIFIERS.values() if old in pool), [old])
+        return QUANTIFIERS[new][min(own.index(old), len(QUANTIFIERS[new]) - 1)]
+    if new in ("within", "above", "below"):
+        return new
+    n = new.rpartition(" ")[2]
+    place = next((word for word in ORDINALS if word in old), None)
+    if place and n.isdigit():
+        word = ORDINALS[int(n) - 1]
+        bare = place == old or word != "first"
+        return old.replace(place, word) if bare else old.replace(f"{place}-", "")
+    ways = [way for pair in PAIRS.values() for way in (pair, pair[::-1])]
+    for ours, theirs in ways:
+        if old in ours:
+            return theirs[min(ours.index(old), len(theirs) - 1)]
+    for ours, theirs in ways:  # "rose every year"
+        for word in ours:
+            if old.startswith(f"{word} "):
+                return theirs[min(ours.index(word), len(theirs) - 1)] + old[len(word) :]
+    return None

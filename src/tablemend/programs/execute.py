@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -95,7 +95,7 @@ class _Undefined(Exception):
 def execute(program: Program, table: TypedTable) -> Result:
     """Run a program; whatever the table holds, this ends in a :class:`Result`."""
     try:
-        result = _RUN[type(program)](program, table)
+        result = _run(program, table)
     except _Undefined as error:
         return Result(undefined=str(error))
     if isinstance(result.value, float) and not math.isfinite(result.value):
@@ -170,6 +170,47 @@ def _alike(one: Cell | Result, other: Cell | Result) -> bool:
     )
 
 
+def _run(program: Program, table: TypedTable) -> Result:
+    match program:
+        case Value():
+            return _value(program, table)
+        case Count(rows):
+            column = rows.conditions[-1].column if rows.conditions else table.key
+            cells = tuple(table.cells[place][column].place for place in rows_of(rows, table))
+            return Result(float(len(cells)), cells=cells)
+        case Aggregate():
+            return _aggregate(program, table)
+        case Difference():
+            one, other, like = _two(program.left, program.right, table)
+            return replace(like, value=one - other)
+        case Ratio():
+            one, other, like = _two(program.left, program.right, table)
+            return _share(one, other, program.percent, like.cells)
+        case Change():
+            before, after, like = _two(program.left, program.right, table)
+            if program.percent:
+                return _share(after - before, abs(before), True, like.cells)
+            return replace(like, value=after - before)
+        case Compare():
+            one, other, like = _two(program.left, program.right, table)
+            return Result(_COMPARE[program.relation](one, other), cells=like.cells)
+        case Between():
+            left = _number(program.left, table)
+            value, stated = cast(float, left.value), _value(program.limits, table)
+            low, high = read_range(stated.text)
+            if low is None and high is None:
+                raise _Undefined("no limits")
+            where = "below" if low is not None and value < low else "within"
+            where = "above" if high is not None and value > high else where
+            return Result(where, cells=(*left.cells, *stated.cells))
+        case GroupBy():
+            return _group_by(program, table)
+        case Quantifier():
+            return _quantifier(program, table)
+        case Trend():
+            return _trend(program, table)
+
+
 def _value(program: Value, table: TypedTable) -> Result:
     rank = program.rows if isinstance(program.rows, Rank) else None
     rows = (_ranked(rank, table),) if rank else rows_of(cast(Rows, program.rows), table)
@@ -191,13 +232,6 @@ def _value(program: Value, table: TypedTable) -> Result:
     return Result(value, key, cell.text, cell.unit, cell.measure, cell.decimals, decided)
 
 
-def _count(program: Count, table: TypedTable) -> Result:
-    places, conditions = rows_of(program.rows, table), program.rows.conditions
-    column = conditions[-1].column if conditions else table.key
-    cells = tuple(table.cells[place][column].place for place in places)
-    return Result(float(len(places)), cells=cells)
-
-
 def _aggregate(program: Aggregate, table: TypedTable) -> Result:
     cells = [cell for _, cell in _numbers(program.rows, program.column, table)]
     if cells[0].kind == "date" and program.op not in ("max", "min"):
@@ -215,7 +249,7 @@ def _aggregate(program: Aggregate, table: TypedTable) -> Result:
 
 def _number(expression: Expression, table: TypedTable) -> Result:
     """The result of a part, which has to be a number or a date."""
-    result = _RUN[type(expression)](expression, table)
+    result = _run(expression, table)
     if result.value is None:
         raise _Undefined("a text where a number is needed")
     return result
@@ -224,37 +258,16 @@ def _number(expression: Expression, table: TypedTable) -> Result:
 def _two(left: Expression, right: Expression, table: TypedTable) -> tuple[float, float, Result]:
     """Both numbers, and their unit and cells; numbers of two units have none."""
     one, other = _number(left, table), _number(right, table)
-    if not _alike(one, other) or (
-        bool(one.unit.currency) != bool(other.unit.currency) and not _share_column(one, other)
-    ):
+    one_column = {column for _, column in one.cells} == {column for _, column in other.cells}
+    # a filing has the currency's sign in the first row alone
+    in_same = bool(one.unit.currency) == bool(other.unit.currency) or one_column
+    if not _alike(one, other) or not in_same:
         raise _Undefined("numbers of several units")
     cells = tuple(dict.fromkeys((*one.cells, *other.cells)))
     scaled = one if one.unit.scale != ONE else other
     decimals = max(one.decimals, other.decimals)
     like = Result(None, "", "", scaled.unit, scaled.measure, decimals, cells)
     return cast(float, one.value), cast(float, other.value), like
-
-
-def _share_column(one: Result, other: Result) -> bool:
-    """A filing has the currency's sign in the first row alone."""
-    return {column for _, column in one.cells} == {column for _, column in other.cells}
-
-
-def _difference(program: Difference, table: TypedTable) -> Result:
-    one, other, like = _two(program.left, program.right, table)
-    return replace(like, value=one - other)
-
-
-def _ratio(program: Ratio, table: TypedTable) -> Result:
-    one, other, like = _two(program.left, program.right, table)
-    return _share(one, other, program.percent, like.cells)
-
-
-def _change(program: Change, table: TypedTable) -> Result:
-    before, after, like = _two(program.left, program.right, table)
-    if not program.percent:
-        return replace(like, value=after - before)
-    return _share(after - before, abs(before), True, like.cells)
 
 
 def _share(one: float, other: float, percent: bool, cells: tuple[Place, ...]) -> Result:
@@ -287,22 +300,6 @@ def _group_by(program: GroupBy, table: TypedTable) -> Result:
     return Result(None, cell.key, cell.text, cells=cells)
 
 
-def _compare(program: Compare, table: TypedTable) -> Result:
-    one, other, like = _two(program.left, program.right, table)
-    return Result(_COMPARE[program.relation](one, other), cells=like.cells)
-
-
-def _between(program: Between, table: TypedTable) -> Result:
-    left = _number(program.left, table)
-    value, stated = cast(float, left.value), _value(program.limits, table)
-    low, high = read_range(stated.text)
-    if low is None and high is None:
-        raise _Undefined("no limits")
-    where = "below" if low is not None and value < low else "within"
-    where = "above" if high is not None and value > high else where
-    return Result(where, cells=(*left.cells, *stated.cells))
-
-
 def _quantifier(program: Quantifier, table: TypedTable) -> Result:
     condition, rows = program.condition, rows_of(program.rows, table)
     if not rows:
@@ -331,21 +328,6 @@ def _trend(program: Trend, table: TypedTable) -> Result:
     values = [cell.value for _, cell in found]
     holds = all(relation(after, before) for before, after in pairwise(values))
     return Result(holds, cells=tuple(cell.place for _, cell in found))
-
-
-_RUN: Mapping[type, Callable[..., Result]] = {
-    Value: _value,
-    Count: _count,
-    Aggregate: _aggregate,
-    Difference: _difference,
-    Ratio: _ratio,
-    Change: _change,
-    GroupBy: _group_by,
-    Compare: _compare,
-    Between: _between,
-    Quantifier: _quantifier,
-    Trend: _trend,
-}
 
 
 _END = r"([-+\u2212]?\d[\d,]*(?:\.\d+)?)"

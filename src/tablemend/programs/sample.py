@@ -8,6 +8,7 @@ from random import Random
 from typing import TypeVar, cast
 
 from tablemend.programs.execute import Result, execute, read_range
+from tablemend.programs.nouns import exact, loosely, round_between, rounded
 from tablemend.programs.program import (
     Aggregate,
     Amount,
@@ -31,10 +32,8 @@ from tablemend.programs.program import (
     Trend,
     Value,
 )
-from tablemend.programs.speaker import Measure, Speaker
+from tablemend.programs.speaker import EXPECTED, Measure, TableDescriber
 from tablemend.programs.table import Cell
-from tablemend.programs.templates import EXPECTED
-from tablemend.programs.wording import exact, loosely, round_between, rounded
 from tablemend.values.units import ONE, PLAIN, Unit
 
 T = TypeVar("T")
@@ -49,7 +48,7 @@ class Sampler:
         rng: what draws.
     """
 
-    def __init__(self, speaker: Speaker, rng: Random) -> None:
+    def __init__(self, speaker: TableDescriber, rng: Random) -> None:
         self.speaker, self.rng = speaker, rng
         self.said: set[tuple[int, int]] = set()
         measures = list(speaker.measures.values())
@@ -332,7 +331,8 @@ class Sampler:
         if way < 0.6 and speaker.who is not None:
             ratio = Ratio(self._at(self.rng.choice(rows), measure), sum_of, percent=True)
             share = execute(ratio, speaker.table).value
-            fits = isinstance(share, float) and 1 < share < 100 and self._are_positive(measure)
+            positive = all(self._cell(row, measure).value >= 0 for row in speaker.rows)
+            fits = isinstance(share, float) and 1 < share < 100 and positive
             return Statement(ratio, rounded(cast(float, share), _PERCENT, 1)) if fits else None
         mean = Aggregate("mean", Rows(), measure.column)
         return Statement(mean, _round_mean(execute(mean, speaker.table)))
@@ -444,9 +444,6 @@ class Sampler:
         rows = self.speaker.rows
         more = [self._cell(row, one).value > self._cell(row, other).value for row in rows]
         return 1 < sum(more) < len(more) - 1
-
-    def _are_positive(self, measure: Measure) -> bool:
-        return all(self._cell(row, measure).value >= 0 for row in self.speaker.rows)
 
     def _threshold(self, measure: Measure, low: float, high: float) -> float | None:
         """A round number between two; whole where the column is: no "more than 0.8 wins"."""

@@ -9,14 +9,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from tablemend.programs.execute import execute, rows_of
 from tablemend.programs.nouns import (
+    HEDGES,
+    exact,
     is_event,
     is_mixed_label,
     is_plural_label,
+    loosely,
     noun_of,
+    spell,
+    spell_count,
     takes_article,
     with_article,
 )
@@ -41,17 +46,18 @@ from tablemend.programs.program import (
     Trend,
     Value,
 )
-from tablemend.programs.speaker import Measure, Speaker, Unsayable
-from tablemend.programs.templates import (
+from tablemend.programs.speaker import (
     EVERY,
     ORDINALS,
     PAIRS,
     QUANTIFIERS,
     TEMPLATES,
+    Measure,
+    TableDescriber,
+    Unsayable,
     degrees_of,
     fill_marks,
 )
-from tablemend.programs.wording import HEDGES, exact, loosely, spell, spell_count
 from tablemend.records import ClaimKind
 from tablemend.values.dates import Period, read_period, spellings
 from tablemend.values.text import Span, tokens_of
@@ -98,7 +104,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Sentence:
     """A sentence.
 
     Attributes:
@@ -127,23 +133,15 @@ class _Draft:
     measure: Measure | None = None
 
 
-class _Pair(NamedTuple):
-    """Two cells of one column: the words for both, and the claims of what they hold."""
-
-    measure: Measure
-    words: dict[str, str]
-    beside: list[Claim]
-
-
 @dataclass
-class Voice:
+class Realiser:
     """One speaker in one text: the same spelling of periods and percentages throughout.
 
     Attributes:
         named: the entities that were named, and may have a shorter form from then on.
     """
 
-    speaker: Speaker
+    speaker: TableDescriber
     rng: Random
     named: set[str] = field(default_factory=set)
 
@@ -151,7 +149,7 @@ class Voice:
         self.percent = self.rng.random() < 0.2
         self._spelling = self.rng.choice((None, None, 0, 1, 2))
 
-    def say(self, statement: Statement) -> Said:
+    def say(self, statement: Statement) -> Sentence:
         """A statement in English.
 
         Raises:
@@ -160,7 +158,7 @@ class Voice:
         program = statement.program
         return self._render(_DRAFTS[type(program)](self, statement, program))
 
-    def say_list(self, statements: Sequence[Statement], again: str = "") -> Said:
+    def say_list(self, statements: Sequence[Statement], again: str = "") -> Sentence:
         """Several values of one row; ``again`` stands for its name where it was just named.
 
         Raises:
@@ -197,7 +195,11 @@ class Voice:
     def name(self, key: str) -> str:
         """An entity, by the standard form of its cell; shorter where it was named before."""
         speaker = self.speaker
-        name = next((speaker.name(row) for row in speaker.rows if self._key(row) == key), "")
+        keys = {
+            row: "" if speaker.who is None else speaker.cell(row, speaker.who).key
+            for row in speaker.rows
+        }
+        name = next((speaker.name(row) for row, own in keys.items() if own == key), "")
         if not name:
             raise Unsayable("a row without a name of its own")
         text = speaker.spoken_name(name)
@@ -207,9 +209,6 @@ class Voice:
             text = self.rng.choice(forms)
         self.named.add(name)
         return text
-
-    def _key(self, row: int) -> str:
-        return "" if self.speaker.who is None else self.speaker.cell(row, self.speaker.who).key
 
     def period(self, period: Period) -> str:
         """A period, in the spelling of this text."""
@@ -315,22 +314,21 @@ class Voice:
         statement = Statement(Count(rows), Amount(float(count), step=1.0))
         return [Claim(statement, "numeric", "value", {"value": "N", "period": "p"})]
 
-    def _pair(self, left: Expression, right: Expression) -> _Pair:
-        """The words for two cells of one column, of two entities or two periods."""
+    def _pair(
+        self, left: Expression, right: Expression
+    ) -> tuple[Measure, dict[str, str], list[Claim]]:
+        """Two cells of one column, of two entities or periods: words, and claims what they hold."""
         assert isinstance(left, Value) and isinstance(right, Value), "two cells"
         measure = self._measure(left.column)
         words = self._address(left.rows) | self._of(measure)
+        same = {"o": "e", "q": "p"}
         other = self._address(right.rows, "o", "q")
-        other = {
-            slot: text
-            for slot, text in other.items()
-            if text != words.get({"o": "e", "q": "p"}[slot])
-        }
+        other = {slot: text for slot, text in other.items() if text != words.get(same[slot])}
         words |= other
         end: dict[Role, str] = {"period": "q"} if "q" in other else {"entity": "o"}
         beside = self._beside(left, words, {"value": "v"})
         beside += self._beside(right, words, {"value": "w", **end})
-        return _Pair(measure, words, beside)
+        return measure, words, beside
 
     # One draft an operator
 
@@ -542,7 +540,7 @@ class Voice:
 
     # Templates
 
-    def _render(self, draft: _Draft, template: str = "") -> Said:
+    def _render(self, draft: _Draft, template: str = "") -> Sentence:
         words, measure = draft.words, draft.measure
         template = template or self._choose(draft)
         template = fill_marks(template, words, measure, self.speaker, self.rng)
@@ -560,7 +558,7 @@ class Voice:
             known = {role: slot for role, slot in claim.slots.items() if slot in slots}
             if claim.focus in known:
                 claims.append(Claim(claim.statement, claim.kind, claim.focus, known))
-        return Said(text, slots, tuple(claims))
+        return Sentence(text, slots, tuple(claims))
 
     def _choose(self, draft: _Draft) -> str:
         """A template that has the words of the first claim, and whose words are all known."""
@@ -594,22 +592,22 @@ class Voice:
         return template
 
 
-_DRAFTS: dict[type[Program], Callable[[Voice, Statement, Any], _Draft]] = {
-    Value: Voice._value,
-    Compare: Voice._compare,
-    Difference: Voice._difference,
-    Change: Voice._difference,
-    Ratio: Voice._ratio,
-    Count: Voice._count,
-    Quantifier: Voice._quantifier,
-    Aggregate: Voice._aggregate,
-    Between: Voice._between,
-    Trend: Voice._trend,
-    GroupBy: Voice._group,
+_DRAFTS: dict[type[Program], Callable[[Realiser, Statement, Any], _Draft]] = {
+    Value: Realiser._value,
+    Compare: Realiser._compare,
+    Difference: Realiser._difference,
+    Change: Realiser._difference,
+    Ratio: Realiser._ratio,
+    Count: Realiser._count,
+    Quantifier: Realiser._quantifier,
+    Aggregate: Realiser._aggregate,
+    Between: Realiser._between,
+    Trend: Realiser._trend,
+    GroupBy: Realiser._group,
 }
 
 
-def short_names(speaker: Speaker, name: str) -> list[str]:
+def short_names(speaker: TableDescriber, name: str) -> list[str]:
     """Shorter forms of an entity's name that no other entity shares.
 
     Without what stands in brackets; of people also the last word.

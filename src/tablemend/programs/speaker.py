@@ -1,15 +1,17 @@
-"""What can be said of a table beyond doubt: its rows and columns, and what they are called.
-
-What could be read in two ways is not spoken of, so that a faithful sentence is faithful under
-every reading.
-"""
+"""What can be said of a table beyond doubt, and in which templates."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
 
 from tablemend.errors import TablemendError
 from tablemend.evidence.labels import is_unit_label
@@ -18,11 +20,13 @@ from tablemend.programs.nouns import (
     is_counted_label,
     is_name,
     is_plural,
+    is_plural_label,
     is_said,
     measure_label,
     noun_of,
     plural_of,
     spoken,
+    with_article,
 )
 from tablemend.programs.program import Condition, Rows
 from tablemend.programs.table import Cell, Kind, TypedTable, states_units
@@ -94,7 +98,7 @@ class Measure:
     flags: bool = False
 
 
-class Speaker:
+class TableDescriber:
     """The words for one table, or one turned.
 
     Args:
@@ -121,7 +125,19 @@ class Speaker:
         if len(table.columns) < 2:
             raise Unsayable("only one column")
         self.who, self.when = _find_axes(table)
-        self.rows = self._named_rows()
+        when = self.when
+        keys = {
+            row: (tokens_of(self.name(row)).words, "" if when is None else self.cell(row, when).key)
+            for row in table.body
+        }
+        counts = Counter(keys.values())
+        self.rows = tuple(
+            row
+            for row, key in keys.items()
+            if counts[key] == 1
+            and (when is None or self.cell(row, when).kind == "date")
+            and (self.who is None or (is_name(self.name(row)) and not self._is_spanning(row)))
+        )
         if len(self.rows) < 2:
             raise Unsayable("fewer than two rows with a name of their own")
         self.whole = len(self.rows) == len(table.body)
@@ -142,27 +158,11 @@ class Speaker:
         if not self.measures:
             raise Unsayable("no column to speak of")
 
-    def _named_rows(self) -> tuple[int, ...]:
-        """The rows whose name, period or both can be said and stand once."""
-        keys = {row: self._row_key(row) for row in self.table.body}
-        counts = Counter(keys.values())
-        return tuple(
-            row
-            for row, key in keys.items()
-            if counts[key] == 1
-            and (self.when is None or self.cell(row, self.when).kind == "date")
-            and (self.who is None or (is_name(self.name(row)) and not self._is_spanning(row)))
-        )
-
     def _is_spanning(self, row: int) -> bool:
         """Whether a row is of no entity: its name says so, or stands across three cells."""
         name = self.name(row)
         across = sum(cell.text.strip(QUOTES) == name for cell in self.table.cells[row])
         return across > 2 or _NO_ENTITY.fullmatch(name) is not None
-
-    def _row_key(self, row: int) -> tuple[tuple[str, ...], str]:
-        period = "" if self.when is None else self.cell(row, self.when).key
-        return tokens_of(self.name(row)).words, period
 
     def _labels(self) -> dict[int, str]:
         """The columns that can be named, each by a label of its own."""
@@ -279,18 +279,18 @@ class Speaker:
         return spoken(name) if self.noun in _METRICS else name
 
 
-def speakers(table: TypedTable) -> list[Speaker]:
+def speakers(table: TypedTable) -> list[TableDescriber]:
     """Those of a table and, where columns are periods, of the table turned.
 
     Raises:
         Unsayable: there is none.
     """
-    found: list[Speaker] = []
+    found: list[TableDescriber] = []
     views = [table, *([table.turned] if len(table.period_headers) > 1 else [])]
     reason = Unsayable("no column to speak of")
     for view in views:
         try:
-            found.append(Speaker(view))
+            found.append(TableDescriber(view))
         except Unsayable as error:
             reason = error
     if not found:
@@ -329,3 +329,112 @@ def _is_numbering(values: list[float]) -> bool:
         return True
     small = all(value == int(value) and 0 <= value <= 2 * len(values) for value in values)
     return small and values == sorted(values)
+
+
+_DATA: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("templates.yaml").read_text("utf-8")
+)
+TEMPLATES: dict[str, list[str]] = _DATA["sentences"]
+PAIRS: dict[str, tuple[list[str], list[str]]] = _DATA["pairs"]
+ORDINALS: list[str] = _DATA["ordinals"]
+EXPECTED: list[str] = _DATA["expected"]
+"""Last words of headers against which other columns are set."""
+QUANTIFIERS: dict[str, list[str]] = _DATA["quantifiers"]
+EVERY: list[str] = _DATA["every"]
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """Pairs of words for more and less of a quantity, and for most and least of it."""
+
+    compare: tuple[list[str], list[str]]
+    most: tuple[list[str], list[str]]
+
+
+_BY_LABEL = [
+    (
+        re.compile(rf"\b(?:{entry['words']})\b", re.I),
+        Degrees(PAIRS[entry["compare"]], PAIRS[entry["most"]]),
+    )
+    for entry in _DATA["degrees"]
+]
+
+
+def degrees_of(measure: Measure) -> Degrees:
+    """The adjectives that go with a measure."""
+    if measure.counted:
+        return Degrees(PAIRS["more"], PAIRS["most"])
+    usual = Degrees(PAIRS["higher"], PAIRS["highest"])
+    if measure.is_name or measure.period is not None:
+        return usual
+    return next((degrees for words, degrees in _BY_LABEL if words.search(measure.label)), usual)
+
+
+def fill_marks(
+    template: str,
+    words: Mapping[str, str],
+    measure: Measure | None,
+    speaker: TableDescriber,
+    random: Random,
+) -> str:
+    """The template without its ``<marks>``; the period goes to the front or the end.
+
+    Args:
+        template: of templates.yaml, which says what its marks mean.
+        words: what will fill its slots.
+        measure: the column that it speaks of.
+        speaker: the table.
+        random: what draws one of several wordings.
+    """
+    if "{x}" in template and measure is not None:
+        name = "quantity_by_name" if speaker.names_measures else "quantity_by_entity"
+        if not measure.is_name:
+            name = "quantity_counted" if measure.counted else "quantity"
+            name += "" if "e" in words else "_of_period"
+        quantity = random.choice(TEMPLATES[name])
+        if "{e}'s" in quantity and words["e"].endswith(("s", ".", ")")):
+            quantity = TEMPLATES[name][0]
+        template = template.replace("{x}", quantity)
+    for mark, tails in (("<tail>", "tails"), ("<at>", "tails_at")):
+        if mark in template:
+            pool = [tail for tail in TEMPLATES[tails] if "v" in words or not tail]
+            template = template.replace(mark, random.choice(pool))
+    if measure is not None and measure.is_name:
+        template = re.sub(r"\bthe \{m\}", "{m}", template, flags=re.I)
+    things = "e" in words and speaker.is_plural_name(words["e"])
+    plural = (
+        measure is not None
+        and is_plural_label(measure.label)
+        and not re.search(r"(?:number of|figure for) \{m\}", template)
+    )
+    article = with_article(words["m"]).split()[0] if "m" in words else ""
+    for mark, text in (
+        ("<rows>", speaker.row_word(plural=True)),
+        ("<row>", speaker.row_word()),
+        ("<a>", article),
+        ("<A>", article.capitalize()),
+        ("<was>", "were" if plural else "was"),
+        ("<were>", "were" if things else "was"),
+        ("<that>", "those" if plural else "that"),
+    ):
+        template = template.replace(mark, text)
+    if "p" in words and "{p}" not in template:
+        period = _preposition(words["p"])
+        opened = template.startswith(("At ", "For "))  # one thing in front is enough
+        if "<when>" in template and (opened or random.random() < 0.5):
+            template = template.replace("<when>", f" {period} {{p}}", 1)
+        else:
+            rest = template.replace("<when>", "")
+            first = rest[0] if rest.startswith("{") else rest[0].lower()  # a slot keeps its case
+            template = f"{period} {{p}}, {first}{rest[1:]}"
+    template = template.replace("<when>", "")
+    for slot in ("p", "q", "v"):
+        mark = f"{{in}} {{{slot}}}"
+        if mark in template:
+            template = template.replace(mark, f"{_preposition(words[slot])} {{{slot}}}")
+    return template
+
+
+def _preposition(words: str) -> str:
+    period = read_period(words)
+    return "on" if period is not None and period.grain in ("day", "date") else "in"

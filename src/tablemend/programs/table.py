@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from tablemend.evidence.grid import Column as GridColumn
-from tablemend.evidence.grid import Grid
+from tablemend.evidence.grid import Column, Grid, Line
 from tablemend.evidence.labels import merge_units
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value
 from tablemend.values.dates import Period, read_period
-from tablemend.values.numbers import Number
 from tablemend.values.units import ONE, PLAIN, Unit
 
 Kind = Literal["number", "date", "text", "blank"]
 
 _UNIT_HEADERS = frozenset(("unit", "units", "uom", "unit of measure", "units of measure"))
+# What a header counts in that is no known unit: "mAh" of "Battery (mAh)".
 _ODD_UNIT = re.compile(r"\(([^\W\d_]{1,4}/[^\W\d_]{1,4}|[a-zµ][A-Z][a-z]?)\)$")
 
 
@@ -55,36 +55,6 @@ class Cell(NamedTuple):
         return self.row, self.column
 
 
-class Column(NamedTuple):
-    """A column.
-
-    Attributes:
-        header: what it is called, levels joined by ``, ``.
-        path: the levels, from the top.
-        kind: what most of its cells are.
-        unit: what the header states.
-        total: it adds up or averages other columns.
-    """
-
-    header: str
-    path: tuple[str, ...]
-    kind: Kind
-    unit: Unit
-    total: bool = False
-
-
-class Row(NamedTuple):
-    """A body row.
-
-    Attributes:
-        path: what leads to it: sections, parents, its name.
-        total: it adds up or averages others, and is found only by its name.
-    """
-
-    path: tuple[str, ...]
-    total: bool
-
-
 class TypedTable:
     """A table with typed cells. Rows and columns are addressed by their place in it.
 
@@ -100,7 +70,7 @@ class TypedTable:
     def __init__(
         self,
         columns: Sequence[Column],
-        rows: Sequence[Row],
+        rows: Sequence[Line],
         cells: Sequence[Sequence[Cell]],
         naming: Sequence[int],
         is_turned: bool = False,
@@ -117,18 +87,14 @@ class TypedTable:
             [_read(grid, line.index, c, line.name, units) for c in grid.columns]
             for line in grid.lines
         ]
-        rows = [Row(line.path, line.total) for line in grid.lines]
-        columns = [
-            Column(c.header, c.path, "text" if c.kind == "name" else c.kind, c.unit, c.total)
-            for c in grid.columns
-        ]
+        columns = [replace(c, kind="text") if c.kind == "name" else c for c in grid.columns]
         for place, column in enumerate(columns):
-            if _are_dates(rows, cells, place):  # years under "Founded" too
-                columns[place] = column._replace(kind="date")
+            if _are_dates(grid.lines, cells, place):  # years under "Founded" too
+                columns[place] = replace(column, kind="date")
                 for row in cells:
                     row[place] = _dated(*row[place][:3]) or row[place]
         groups = [c.index for c in grid.columns if c.kind == "name" and c.index != grid.key]
-        return cls(columns, rows, cells, [*groups, grid.key])
+        return cls(columns, grid.lines, cells, [*groups, grid.key])
 
     @cached_property
     def turned(self) -> TypedTable:
@@ -140,25 +106,26 @@ class TypedTable:
         shown = [place for place in range(len(self.columns)) if place not in self.naming]
         if len(self.period_headers) > 1:
             shown = list(self.period_headers)
-        headers = [self._header_cell(place) for place in shown]
+        texts = {place: self.columns[place].path[-1] for place in shown}
+        headers = [
+            _dated(-1, place, text) or Cell(-1, place, text, key_of(text), "text")
+            for place, text in texts.items()
+        ]
         cells = [
             (header, *(row[place] for row in self.cells))
             for header, place in zip(headers, shown, strict=True)
         ]
         named = self.columns[self.key]
-        columns = [Column(named.header, named.path, "text", PLAIN)]
-        for place, row in enumerate(self.rows):
-            kinds = Counter(own[place + 1].kind for own in cells)
+        columns = [Column(0, named.header, named.path, PLAIN, "text")]
+        for place, row in enumerate(self.rows, 1):
+            kinds = Counter(own[place].kind for own in cells)
             kind = kinds.most_common(1)[0][0] if kinds else "blank"
-            columns.append(Column(", ".join(row.path), row.path, kind, PLAIN, row.total))
-        rows = [Row(self.columns[place].path, self.columns[place].total) for place in shown]
+            columns.append(Column(place, row.header, row.path, PLAIN, kind, row.total))
+        lines = ((place, self.columns[place]) for place in shown)
+        rows = [Line(place, own.header, own.path, own.total) for place, own in lines]
         if _are_dates(rows, cells, 0):
-            columns[0] = columns[0]._replace(kind="date")
+            columns[0] = replace(columns[0], kind="date")
         return TypedTable(columns, rows, cells, [0], is_turned=True)
-
-    def _header_cell(self, place: int) -> Cell:
-        text = self.columns[place].path[-1]
-        return _dated(-1, place, text) or Cell(-1, place, text, key_of(text), "text")
 
     @cached_property
     def periods(self) -> tuple[int, ...]:
@@ -195,7 +162,7 @@ def states_units(header: str) -> bool:
     return header.casefold().strip() in _UNIT_HEADERS
 
 
-def _are_dates(rows: Sequence[Row], cells: Sequence[Sequence[Cell]], column: int) -> bool:
+def _are_dates(rows: Sequence[Line], cells: Sequence[Sequence[Cell]], column: int) -> bool:
     """Whether all cells of a column but those of totals are periods of one grain."""
     own = (line[column] for row, line in zip(rows, cells, strict=True) if not row.total)
     found = [read_period(cell.text) for cell in own if cell.kind != "blank"]
@@ -209,7 +176,7 @@ def _dated(row: int, column: int, text: str) -> Cell | None:
     return Cell(row, column, text, period.iso, "date", float(period.order), PLAIN, period.grain)
 
 
-def _read(grid: Grid, row: int, column: GridColumn, name: str, units: int | None) -> Cell:
+def _read(grid: Grid, row: int, column: Column, name: str, units: int | None) -> Cell:
     place, kind, is_key = column.index, column.kind, column.index == grid.key
     text = name if is_key else grid.cell(row, place)
     value = read_value(text) if is_key else grid.value(row, place)
@@ -221,22 +188,14 @@ def _read(grid: Grid, row: int, column: GridColumn, name: str, units: int | None
         return Cell(row, place, text, value.text, "text")
     measure = grid.cell(row, units) if units is not None else _own_measure(text, value)
     unit = grid.unit(row, place)
-    if not measure and unit == value.number.unit == PLAIN:
-        measure = _header_measure(column.name)
-    return _number(row, place, text, value.number, unit, measure)
-
-
-def _header_measure(header: str) -> str:
-    """What a header counts in that is no known unit: "mAh" of "Battery (mAh)"."""
-    match = _ODD_UNIT.search(header)
-    return match[1] if match else ""
-
-
-def _number(row: int, column: int, text: str, number: Number, beyond: Unit, measure: str) -> Cell:
-    unit = merge_units(number.unit, beyond)
-    value = number.value * (unit.scale if number.unit.scale == ONE else ONE)
-    key = number.canonical()
-    return Cell(row, column, text, key, "number", float(value), unit, measure, number.decimals)
+    number = value.number
+    if not measure and unit == number.unit == PLAIN and (match := _ODD_UNIT.search(column.name)):
+        measure = match[1]
+    unit = merge_units(number.unit, unit)
+    size = float(number.value * (unit.scale if number.unit.scale == ONE else ONE))
+    return Cell(
+        row, place, text, number.canonical(), "number", size, unit, measure, number.decimals
+    )
 
 
 def _own_measure(text: str, value: Value) -> str:

@@ -11,11 +11,15 @@ from random import Random
 
 from tablemend.datasets.tablehallu.program_engine import open_maker
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
-from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel
-from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
-from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
 from tablemend.errors import TablemendError
 from tablemend.records import Example
+from tablemend.tasks.tablehallu_llm.checks import (
+    check_adversarial,
+    check_constraints,
+    check_kernel,
+    check_query,
+)
+from tablemend.tasks.tablehallu_llm.statements import KernelDraft
 from tablemend.values.text import sentence_spans
 
 SCRIPTS = 120

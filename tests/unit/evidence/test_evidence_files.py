@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tablemend.errors import TablemendError
-from tablemend.evidence.files import load_source, read_source
-from tablemend.evidence.json_document import MAX_DEPTH, document_tables
+from tablemend.evidence.files import MAX_DEPTH, document_tables, load_source, read_source
 from tablemend.tables.table import Table
 
 MATCH = {

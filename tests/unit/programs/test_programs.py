@@ -34,8 +34,8 @@ from tablemend.programs.program import (
     to_json,
 )
 from tablemend.programs.sample import KINDS, Sampler
-from tablemend.programs.say import Voice
-from tablemend.programs.speaker import Speaker, Unsayable, speakers
+from tablemend.programs.say import Realiser
+from tablemend.programs.speaker import TableDescriber, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.records import ClaimError
 from tablemend.tables.table import Table
@@ -269,7 +269,7 @@ def test_a_statement_is_said_with_the_place_of_each_word(
     assert check(statement, table).holds
     assert from_json(to_json(statement)) == statement
     for seed in range(6):
-        said = Voice(Speaker(table), Random(seed)).say(statement)
+        said = Realiser(TableDescriber(table), Random(seed)).say(statement)
         text = said.text.casefold()
         for word in words.casefold().split():
             assert any(one in text for one in word.split("|")), (word, said.text)

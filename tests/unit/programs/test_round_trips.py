@@ -9,13 +9,12 @@ import pytest
 
 from tablemend.datasets.source_tables.topics import make_table
 from tablemend.evidence.source import Source
-from tablemend.programs.edit import edits
+from tablemend.programs.edit import edits, reword
 from tablemend.programs.execute import check
 from tablemend.programs.program import Statement
-from tablemend.programs.reword import reword
 from tablemend.programs.sample import KINDS, Sampler
-from tablemend.programs.say import Said, Voice
-from tablemend.programs.speaker import Speaker, Unsayable, speakers
+from tablemend.programs.say import Realiser, Sentence
+from tablemend.programs.speaker import TableDescriber, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.tables.table import Table
 from tablemend.tasks.tabfaith.domains import SYNTHETIC
@@ -43,7 +42,7 @@ def trips(table: Table) -> list[tuple[str, str, str]]:
             drawn = (statement for _ in range(6) if (statement := kind(sampler)) is not None)
             statement = next(drawn, None)
             try:
-                said = Voice(speaker, rng).say(statement) if statement else None
+                said = Realiser(speaker, rng).say(statement) if statement else None
             except Unsayable:
                 continue
             if statement is None or said is None:
@@ -55,7 +54,7 @@ def trips(table: Table) -> list[tuple[str, str, str]]:
     return found
 
 
-def _edited(said: Said, statement: Statement, speaker: Speaker, rng: Random) -> str:
+def _edited(said: Sentence, statement: Statement, speaker: TableDescriber, rng: Random) -> str:
     """The sentence with one slot edited so that it is false."""
     for edit in edits(statement, speaker.table, rng):
         if (span := said.span(edit.role)) is None:

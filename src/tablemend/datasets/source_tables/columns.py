@@ -20,7 +20,7 @@ from tablemend.datasets.source_tables.flags import without_flags
 from tablemend.datasets.source_tables.formulas import Formula, find_formulas
 from tablemend.datasets.source_tables.letter_case import is_small, with_capitals
 from tablemend.errors import TablemendError
-from tablemend.evidence.flat import flatten
+from tablemend.evidence.grid import flatten
 from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import is_blank, read_value
 from tablemend.values.dates import MONTH_NAMES

@@ -46,8 +46,8 @@ from tablemend.programs.program import (
 )
 from tablemend.programs.reword import reword
 from tablemend.programs.sample import KINDS, LISTS, Sampler
-from tablemend.programs.say import Said, Voice
-from tablemend.programs.speaker import Speaker, Unsayable, speakers
+from tablemend.programs.say import Realiser, Sentence
+from tablemend.programs.speaker import TableDescriber, Unsayable, speakers
 from tablemend.programs.table import TypedTable
 from tablemend.programs.templates import TEMPLATES
 from tablemend.records import CLAIM_ERRORS, ClaimError, ClaimKind
@@ -165,7 +165,7 @@ class Verbaliser:
     def __init__(self, table: Table) -> None:
         self.speakers = speakers(TypedTable.of(table))
 
-    def speaker(self, turned: bool) -> Speaker:
+    def speaker(self, turned: bool) -> TableDescriber:
         """That of the table as written, or turned."""
         return next(own for own in self.speakers if own.table.is_turned == turned)
 
@@ -181,9 +181,9 @@ class Verbaliser:
 class _Writer:
     """Writes one summary."""
 
-    def __init__(self, speakers: Sequence[Speaker], rng: Random) -> None:
+    def __init__(self, speakers: Sequence[TableDescriber], rng: Random) -> None:
         self._rng = rng
-        self._tools = [(Voice(speaker, rng), Sampler(speaker, rng)) for speaker in speakers]
+        self._tools = [(Realiser(speaker, rng), Sampler(speaker, rng)) for speaker in speakers]
         self._cells = {
             one.place: one.text for own in speakers for row in own.table.cells for one in row
         }
@@ -206,7 +206,7 @@ class _Writer:
                 carried = None
             try:
                 if carried and (statements := sampler.several(carried[1])):
-                    said: Said | None = voice.say_list(statements, f"the {noun}")
+                    said: Sentence | None = voice.say_list(statements, f"the {noun}")
                 else:
                     carried, said = None, self._draw(voice, sampler)
             except Unsayable:
@@ -218,7 +218,7 @@ class _Writer:
             raise Unsayable("too little can be said beyond doubt")
         return Summary(self._text, tuple(self._facts))
 
-    def _draw(self, voice: Voice, sampler: Sampler) -> Said | None:
+    def _draw(self, voice: Realiser, sampler: Sampler) -> Sentence | None:
         """A sentence, or ``None`` where what was drawn cannot be said of this table."""
         kind = self._rng.choices([None, *KINDS], [LISTS, *KINDS.values()])[0]
         for _ in range(_TRIES_OF_A_KIND):  # rarer kinds would be too rare otherwise
@@ -229,7 +229,9 @@ class _Writer:
                 return voice.say(statement)
         return None
 
-    def _take(self, speaker: Speaker, said: Said, carried: Part | None, is_early: bool) -> bool:
+    def _take(
+        self, speaker: TableDescriber, said: Sentence, carried: Part | None, is_early: bool
+    ) -> bool:
         """Add a sentence to the text, unless it says nothing new."""
         text, moved = said.text, 0
         is_new = self._facts and not carried and text.startswith("The ")
@@ -279,7 +281,7 @@ class _Writer:
                 return True
         return False
 
-    def _note(self, facts: Sequence[Fact], speaker: Speaker, carried: Part | None) -> None:
+    def _note(self, facts: Sequence[Fact], speaker: TableDescriber, carried: Part | None) -> None:
         """What was said, and the entity that can be taken up."""
         for fact in facts:
             if isinstance(fact.statement.stated, str) or fact.kind == "numeric":
@@ -304,7 +306,12 @@ def _key(program: Program) -> object:
 
 
 def _facts_of(
-    said: Said, speaker: Speaker, text: str, sentence: Span, start: int, carried: Part | None
+    said: Sentence,
+    speaker: TableDescriber,
+    text: str,
+    sentence: Span,
+    start: int,
+    carried: Part | None,
 ) -> list[Fact]:
     """The claims of a sentence with their places in a text, where its own words begin at a start.
 

@@ -1,4 +1,4 @@
-"""What each sentence of a text is about, and where it states the cells of a table.
+"""What each sentence of a text is about, where it states the cells of a table, and what more.
 
 A value belongs to a row if it is in a sentence that names the row, or in one that follows without
 naming another. A base context speaks of nothing but the table: there a sentence about no row in
@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property
 from pathlib import Path
@@ -21,10 +22,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.detector.keys import primary_key
-from tablemend.records import Mention
+from tablemend.prompting.replies import Problem
+from tablemend.records import Mention, SortOrder
 from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
-from tablemend.values.places import Places
+from tablemend.values.places import Places, singular
 from tablemend.values.text import (
     FUNCTION_WORDS,
     Span,
@@ -37,7 +39,11 @@ from tablemend.values.text import (
 )
 from tablemend.values.units import header_unit
 
-YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?!\d|,\d)")
+NULL_STATED = "empty cell stated"
+NULL_REMARKED = "remark that something is missing"
+FURTHER = "further value of a row"
+
+_YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?!\d|,\d)")
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _COLLECTIVE = re.compile(r"\b(?:all|each|every|both|these|those|they|their|together)\b", re.I)
 _PRONOUN = re.compile(
@@ -47,7 +53,23 @@ _AGAIN = re.compile(r"\b(?:same|again|likewise|also|too|as well|still|that year|
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _LONG_WORD, _ALIKE = 5, 0.8
 
+_NAME = re.compile(r"[A-Z\u00c0-\u00de][\w'\u2019.-]*(?: (?:(?:of|de|von|van|the|&) )?[A-Z]\w*)*")
+_SHORTEST = 3
+
 Names = list[tuple[int, tuple[int, ...]]]  # places with the rows that are named there
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDraft:
+    """A titled table, its declared order and its text, as a model wrote them (TableHallu, A.1.2).
+
+    Whether the table has the sort column is checked later.
+    """
+
+    table: Table
+    sort_column: str
+    sort_order: SortOrder
+    context: str
 
 
 class Sentence(NamedTuple):
@@ -79,8 +101,9 @@ class Statements:
         self._units = tuple(header_unit(column) for column in table.columns)
         self._spans: dict[tuple[str, int], list[Span]] = {}
         self._rows_of: dict[str, set[int]] = defaultdict(set)
-        for number, row in enumerate(table.rows):
-            if entity := row[self.key]:
+        self._keys = [row[self.key] for row in table.rows]
+        for number, entity in enumerate(self._keys):
+            if entity:
                 self._rows_of[entity].add(number)
 
     @cached_property
@@ -175,10 +198,12 @@ class Statements:
 
     def _is_of_another_time(self, rows: frozenset[int], start: int, end: int) -> bool:
         """Whether a place states a year that none of some rows has, nor could have where empty."""
-        said = YEAR.findall(self.text, start, end)
-        own = {y for row in rows for cell in self.table.rows[row] for y in YEAR.findall(cell or "")}
+        said = _YEAR.findall(self.text, start, end)
+        own = {
+            y for row in rows for cell in self.table.rows[row] for y in _YEAR.findall(cell or "")
+        }
         dated = [
-            any(map(YEAR.search, filter(None, self.table.column(c)))) for c in self.table.columns
+            any(map(_YEAR.search, filter(None, self.table.column(c)))) for c in self.table.columns
         ]
         empty = {c for row in rows for c, cell in enumerate(self.table.rows[row]) if cell is None}
         return not own.issuperset(said) and not any(dated[column] for column in empty)
@@ -242,8 +267,9 @@ class Statements:
         found = [span for span in self.spans(cell, column) if not self._inside(span, cell, own)]
         if column == self.key:
             return found
-        if cell.casefold() in _FLAGS:
-            found = self._words_like(*content_words(self.table.columns[column]))
+        if cell.casefold() in _FLAGS:  # forms of the words of the column's name
+            wanted, tokens = content_words(self.table.columns[column]), self.places.tokens
+            found = [Span(*at) for word, *at in tokens if any(akin(word, own) for own in wanted)]
         short = self._short_spans(cell, found) if found else []
         ways = (found, short, self._inflected(cell))
         return next((spans for way in ways if (spans := self._of_row(way, row))), [])
@@ -341,16 +367,113 @@ class Statements:
             if name not in (cell, besides)
         )
 
-    def _words_like(self, *wanted: str) -> list[Span]:
-        """Where forms of words are, such as of a column's name for cells that say yes or no."""
-        tokens = self.places.tokens
-        return [Span(*place) for word, *place in tokens if any(akin(word, own) for own in wanted)]
-
     def _inflected(self, cell: str) -> list[Span]:
         """Another form of a cell's one word, which is no name: "voted to uphold" for "Upheld"."""
         word, tokens = fold(cell), self.places.tokens if self.closed and cell.isalpha() else ()
         like = [Span(*place) for one, *place in tokens if akin(one, word) or alike(one, word)]
         return [span for span in like if self.text[span.start].islower()]
+
+    # What it says of rows beyond their cells (TableHallu, A.1.2, A.2.2)
+
+    def find_omissions(self) -> Iterator[Problem]:
+        """Every place that fills an empty cell or remarks on one, or states another value."""
+        for sentence in self.sentences:
+            if sentence.origin is not None or not (self.closed or sentence.about):
+                continue
+            # "It was in 1868 that Lund was founded", "Lund lost 2 % in 2018" are of no row
+            is_named = sentence.named and all(map(is_text, self._keys))
+            if not (self.closed or is_named) and self.foreign(sentence):
+                continue
+            text = self.said(sentence)
+            empty = any(None in self.table.rows[row] for row in sentence.about)
+            if match := (self.closed or empty) and pattern("remarks").search(text):
+                reason = f"The text says {match[0]!r}: pass over what is missing without a word."
+                yield Problem(NULL_REMARKED, reason)
+            leaks = [
+                self._problem(NULL_STATED, row, said, f"The cell {name!r} of it is empty")
+                for row in sorted(sentence.about)
+                for column, name in enumerate(self.table.columns)
+                if self.table.rows[row][column] is None
+                and (said := self._leak(sentence, row, column))
+            ]
+            yield from leaks or (() if self.closed else self._further(sentence))
+
+    def _problem(self, kind: str, row: int, said: str, why: str) -> Problem:
+        return Problem(kind, f"The text says {said!r} of {self._keys[row]!r}. {why}: leave it out.")
+
+    def _leak(self, sentence: Sentence, row: int, column: int) -> str | None:
+        """The words that fill an empty cell, or ``None``."""
+        label = self._label(sentence, row, column)
+        others = sentence.about - {row}
+        if any(self.table.rows[other][column] is not None for other in others):
+            # It may well speak of the others, unless it says one by the other.
+            return label if pattern("derived").search(self.said(sentence)) else None
+        if label is not None or others or not self.closed:
+            return label
+        return self._value_of_column(sentence, row, column)
+
+    def _label(self, sentence: Sentence, row: int, column: int) -> str | None:
+        """The column's own words in a sentence, those of other stated columns taken out."""
+        cells = zip(self.table.columns, self.table.rows[row], strict=True)
+        stated = [word for name, cell in cells if cell for word in content_words(name)]
+        words = content_words(self.table.columns[column])
+        wanted = [word for word in words if not any(akin(word, other) for other in stated)]
+        if set(wanted) <= set(lexicon()["common"].split()):
+            return None
+        tokens = self.places.tokens
+        here = [token for token in tokens if sentence.start <= token[1] < sentence.end]
+        found = [next((one for one in here if akin(one[0], want)), None) for want in wanted]
+        said = [self.text[one[1] : one[2]] for one in found if one]
+        return " ".join(said) if len(said) == len(wanted) else None
+
+    def _value_of_column(self, sentence: Sentence, row: int, column: int) -> str | None:
+        """A value that the same column has in another row."""
+        own = self._own_spans(row)
+        for cell in dict.fromkeys(self.table.column(self.table.columns[column])):
+            if cell is None or (is_text(cell) and sum(map(str.isalnum, cell)) < _SHORTEST):
+                continue
+            for span in self.spans(cell, column):
+                if sentence.start <= span.start < sentence.end and not overlap(span, own):
+                    return self.text[span.start : span.end]
+        return None
+
+    def _further(self, sentence: Sentence) -> Iterator[Problem]:
+        """The first number in a new sentence about a row that the row does not have."""
+        if not all(map(is_text, self._keys)) or self.foreign(sentence):
+            return
+        own = [span for row in sentence.about for span in self._own_spans(row)]
+        for span in self.places.amounts(sentence.start, sentence.end):
+            said = self.text[slice(*span)]
+            if any(map(str.isdigit, said)) and not overlap(span, own):
+                why = "The original says all that may be said of it"
+                yield self._problem(FURTHER, min(sentence.about), said, why)
+                return
+
+    def _own_spans(self, row: int) -> list[Span]:
+        """Where the row's own cells and name stand, however often."""
+        spans = list(self.name_spans(self._keys[row] or ""))
+        for column in range(len(self.table.columns)):
+            spans += self.cell_spans(row, column)
+        return spans
+
+    def foreign(self, sentence: Sentence) -> list[str]:
+        """The words of capitalised names that neither table nor base context has.
+
+        The first word of a sentence tells nothing.
+        """
+        words: list[str] = []
+        for match in _NAME.finditer(self.text, sentence.start, sentence.end):
+            found = [singular(word) for word in tokens_of(match[0]).words]
+            words += found[1:] if match.start() == sentence.start else found
+        new = (word for word in words if word.isalpha() and word not in self._vocabulary)
+        return [word for word in new if len(word) >= _SHORTEST]
+
+    @cached_property
+    def _vocabulary(self) -> set[str]:
+        cells = (cell for row in self.table.rows for cell in row if cell)
+        base = self.base.text if self.base else ""
+        said = " ".join((base, self.table.title, *self.table.columns, *cells))
+        return {singular(word) for word in tokens_of(said).words}
 
 
 @cache

@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling
-from tablemend.datasets.tablehallu_llm.asking import Asked, Row
-from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.stages import ENGINE, Models, make_row
-from tablemend.datasets.tablehallu_llm.topics import Topic
 from tablemend.prompting.replies import REQUEST_FAILED
+from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, Topic
+from tablemend.tasks.tablehallu_llm.stages import ENGINE, ChatModel, Models, Row, make_row
 from tests.support.model_server import pipeline
 from tests.support.prompts import recognise
 
@@ -75,7 +73,7 @@ class Fake:
 
 
 def make(model: Fake, number: int = 3, **settings: Any) -> Row:
-    asked = Asked("openai:writer", model, Sampling(1000))
+    asked = ChatModel("openai:writer", model, Sampling(1000))
     given = LlmSynthesis(generator="hf:a/b", shape=pipeline.SHAPE, **settings)
     return asyncio.run(make_row(number, TOPIC, given, Models(asked, asked)))
 

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu.program_engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
-from tablemend.datasets.tablehallu_llm import checks, omissions, queries
-from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
-from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.statements import Statements
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu_llm import checks, statements
+from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis
+from tablemend.tasks.tablehallu_llm.statements import KernelDraft, Statements
 from tablemend.values.text import sentence_spans
 from tests.support.llm_kernels import CASES, Case
 from tests.support.model_server.pipeline import prose
@@ -57,8 +56,8 @@ class Kernel(NamedTuple):
     def problems(self) -> list[Problem]:
         return [
             *checks.check_kernel(self.draft, SHAPE),
-            *queries.check_query(self.query, self.draft),
-            *queries.check_constraints(self.constraints, self.draft, self.query),
+            *checks.check_query(self.query, self.draft),
+            *checks.check_constraints(self.constraints, self.draft, self.query),
             *(checks.check_adversarial(self.draft, self.text, LEAST) if self.text else ()),
         ]
 
@@ -84,11 +83,11 @@ def defects(kernel: Kernel, rng: Random) -> Iterator[tuple[str, set[str], str]]:
     name, header = table.rows[row][read.key], table.columns[column]
     value = rng.choice([cell for cell in table.column(header) if cell is not None])
     for said, kind in (
-        (f"The {header} of {name} is {value}.", omissions.NULL_STATED),
-        (f"{name} has {value} as its {header}.", omissions.NULL_STATED),
-        (f"The {header} of {name} has not been disclosed.", omissions.NULL_REMARKED),
-        (f"{name} has {value} too.", omissions.NULL_STATED),
-        (f"No information on the {header} of {name} is available.", omissions.NULL_REMARKED),
+        (f"The {header} of {name} is {value}.", statements.NULL_STATED),
+        (f"{name} has {value} as its {header}.", statements.NULL_STATED),
+        (f"The {header} of {name} has not been disclosed.", statements.NULL_REMARKED),
+        (f"{name} has {value} too.", statements.NULL_STATED),
+        (f"No information on the {header} of {name} is available.", statements.NULL_REMARKED),
     ):
         filled = replace(draft, context=f"{context} {said}")
         yield said, kinds(checks.check_kernel(filled, SHAPE)), kind
@@ -163,10 +162,10 @@ def test_defects_of_a_table_are_found(kind: str) -> None:
 
 TEXTS = [json.loads(line) for line in (DATA / "llm_texts.jsonl").read_text("utf-8").splitlines()]
 FOUND_BY = {
-    "blank stated": {omissions.NULL_STATED},
-    "blank stated without its header's word": {checks.EXTRA, omissions.FURTHER},
-    "blank can be worked out from the text": {omissions.NULL_STATED},
-    "remark that something is missing": {omissions.NULL_REMARKED},
+    "blank stated": {statements.NULL_STATED},
+    "blank stated without its header's word": {checks.EXTRA, statements.FURTHER},
+    "blank can be worked out from the text": {statements.NULL_STATED},
+    "remark that something is missing": {statements.NULL_REMARKED},
     "value not stated": {checks.NOT_STATED},
     "values of two rows exchanged": {checks.NOT_STATED},
     "value of the text differs from the table": {checks.NOT_STATED},
@@ -180,7 +179,7 @@ FOUND_BY = {
     "name that resembles one of the table": {checks.ALIKE},
     "a third of the length asked for": {checks.TOO_SHORT},
     "value of the original text changed": {checks.LOST},
-    "another value for a filled cell": {omissions.FURTHER},
+    "another value for a filled cell": {statements.FURTHER},
     "original sentence lost": {checks.LOST},
     "original sentences in one place": {checks.CLUSTERED},
 }
@@ -191,7 +190,7 @@ REFUSED = {"a06"}  # "to be taken by mouth" for "Oral"
 def test_texts_as_models_write_them(text: dict[str, Any]) -> None:
     table = Table.of(text["columns"], text["rows"], text["title"])
     draft = KernelDraft(table, *text["sort"], text["context"])
-    found = kinds([*checks.check_kernel(draft, SHAPE), *queries.check_query(text["query"], draft)])
+    found = kinds([*checks.check_kernel(draft, SHAPE), *checks.check_query(text["query"], draft)])
     if "text" in text:
         assert found == set()
         found = kinds(checks.check_adversarial(draft, text["text"], LEAST))
@@ -203,7 +202,7 @@ def test_texts_as_models_write_them(text: dict[str, Any]) -> None:
 
 class TestQueries:
     def check(self, query: str, case: Case = FERRIES) -> set[str]:
-        return kinds(queries.check_query(query, case.draft))
+        return kinds(checks.check_query(query, case.draft))
 
     @pytest.mark.parametrize(
         "listing",
@@ -235,15 +234,15 @@ class TestQueries:
     )
     def test_what_may_be_said_of_cells(self, said: str, admitted: bool) -> None:
         query = FERRIES.query.replace("launched from 1995 to 2012", said)
-        assert self.check(query) == (set() if admitted else {queries.CELL_IN_QUERY})
+        assert self.check(query) == (set() if admitted else {checks.CELL_IN_QUERY})
 
     @pytest.mark.parametrize(
         ("old", "new", "kind"),
         [
-            ('"Ferry", "Launched"', '"Launched", "Ferry"', queries.COLUMNS_UNORDERED),
-            ('"Home Port"', "", queries.COLUMN_MISSING),
-            ("ascending", "descending", queries.OTHER_SORT_RULE),
-            ('Sort the table by "Launched" in ascending order.', "", queries.NO_SORT_RULE),
+            ('"Ferry", "Launched"', '"Launched", "Ferry"', checks.COLUMNS_UNORDERED),
+            ('"Home Port"', "", checks.COLUMN_MISSING),
+            ("ascending", "descending", checks.OTHER_SORT_RULE),
+            ('Sort the table by "Launched" in ascending order.', "", checks.NO_SORT_RULE),
         ],
     )
     def test_columns_and_order_are_those_of_the_table(self, old: str, new: str, kind: str) -> None:
@@ -254,20 +253,20 @@ class TestQueries:
 class TestConstraints:
     def check(self, query: str = FERRIES.query, **changes: object) -> set[str]:
         constraints = replace(FERRIES.constraints, **changes)  # type: ignore[arg-type]
-        return kinds(queries.check_constraints(constraints, FERRIES.draft, query))
+        return kinds(checks.check_constraints(constraints, FERRIES.draft, query))
 
     @pytest.mark.parametrize(
         ("condition", "kind"),
         [
-            (Condition("Launched", "1995", "2010"), queries.GOLD_OUT_OF_SCOPE),
-            (Condition("launch year", "1995", "2012"), queries.NO_SUCH_COLUMN),
-            (Condition("Launched"), queries.EMPTY_CONDITION),
-            (Condition("Launched", "1995", "2012", ("1995",)), queries.EMPTY_CONDITION),
-            (Condition("Launched", "1990", "2012"), queries.NOT_IN_QUERY),
-            (Condition("Launched", "early", None), queries.UNREADABLE_CONDITION),
-            (Condition("Passengers", "400", None), queries.UNREADABLE_CONDITION),
-            (Condition("Home Port", values=("Corran", "Vey")), queries.GOLD_OUT_OF_SCOPE),
-            (Condition("Home Port", values=("Corran", "Vey", "Port Hale")), queries.NOT_IN_QUERY),
+            (Condition("Launched", "1995", "2010"), checks.GOLD_OUT_OF_SCOPE),
+            (Condition("launch year", "1995", "2012"), checks.NO_SUCH_COLUMN),
+            (Condition("Launched"), checks.EMPTY_CONDITION),
+            (Condition("Launched", "1995", "2012", ("1995",)), checks.EMPTY_CONDITION),
+            (Condition("Launched", "1990", "2012"), checks.NOT_IN_QUERY),
+            (Condition("Launched", "early", None), checks.UNREADABLE_CONDITION),
+            (Condition("Passengers", "400", None), checks.UNREADABLE_CONDITION),
+            (Condition("Home Port", values=("Corran", "Vey")), checks.GOLD_OUT_OF_SCOPE),
+            (Condition("Home Port", values=("Corran", "Vey", "Port Hale")), checks.NOT_IN_QUERY),
         ],
     )
     def test_conditions(self, condition: Condition, kind: str) -> None:
@@ -279,8 +278,8 @@ class TestConstraints:
         assert self.check(query, conditions=(condition,), numerical_range="after 1994") == set()
 
     def test_the_other_fields(self) -> None:
-        assert self.check(entity_scope=()) == {queries.NO_SCOPE}
-        assert self.check(numerical_range="1980 to 2012") == {queries.NOT_IN_QUERY}
+        assert self.check(entity_scope=()) == {checks.NO_SCOPE}
+        assert self.check(numerical_range="1980 to 2012") == {checks.NOT_IN_QUERY}
 
 
 _CELLS = st.sampled_from(
@@ -305,8 +304,8 @@ def test_no_table_and_text_break_a_check(data: st.DataObject) -> None:
     constraints = Constraints(("x",), data.draw(_CELLS), columns[-1], "descending", (condition,))
     found = [
         *checks.check_kernel(draft, Shape(min_columns=3, min_rows=2)),
-        *queries.check_query(text, draft),
-        *queries.check_constraints(constraints, draft, text),
+        *checks.check_query(text, draft),
+        *checks.check_constraints(constraints, draft, text),
         *checks.check_adversarial(draft, f"{text} More. {text}", 1.0),
     ]
     assert all(problem.kind and problem.text for problem in found)

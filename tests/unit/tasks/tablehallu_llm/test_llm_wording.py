@@ -15,17 +15,16 @@ from tablemend.config import parse
 from tablemend.datasets.tablehallu.program_engine import Engine, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import verify
-from tablemend.datasets.tablehallu_llm.asking import Row
-from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
-from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
-from tablemend.datasets.tablehallu_llm.topics import open_topics
-from tablemend.datasets.tablehallu_llm.wording import (
+from tablemend.errors import TablemendError
+from tablemend.tasks.tablehallu_llm.dataset import make_llm_dataset
+from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, open_topics
+from tablemend.tasks.tablehallu_llm.stages import Row
+from tablemend.tasks.tablehallu_llm.wording import (
     ContextMaker,
     Passage,
     passages_of,
     read_passage,
 )
-from tablemend.errors import TablemendError
 from tests.support.model_server.server import ModelServer
 
 CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}

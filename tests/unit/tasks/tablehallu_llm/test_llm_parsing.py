@@ -10,12 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tablemend.datasets.tablehallu_llm import parsing
-from tablemend.datasets.tablehallu_llm.parsing import SCHEMAS
-from tablemend.datasets.tablehallu_llm.prompting import prompt
 from tablemend.prompting import replies
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Condition
+from tablemend.tasks.tablehallu_llm import stages
+from tablemend.tasks.tablehallu_llm.stages import SCHEMAS, prompt
 
 KERNEL: dict[str, Any] = {
     "title": "Ferries",
@@ -52,7 +51,7 @@ WRAPPINGS = [
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 def test_one_object_is_found_whatever_stands_around_it(wrapping: str) -> None:
     text = wrapping.replace("{}", kernel()).replace("{{", "{").replace("}}", "}")
-    draft = parsing.read_kernel(text)
+    draft = stages.read_kernel(text)
     assert draft.table.columns == ("Ferry", "Launched", "Length (m)")
     assert draft.table.rows == (("Alba", "1998", "62.5"), ("Sella", "2004", None))
     assert draft.table.title == "Ferries"
@@ -67,7 +66,7 @@ def test_line_breaks_and_last_commas_in_json_are_read() -> None:
     text = (
         kernel(context=0).replace('"context": 0', f'"context": {said},').replace("null]", "null,]")
     )
-    draft = parsing.read_kernel(text)
+    draft = stages.read_kernel(text)
     assert draft.context == "A, ] is one.\n\nThe Sella, ,] came."
     assert draft.table.rows[1] == ("Sella", "2004", None)
 
@@ -77,21 +76,21 @@ def test_a_text_may_begin_with_unfortunately() -> None:
         "Unfortunately, the season was lost.",
         "Unfortunately, this was Alba's last year.",
     ):
-        assert parsing.read_context(text) == text
+        assert stages.read_context(text) == text
 
 
 def test_the_example_in_the_prompt_is_read() -> None:
-    draft = parsing.read_kernel(prompt("kernel").user.partition("answer:\n\n")[2])
+    draft = stages.read_kernel(prompt("kernel").user.partition("answer:\n\n")[2])
     assert draft.table.rows[1] == ("Sella", "2004", None, "Vey")
     user = prompt("constraints").user
-    constraints = parsing.read_constraints(user[user.index("gives") :])
+    constraints = stages.read_constraints(user[user.index("gives") :])
     assert constraints.conditions == (Condition("Launched", "1995", "2005"),)
 
 
 def test_cells_are_the_text_that_was_written() -> None:
     rows = '[["Alba", 1.50, 12345678901234567890123], [true, 1e5, ""], ["x", "  a  b ", null]]'
     text = kernel(rows=0).replace('"rows": 0', f'"rows": {rows}')
-    assert parsing.read_kernel(text).table.rows == (
+    assert stages.read_kernel(text).table.rows == (
         ("Alba", "1.50", "12345678901234567890123"),
         ("true", "1e5", None),
         ("x", "a b", None),
@@ -119,7 +118,7 @@ KERNELS = [
     ('{"columns":' * 100_000, replies.TRUNCATED),
     ('{"columns":' * 100_000 + "0" + "}" * 100_000, replies.INVALID),
     (kernel() + kernel(title="Other"), replies.SEVERAL),
-    (kernel(rows=[["Alba", "1998"]]), parsing.UNEVEN),
+    (kernel(rows=[["Alba", "1998"]]), stages.UNEVEN),
     (kernel(rows=[["Alba", "1998", ["1", "2"]]]), replies.WRONG_FIELD),
     (kernel(rows=[{"Ferry": "Alba"}]), replies.WRONG_FIELD),
     (kernel(rows="none"), replies.WRONG_FIELD),
@@ -160,8 +159,8 @@ VERDICTS = [
 @pytest.mark.parametrize(
     ("read", "text", "kind"),
     [
-        *((parsing.read_kernel, *case) for case in KERNELS),
-        *((read, *case) for read in (parsing.read_context, parsing.read_query) for case in PROSE),
+        *((stages.read_kernel, *case) for case in KERNELS),
+        *((read, *case) for read in (stages.read_context, stages.read_query) for case in PROSE),
         *((read_valid, *case) for case in VERDICTS),
     ],
 )
@@ -209,11 +208,11 @@ def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
 
 
 READERS: list[Callable[[str], object]] = [
-    parsing.read_kernel,
-    parsing.read_constraints,
-    parsing.read_query,
-    parsing.read_context,
-    parsing.read_texts,
+    stages.read_kernel,
+    stages.read_constraints,
+    stages.read_query,
+    stages.read_context,
+    stages.read_texts,
     read_valid,
 ]
 
