@@ -17,10 +17,9 @@ from tablemend.tables.csvtable import XLSX, read_xlsx
 from tablemend.tables.html import locate_html
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.latex import locate_latex
-from tablemend.tables.limits import refuse_size
 from tablemend.tables.markdown import locate_markdown
 from tablemend.tables.read import READERS, SUFFIXES, Format, detect_format, load_text
-from tablemend.tables.table import Cell, EmptyTableError, Table, TableError
+from tablemend.tables.table import Cell, EmptyTableError, Table, TableError, refuse_size
 from tablemend.values.units import PLAIN
 
 PROSE = (".txt", ".text", ".rst")

@@ -40,8 +40,7 @@ from tablemend.evidence.layout import (
 )
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
-from tablemend.values.cells import Value, undotted, writes_dots, year_of
+from tablemend.values.cells import Value, is_blank, undotted, writes_dots, year_of
 from tablemend.values.dates import MONTHS, parse_date
 from tablemend.values.numbers import Number, label_signs, parse_number
 from tablemend.values.text import names_attributes, names_values

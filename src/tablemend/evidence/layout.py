@@ -10,9 +10,8 @@ from itertools import islice, pairwise
 
 from tablemend.evidence.labels import is_label, is_unit_label, label_unit, names_total, read_cell
 from tablemend.values.cells import year_of
-from tablemend.values.text import names_values
+from tablemend.values.text import akin, names_values
 from tablemend.values.units import PLAIN, Unit
-from tablemend.values.words import akin
 
 MAX_HEADER_ROWS = 6
 _LOOK_AHEAD = 8

@@ -12,8 +12,7 @@ from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.numbers import Number, plain_digits
 from tablemend.values.places import Places, singular
-from tablemend.values.sentences import sentence_spans
-from tablemend.values.text import Span, tokens_of
+from tablemend.values.text import Span, sentence_spans, tokens_of
 from tablemend.values.units import ONE, PLAIN, Unit
 
 TOP = 3

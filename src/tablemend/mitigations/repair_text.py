@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tablemend.evidence.grid import Grid
-from tablemend.evidence.marks import read_cell
+from tablemend.evidence.labels import read_cell
 from tablemend.evidence.source import Source
 from tablemend.mitigations.edits import Edit, Mended, apply_edits, is_asked, narrowed
 from tablemend.mitigations.spelling import spell_alike

@@ -44,7 +44,7 @@ from tablemend.programs.say import short_names
 from tablemend.programs.speaker import ORDINALS, PAIRS, QUANTIFIERS, QUOTES, TableDescriber
 from tablemend.programs.table import TypedTable
 from tablemend.records import ClaimError
-from tablemend.values.periods import Period, read_period, spell_like
+from tablemend.values.dates import Period, read_period, spell_like
 
 Meaning = Condition | int | Amount | str
 """What a slot holds: which row or period, which column, what is stated, which way."""

@@ -14,7 +14,7 @@ import yaml
 
 from tablemend.programs.program import Amount, Hedge
 from tablemend.values.cells import read_value
-from tablemend.values.number_words import UP_TO_TWENTY
+from tablemend.values.numbers import UP_TO_TWENTY
 from tablemend.values.units import ONE, PLAIN, Unit
 
 if TYPE_CHECKING:

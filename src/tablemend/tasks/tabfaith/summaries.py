@@ -26,9 +26,8 @@ from typing import Annotated, Any
 from pydantic import PlainValidator
 
 from tablemend.from_json import FromJson
-from tablemend.programs.edit import Edit, edits, exchange
+from tablemend.programs.edit import Edit, are_compatible, edits, exchange, reword, still_holds
 from tablemend.programs.execute import check, execute
-from tablemend.programs.plausible import are_compatible, still_holds
 from tablemend.programs.program import (
     Change,
     Compare,
@@ -44,12 +43,10 @@ from tablemend.programs.program import (
     from_json,
     to_json,
 )
-from tablemend.programs.reword import reword
 from tablemend.programs.sample import KINDS, LISTS, Sampler
 from tablemend.programs.say import Realiser, Sentence
-from tablemend.programs.speaker import TableDescriber, Unsayable, speakers
+from tablemend.programs.speaker import TEMPLATES, TableDescriber, Unsayable, speakers
 from tablemend.programs.table import TypedTable
-from tablemend.programs.templates import TEMPLATES
 from tablemend.records import CLAIM_ERRORS, ClaimError, ClaimKind
 from tablemend.tables.table import Table
 from tablemend.values.dates import read_period

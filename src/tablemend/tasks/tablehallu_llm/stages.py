@@ -22,8 +22,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
-from tablemend.backends.asking import short_name
-from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.backend import Backend, open_backend, short_name
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
 from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.detector.keys import primary_key
@@ -39,8 +38,8 @@ from tablemend.prompting.replies import (
     why_no_answer,
 )
 from tablemend.records import Call, CallVerdict, Condition, Constraints, Example, Fact
+from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tablemend.tasks.tablehallu_llm.checks import (
     check_adversarial,
     check_constraints,

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tablemend.backends.asking import ask
-from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.backend import Backend, ask, open_backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Request, Sampling, stream_seed
 from tablemend.datasets.build import COUNTS
@@ -57,10 +56,7 @@ from tablemend.tasks.tablehallu_llm.stages import (
 )
 from tablemend.tasks.tablehallu_llm.statements import Statements, overlap, whole
 from tablemend.values.places import Places, singular
-from tablemend.values.qwen_tokens import count_tokens
-from tablemend.values.sentences import Span, sentence_spans
-from tablemend.values.text import tokens_of
-from tablemend.values.words import akin, content_words
+from tablemend.values.text import Span, akin, content_words, count_tokens, sentence_spans, tokens_of
 
 ENGINE = f"llm-query-last/1+{program_engine.ENGINE}"
 NUMBER = "another number of passages"
