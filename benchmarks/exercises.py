@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from tablemend.config import Count, Section, Source, load
-from tablemend.datasets.vocabulary import read_vocabulary
+from tablemend.datasets.source_tables.renaming import read_vocabulary
 from tablemend.detector.order import sort_rows
 from tablemend.errors import TablemendError
 from tablemend.records import Example, SortOrder

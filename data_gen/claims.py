@@ -11,7 +11,7 @@ public sets, of their dev split alone (docs/verification.md).
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.datasets.labelled_claims import Claims, make_claims
+from tablemend.meta_evaluation.labelled_claims import Claims, make_claims
 from tablemend.script import run_script
 
 

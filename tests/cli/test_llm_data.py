@@ -15,9 +15,9 @@ from random import Random
 import pytest
 
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.dataset import ROWS
 from tablemend.records import Example
+from tablemend.tasks.tablehallu.verification import verify
 from tests.support.model_server.server import ModelServer
 
 ROOT = Path(__file__).parents[2]

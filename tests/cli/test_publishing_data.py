@@ -14,22 +14,22 @@ from datasets import load_dataset, load_dataset_builder
 from huggingface_hub import DatasetCard
 
 from tablemend.config import Source, parse
-from tablemend.datasets import labelled_claims
 from tablemend.datasets.faith import dataset as faith
 from tablemend.datasets.faith.settings import FaithSet
 from tablemend.datasets.logic import dataset as logic
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tabfaith import dataset as tabfaith
 from tablemend.datasets.tabfaith.settings import TabFaith
-from tablemend.datasets.tablehallu import dataset as tablehallu
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.torr import dataset as torr
 from tablemend.datasets.torr.settings import TorrSet
 from tablemend.errors import TablemendError
+from tablemend.meta_evaluation import labelled_claims
 from tablemend.publishing import hub
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder
 from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.tablehallu import dataset as tablehallu
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.tasks.task import TaskOptions
 from tablemend.training.data import Pair
 from tests.support.scripts import run_script

@@ -12,10 +12,10 @@ import pytest
 from transformers import AutoTokenizer
 
 import random_training
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.runs import Run, write_jsonl
+from tablemend.tasks.tablehallu import small_world
 from tablemend.training import checkpoints, stage
 from tests.support.short_trainings import (
     RECIPES,

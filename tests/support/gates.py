@@ -9,11 +9,11 @@ import yaml
 from transformers.trainer_utils import SaveStrategy
 
 from tablemend.datasets.tabfaith.examples import TabFaithExample
-from tablemend.datasets.tablehallu import small_world
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.runs import write_jsonl
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.faith.sample import MASK, MaskedSpan
+from tablemend.tasks.tablehallu import small_world
 from tablemend.tasks.torr.sample import TableQuestion
 from tests.support.short_trainings import RECIPES, ROOT, injected_pairs
 from tests.support.trainings_in_process import begin

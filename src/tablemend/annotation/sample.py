@@ -11,7 +11,7 @@ from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Source
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import hash_text
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.tablehallu.task import read_examples
 
 SplitName = Literal["train", "validation", "test"]
 DEFAULT_SPLIT: SplitName = "test"

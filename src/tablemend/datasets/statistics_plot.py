@@ -9,7 +9,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from tablemend.datasets.source_tables.domains import UNKNOWN
+from tablemend.datasets.source_tables.sources import UNKNOWN
 from tablemend.errors import install
 from tablemend.records import Example
 

@@ -1,7 +1,7 @@
 """The errors of an answer table: what each is called, and how it is found (TableHallu, C.1).
 
-A further error type is one entry of :data:`ERRORS` and the code here that
-finds it; ``tasks/injected_errors.py`` puts it into gold answers, for training and tests.
+A further error type is one entry of :data:`ERRORS` and the code here that finds it;
+``tasks/tablehallu/injected_errors.py`` puts it into gold answers, for training and tests.
 """
 
 from __future__ import annotations

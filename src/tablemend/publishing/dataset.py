@@ -24,8 +24,7 @@ from tablemend.datasets.build import COUNTS, SETTINGS
 from tablemend.datasets.card import LICENCE, table_of
 from tablemend.datasets.faith.settings import INVENTED
 from tablemend.datasets.logic.settings import HAVE
-from tablemend.datasets.source_tables.options import POOL
-from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.splits import POOL, SPLITS
 from tablemend.datasets.tabfaith.settings import SYNTHETIC
 from tablemend.datasets.torr.readers import LOOKUP
 from tablemend.errors import TablemendError

@@ -15,13 +15,13 @@ from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Section
 from tablemend.datasets.build import SETTINGS
 from tablemend.datasets.card import command_of
 from tablemend.datasets.faith.settings import FaithSet
-from tablemend.datasets.labelled_claims import Claims
 from tablemend.datasets.logic.settings import LogicSet
 from tablemend.datasets.tabfaith.settings import TabFaith
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.torr.settings import TorrSet
+from tablemend.meta_evaluation.labelled_claims import Claims
 from tablemend.publishing.recorded import MERGED, Recorded, chain_of
 from tablemend.runs import MOVE_AWAY, read_object
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 MAKERS: dict[str, tuple[str, type[Section]]] = {
     "program": ("tablehallu.py", Synthesis),

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Mixture, Source
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.foreign import load_json
-from tablemend.records import Example
 from tablemend.tasks.chats import Chat
 
 MAKES = "python data_gen/tablehallu.py"
@@ -22,21 +20,6 @@ _VERSION = re.compile(r"(?<=[-/])\d+(?=\+|$)")
 OUTDATED = {"program": 8, "small-world": 4}
 """The last version of an engine whose gold is told from the context without the query."""
 _ENGINE = re.compile(rb'"engine": ?"([^"]*)"')
-
-
-def read_examples(source: Source) -> list[Example]:
-    """The examples of table generation in a source, at most ``source.n`` of them, from the front.
-
-    Raises:
-        TablemendError: there is no such file, it holds no examples or fewer than ``n``, or a
-            record lacks a field; the message names the file and the record.
-    """
-    if source.source == SMALL_WORLD:
-        assert source.n is not None  # refused by the configuration
-        size = small_world.SIZES[source.size]
-        stream = small_world.examples(source.seed, source.n, size=size, queries=source.queries)
-        return _take(stream, source, "example")
-    return read_records(source, Example.from_json, "python data_gen/tablehallu.py")
 
 
 def read_records(
@@ -50,7 +33,8 @@ def read_records(
         command: what makes such data, for messages.
 
     Raises:
-        TablemendError: as for :func:`read_examples`.
+        TablemendError: there is no such file, it holds no examples or fewer than ``n``, or a
+            record lacks a field; the message names the file and the record.
     """
     if source.source == SMALL_WORLD:
         raise TablemendError(f"{SMALL_WORLD} has samples of table_generation alone: {command}")
@@ -69,7 +53,7 @@ def read_training(
         samples: reads those that are no chats.
 
     Raises:
-        TablemendError: as for :func:`read_examples`.
+        TablemendError: as for :func:`read_records`.
     """
     if isinstance(train, Source):
         return {"train": samples(train)}
@@ -83,7 +67,7 @@ def read_chats(source: Source) -> list[Chat]:
     """The chats of a source, at most ``source.n`` of them, from the front.
 
     Raises:
-        TablemendError: as for :func:`read_examples`.
+        TablemendError: as for :func:`read_records`.
     """
     records, where = _records(source)
     hint = (
@@ -152,7 +136,7 @@ def check_local(*sources: Source | None, command: str = MAKES) -> None:
         command: what makes it, for messages.
 
     Raises:
-        TablemendError: see :func:`read_examples` and :func:`refuse_engines`.
+        TablemendError: see :func:`read_records` and :func:`refuse_engines`.
     """
     for source in sources:
         if source and source.source != SMALL_WORLD and not source.source.startswith(HUB):

@@ -9,13 +9,13 @@ from dataclasses import asdict, replace
 from functools import cache
 from random import Random
 
-from tablemend.datasets.tablehallu.program_engine import open_maker
-from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
 from tablemend.errors import TablemendError
 from tablemend.records import Example
+from tablemend.tasks.tablehallu.engine import open_maker
+from tablemend.tasks.tablehallu.settings import Shape, Synthesis
 from tablemend.values.sentences import sentence_spans
 
 SCRIPTS = 120

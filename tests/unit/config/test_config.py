@@ -18,8 +18,6 @@ from tablemend.config.load import kind_named
 from tablemend.config.section import Section
 from tablemend.datasets.faith.settings import FaithSet
 from tablemend.datasets.logic.settings import LogicSet
-from tablemend.datasets.tablehallu.program_engine import examples
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
@@ -32,7 +30,9 @@ from tablemend.recipe.experiment import (
     SftCommand,
 )
 from tablemend.recipe.trl_names import FILES, OWNED, trl_fields
-from tablemend.tasks.tablehallu import STRATEGIES, messages, target
+from tablemend.tasks.tablehallu.engine import examples
+from tablemend.tasks.tablehallu.prompts import STRATEGIES, messages, target
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 ROOT = Path(__file__).parents[3]
 KINDS = {

@@ -110,8 +110,8 @@ def test_data_commands_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     from tablemend.config import parse
     from tablemend.datasets.faith.settings import FaithSet
     from tablemend.datasets.tabfaith.settings import TabFaith
-    from tablemend.datasets.tablehallu.settings import Synthesis
     from tablemend.datasets.torr.settings import TorrSet
+    from tablemend.tasks.tablehallu.settings import Synthesis
 
     monkeypatch.chdir(ROOT)
     kinds = {"tablehallu": Synthesis, "tabfaith": TabFaith, "faith": FaithSet, "torr": TorrSet}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.datasets.labelled_claims import Claims, make_claims
 from tablemend.datasets.splits import SPLITS, Shares
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.settings import Sizes, TabFaith
@@ -17,6 +16,7 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness.llm import LLMVerifier
 from tablemend.faithfulness.premise import SHORT
 from tablemend.meta_evaluation.items import split_of
+from tablemend.meta_evaluation.labelled_claims import Claims, make_claims
 from tablemend.records import Claim, Document
 from tablemend.tables.table import Table
 from tablemend.tasks.claim_verification import ClaimVerification, LabelledClaim

@@ -16,9 +16,9 @@ from trl.trainer.utils import RepeatSampler
 
 import planner as benchmark
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
+from tablemend.tasks.tablehallu import small_world
 from tablemend.training import memory, plan
 from tablemend.training.architectures import Shape, config_of, known
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner, Strategy

@@ -8,9 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from tablemend.claims.answers import answer_claims
-from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.program_engine import examples as make_examples
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.repair_table import repair_answer, repair_table
@@ -18,6 +15,9 @@ from tablemend.records import Example, Verdict
 from tablemend.tables.read import read_table
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.engine import examples as make_examples
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.verifier.context import verify_answer_claims
 from tests.support import llm_kernels
 from tests.support.growth import growth

@@ -8,7 +8,7 @@ from typing import Any
 
 from tablemend.datasets import build
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
-from tablemend.datasets.source_tables.options import POOL
+from tablemend.datasets.splits import POOL
 from tablemend.datasets.tabfaith.domains import DOMAINS
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.program_summaries import ENGINE, Opened, make_records

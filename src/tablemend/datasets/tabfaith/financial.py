@@ -11,7 +11,7 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.source_tables.invented_names import FAMILY
+from tablemend.datasets.source_tables.names import FAMILY
 from tablemend.tables.table import Cell, Table
 
 METRICS = ("Revenue", "Net income", "EPS", "Operating margin")

@@ -12,7 +12,7 @@ from random import Random
 
 import yaml
 
-from tablemend.datasets.source_tables.invented_names import FAMILY, GIVEN, TOWNS
+from tablemend.datasets.source_tables.names import FAMILY, GIVEN, TOWNS
 from tablemend.tables.table import Table
 from tablemend.values.periods import MONTHS
 

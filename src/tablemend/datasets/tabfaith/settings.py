@@ -8,8 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import Count, Section
-from tablemend.datasets.source_tables.options import POOL, HubOptions
-from tablemend.datasets.splits import Shares
+from tablemend.datasets.splits import POOL, HubOptions, Shares
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.records import CLAIM_ERRORS, ClaimError
 

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from tablemend.config import HUB
 from tablemend.datasets.build import Skipped, ranked
-from tablemend.datasets.source_tables.options import POOL
-from tablemend.datasets.source_tables.sources import Place, Source, open_source
-from tablemend.datasets.source_tables.topics import make_table
+from tablemend.datasets.source_tables.sources import Place, Source, make_table, open_source
+from tablemend.datasets.splits import POOL
 from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.settings import SYNTHETIC, TabFaith

@@ -9,14 +9,14 @@ from typing import Any
 from tablemend.backends.names import ModelName
 from tablemend.datasets.card import command_of, table_of
 from tablemend.datasets.statistics_plot import CARD_PART
-from tablemend.datasets.tablehallu.dataset import (
+from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost, say_usage
+from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
+from tablemend.tasks.tablehallu.dataset import (
     MEANS,
     examples_card,
     say_distractors,
     say_made_up,
 )
-from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost, say_usage
-from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
 
 _OPTIONS: dict[str, Any] = {
     **dict.fromkeys("thinking_switch body revision dtype context_length".split(), True),

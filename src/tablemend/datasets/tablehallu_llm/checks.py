@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tablemend.datasets.source_tables.columns import words_of
-from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.statements import (
@@ -28,6 +27,7 @@ from tablemend.detector.order import is_sorted
 from tablemend.prompting.replies import Problem
 from tablemend.records import Fact, Mention
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.settings import Shape
 from tablemend.values.blanks import is_blank
 from tablemend.values.sentences import paragraph_spans
 from tablemend.values.text import fold, header_key

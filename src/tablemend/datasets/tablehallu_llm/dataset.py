@@ -25,7 +25,6 @@ from tablemend.datasets.build import (
 )
 from tablemend.datasets.splits import split_of
 from tablemend.datasets.statistics_plot import FILE, draw_statistics
-from tablemend.datasets.tablehallu.dataset import sizes_of
 from tablemend.datasets.tablehallu_llm.asking import Rejection, Row
 from tablemend.datasets.tablehallu_llm.card import card_of
 from tablemend.datasets.tablehallu_llm.counts import Counts, cost_of, estimate, has_failed
@@ -39,6 +38,7 @@ from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.records import Example
 from tablemend.runs import Store, to_line, write_json, write_jsonl, write_text
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.dataset import sizes_of
 from tablemend.values.text import fold
 
 MAKERS = {"kernel-first": (ENGINE, RowMaker), "query-last": (QUERY_LAST, ContextMaker)}

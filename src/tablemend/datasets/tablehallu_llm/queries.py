@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import date
 
 from tablemend.datasets.source_tables.columns import read_date, read_number, words_of
-from tablemend.datasets.tablehallu.verification import meets
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.statements import is_text
 from tablemend.detector.keys import primary_key
@@ -15,6 +14,7 @@ from tablemend.detector.query import sort_rule_from_query
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.verification import meets
 from tablemend.values.places import Places
 from tablemend.values.units import header_unit
 

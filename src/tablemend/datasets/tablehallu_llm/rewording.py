@@ -25,17 +25,17 @@ from tablemend.backends.requests import Request, Sampling, stream_seed
 from tablemend.datasets.build import COUNTS
 from tablemend.datasets.source_tables.columns import words_of
 from tablemend.datasets.source_tables.sources import open_source
-from tablemend.datasets.tablehallu.compose import Sentence, StatedRow
-from tablemend.datasets.tablehallu.dataset import REFUSED, make_dataset
-from tablemend.datasets.tablehallu.donors import Usable
-from tablemend.datasets.tablehallu.labels import EVENTS, SAYS
-from tablemend.datasets.tablehallu.program_engine import ENGINE, TOO_LONG, Engine
-from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm import checks, wording
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Example
+from tablemend.tasks.tablehallu.borrowed_names import Usable
+from tablemend.tasks.tablehallu.compose import Sentence, StatedRow
+from tablemend.tasks.tablehallu.dataset import REFUSED, make_dataset
+from tablemend.tasks.tablehallu.engine import ENGINE, TOO_LONG, Engine
+from tablemend.tasks.tablehallu.labels import EVENTS, SAYS
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.verification import verify
 from tablemend.values.places import Places, singular
 from tablemend.values.qwen_tokens import count_tokens
 from tablemend.values.text import tokens_of
@@ -170,7 +170,7 @@ class RewordingEngine(Engine):
         self._backend = backend
 
     def make(self, number: int) -> list[Example]:
-        """See :class:`~tablemend.datasets.tablehallu.program_engine.Maker`."""
+        """See :class:`~tablemend.tasks.tablehallu.engine.Maker`."""
         settings, asked, drawn = self._settings, self._settings.wording, self.draw(number)
         if drawn is None or asked is None:
             return []

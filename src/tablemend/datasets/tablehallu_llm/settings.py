@@ -16,7 +16,7 @@ from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Count, OnOff
 from tablemend.datasets.splits import Shares
-from tablemend.datasets.tablehallu.settings import Grouped, Shape, Synthesis
+from tablemend.tasks.tablehallu.settings import Grouped, Shape, Synthesis
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")

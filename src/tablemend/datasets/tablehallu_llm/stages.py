@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from tablemend.backends.asking import short_name
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Sampling
-from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Row, Talk
 from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, locate_facts
 from tablemend.datasets.tablehallu_llm.parsing import (
@@ -37,6 +36,7 @@ from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import Topic, Topics
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example, Fact
+from tablemend.tasks.tablehallu.engine import EXPANSION
 
 ENGINE = "llm/2"
 """Version of the chain; the prompts have versions of their own."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tablemend.datasets.source_tables.topics import SUB_CATEGORIES
+from tablemend.datasets.source_tables.sources import SUB_CATEGORIES
 from tablemend.errors import TablemendError
 from tablemend.runs import hash_text
 from tablemend.tables.read import load_text

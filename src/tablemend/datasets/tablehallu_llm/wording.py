@@ -17,10 +17,6 @@ from typing import Any, NamedTuple
 
 from tablemend.datasets.source_tables.columns import words_of
 from tablemend.datasets.source_tables.sources import open_source
-from tablemend.datasets.tablehallu import program_engine
-from tablemend.datasets.tablehallu.compose import Context, Sentence, Stated, StatedRow
-from tablemend.datasets.tablehallu.program_engine import Drawn, Engine, find_tables
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.asking import GivenUp, Rejection, Row, Talk
 from tablemend.datasets.tablehallu_llm.checks import NOT_STATED, check_numbers, check_prose
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
@@ -34,9 +30,13 @@ from tablemend.prompting.replies import Problem
 from tablemend.records import Call, Example
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu import engine
+from tablemend.tasks.tablehallu.compose import Context, Sentence, Stated, StatedRow
+from tablemend.tasks.tablehallu.engine import Drawn, Engine, find_tables
+from tablemend.tasks.tablehallu.verification import verify
 from tablemend.values.sentences import Span, sentence_spans
 
-ENGINE = f"llm-query-last/1+{program_engine.ENGINE}"
+ENGINE = f"llm-query-last/1+{engine.ENGINE}"
 NUMBER = "another number of passages"
 NOT_NAMED = "row not named in the first sentence"
 NO_KIND = "kind of the row not said"

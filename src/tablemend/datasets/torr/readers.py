@@ -12,9 +12,9 @@ from itertools import count
 from random import Random
 from typing import Any, NamedTuple
 
-from tablemend.datasets.tablehallu import small_world
 from tablemend.tables.html import read_html
 from tablemend.tables.table import Table, TableError
+from tablemend.tasks.tablehallu import small_world
 
 Record = Mapping[str, Any]
 MOST_CELLS = 200

@@ -11,15 +11,13 @@ import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.source_tables.domains import UNKNOWN, domain_of
-from tablemend.datasets.source_tables.sources import open_source
-from tablemend.datasets.source_tables.topics import make_table
-from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
-from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.source_tables.sources import UNKNOWN, domain_of, make_table, open_source
 from tablemend.errors import TablemendError
 from tablemend.tables.records import find_table
 from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
+from tablemend.tasks.tablehallu.engine import Skipped, examples, find_tables, open_maker
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 TABLE = make_table(0, 0).table
 

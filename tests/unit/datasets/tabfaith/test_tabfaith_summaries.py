@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tablemend.datasets.source_tables.topics import make_table
+from tablemend.datasets.source_tables.sources import make_table
 from tablemend.datasets.tabfaith.domains import SYNTHETIC
 from tablemend.datasets.tabfaith.injection import inject
 from tablemend.datasets.tabfaith.settings import MIX

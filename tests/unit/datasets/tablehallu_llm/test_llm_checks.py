@@ -13,8 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablemend.datasets.tablehallu.program_engine import examples as make_examples
-from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.datasets.tablehallu_llm import checks, omissions, queries
 from tablemend.datasets.tablehallu_llm.parsing import KernelDraft
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
@@ -22,6 +20,8 @@ from tablemend.datasets.tablehallu_llm.statements import Statements
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.engine import examples as make_examples
+from tablemend.tasks.tablehallu.settings import Shape, Synthesis
 from tablemend.values.sentences import sentence_spans
 from tests.support.llm_kernels import CASES, Case
 from tests.support.model_server.pipeline import prose

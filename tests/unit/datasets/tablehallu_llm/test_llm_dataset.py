@@ -16,13 +16,13 @@ from datasets import load_dataset
 
 from tablemend.config import parse
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu_llm.asking import Rejection, Row
 from tablemend.datasets.tablehallu_llm.dataset import ROWS, make_llm_dataset
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import Topics
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
+from tablemend.tasks.tablehallu import small_world
 
 N = 60
 GIVEN_UP = {7, 23}

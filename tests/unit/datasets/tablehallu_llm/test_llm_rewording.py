@@ -12,16 +12,16 @@ from tablemend.backends.replay import ReplayEngine
 from tablemend.backends.requests import Completion, Request
 from tablemend.config import parse
 from tablemend.config.load import ConfigError
-from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.program_engine import Engine, open_maker
-from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.rewording import REWORDED, make_reworded, read_rewording
 from tablemend.datasets.tablehallu_llm.wording import Passage
 from tablemend.errors import TablemendError
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Example
 from tablemend.runs import read_jsonl
+from tablemend.tasks.tablehallu.dataset import make_dataset
+from tablemend.tasks.tablehallu.engine import Engine, open_maker
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.verification import verify
 
 CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}
 FERRY = Passage(0, 0, "", CELLS, ("Home Port", "Crew"), first=True)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.source_tables.topics import SUB_CATEGORIES
-from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.source_tables.sources import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis, read_settings
 from tablemend.datasets.tablehallu_llm.stages import RowMaker
 from tablemend.datasets.tablehallu_llm.topics import open_topics, split_key
 from tablemend.errors import TablemendError
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 ROOT = Path(__file__).parents[4]
 LLM = ["engine=llm", "generator=hf:a/b"]

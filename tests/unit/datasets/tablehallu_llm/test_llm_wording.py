@@ -12,9 +12,6 @@ from random import Random
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.program_engine import Engine, open_maker
-from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.datasets.tablehallu_llm.asking import Row
 from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
@@ -26,6 +23,9 @@ from tablemend.datasets.tablehallu_llm.wording import (
     read_passage,
 )
 from tablemend.errors import TablemendError
+from tablemend.tasks.tablehallu.engine import Engine, open_maker
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.verification import verify
 from tests.support.model_server.server import ModelServer
 
 CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}
