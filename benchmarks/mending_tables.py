@@ -30,8 +30,7 @@ from tablemend.config import Source as Examples
 from tablemend.config.backend import BackendOptions
 from tablemend.detector.algorithm import AnswerFormat, detect_errors
 from tablemend.detector.errors import ERROR_TYPES
-from tablemend.detector.order import SortRule
-from tablemend.detector.query import columns_from_query
+from tablemend.detector.query import SortRule, columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.generations import Generations

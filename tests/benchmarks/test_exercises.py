@@ -11,7 +11,7 @@ from tokenizers.models import WordLevel
 
 from exercises import Exercises, make_exercises
 from tablemend.config import parse
-from tablemend.detector.order import is_sorted
+from tablemend.detector.query import is_sorted
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import read_jsonl, write_jsonl

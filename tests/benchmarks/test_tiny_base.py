@@ -18,7 +18,7 @@ from tablemend.backends.requests import Prompt, Sampling  # noqa: E402
 from tablemend.config import parse  # noqa: E402
 from tablemend.detector.algorithm import Submission, detect_in_answers  # noqa: E402
 from tablemend.detector.errors import METRICS  # noqa: E402
-from tablemend.detector.order import SortRule  # noqa: E402
+from tablemend.detector.query import SortRule  # noqa: E402
 from tablemend.records import ContextKind, Example  # noqa: E402
 from tablemend.renderer import prompt_ids  # noqa: E402
 from tablemend.reports.tabulation import summarise  # noqa: E402

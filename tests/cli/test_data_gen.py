@@ -13,9 +13,9 @@ from datasets import load_dataset
 
 from tablemend.config import Source, parse
 from tablemend.datasets.build import MADE
+from tablemend.datasets.card import FILE
 from tablemend.datasets.source_tables.sources import make_table
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.statistics_plot import FILE
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example

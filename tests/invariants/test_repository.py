@@ -213,7 +213,7 @@ def test_the_licence_is_whole() -> None:
 PACKAGES = (
     "shipped errors plugins workers statistics robustness foreign from_json thinking values tables "
     "records config runs renderer exact_match detector evidence programs claims verifier datasets "
-    "datasets.card datasets.source_tables datasets.statistics_plot "
+    "datasets.card datasets.source_tables datasets.card "
     "generations backends reports results prompting faithfulness datasets.tabfaith datasets.logic "
     "tasks tasks.tablehallu datasets.faith datasets.torr mitigations recipe evaluation training "
     "pretrained datasets.tablehallu_llm meta_evaluation "

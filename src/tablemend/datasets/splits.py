@@ -43,6 +43,8 @@ def split_of(source_hash: str, shares: Shares) -> Split:
 
 POOL = "pool"
 """The built-in topics."""
+UNKNOWN = "unknown"
+"""Domain and category of tables whose titles and headers do not say them."""
 
 
 class HubOptions(Section):

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from tablemend.claims.answers import answer_claims
 from tablemend.detector.algorithm import AnswerFormat
-from tablemend.detector.order import is_sorted, sort_rows
-from tablemend.detector.query import columns_from_query, sort_rule_from_query
+from tablemend.detector.query import columns_from_query, is_sorted, sort_rows, sort_rule_from_query
 from tablemend.mitigations.answer_tables import put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order

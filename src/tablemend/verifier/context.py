@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from tablemend.detector.mentions import index_context
+from tablemend.detector.similarity import index_context
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
 from tablemend.tables.table import Table

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tablemend.detector.algorithm import detect_in_answer
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.tables.read import FORMATS, Format
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tablemend.detector.algorithm import detect_errors
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example
 from tablemend.tables.extract import extract_table

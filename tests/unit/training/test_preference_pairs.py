@@ -17,7 +17,7 @@ from tablemend.config import Source, parse
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.keys import primary_key
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
 from tablemend.mitigations.repair_scorer import RepairScorer

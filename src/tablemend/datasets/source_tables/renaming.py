@@ -97,10 +97,10 @@ class Renaming:
 
     def _exchange(self, word: str) -> str:
         if word not in self._renamed:
-            self._renamed[word] = self._another(word) if is_exchanged(word) else word
+            self._renamed[word] = self._draw(word) if is_exchanged(word) else word
         return self._renamed[word]
 
-    def _another(self, word: str) -> str:
+    def _draw(self, word: str) -> str:
         rng, (words, pieces), share = self._rng, self._vocabulary, self._rng.random()
         if word in _GIVEN:  # persons are known by these
             return rng.choice(GIVEN)

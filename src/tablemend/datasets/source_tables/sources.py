@@ -23,7 +23,7 @@ import yaml
 from tablemend.config import HUB
 from tablemend.datasets.source_tables.columns import words_of, write_day
 from tablemend.datasets.source_tables.names import FAMILY, GIVEN, TOWNS, invent_person
-from tablemend.datasets.splits import POOL, HubOptions
+from tablemend.datasets.splits import POOL, UNKNOWN, HubOptions
 from tablemend.errors import TablemendError, install
 from tablemend.evidence.files import load_source
 from tablemend.tables.limits import SURROGATES, refuse_characters
@@ -242,8 +242,7 @@ class PoolSource:
 
     def read(self, place: Place) -> SourceTable:
         """The table of that number."""
-        table, topic, category, domain = make_table(self._seed, place.offset)
-        return SourceTable(table, topic, category, domain, topic, place.where, key=0)
+        return make_table(self._seed, place.offset)
 
 
 def pool_place(number: int) -> Place:
@@ -300,8 +299,6 @@ ENTITIES_OF_PANEL = 11
 APART = 10**9
 """Rounds between the numbers of tables and of those beside them."""
 FIRMS = ("{} Brothers", "{} Partners", "{} & Sons", "{} Limited", "{} Union")
-
-
 _SLOTS = {"{town}": TOWNS, "{family}": FAMILY, "{given}": GIVEN}
 
 
@@ -379,28 +376,28 @@ def _read_topics() -> tuple[SubCategory, ...]:
 SUB_CATEGORIES = _read_topics()
 
 
-class FictionalTable(NamedTuple):
-    """A table and its place in the topic pool.
+def make_table(seed: int, number: int) -> SourceTable:
+    """Table ``number`` of the pool; sub-categories take turns.
 
-    Attributes:
-        topic: the filled template; it is also what a query calls the rows.
+    Its topic, a filled template, is also what a query calls the rows.
     """
-
-    table: Table
-    topic: str
-    category: str
-    domain: str
-
-
-def make_table(seed: int, number: int) -> FictionalTable:
-    """Table ``number`` of the pool; sub-categories take turns."""
     rng = Random(f"pool:{seed}:{number}")
     sub = SUB_CATEGORIES[number % len(SUB_CATEGORIES)]
     topic = rng.choice(sub.templates).format(place=rng.choice(TOWNS), entity=rng.choice(FAMILY))
     places = rng.sample(TOWNS, 12)
-    rows = _panel_rows(sub, places, rng) if sub.panel else _rows(sub, places, rng)
+    rows: list[list[Cell]] = []
+    for name in _entities(sub, ENTITIES_OF_PANEL if sub.panel else ROWS, rng):
+        if not sub.panel:
+            rows.append([name, *(_cell(field, places, rng) for field in sub.fields)])
+            continue
+        first, *others = sub.fields  # the first is the year
+        years = range(int(first.low), int(first.high) + 1)
+        for year in sorted(rng.sample(years, rng.randint(2, 5))):
+            rows.append([name, str(year), *(_cell(field, places, rng) for field in others)])
     columns = [sub.key, *(field.name for field in sub.fields)]
-    return FictionalTable(Table.of(columns, rows, topic), topic, sub.category, sub.domain)
+    table = Table.of(columns, rows, topic)
+    where = pool_place(number).where
+    return SourceTable(table, topic, sub.category, sub.domain, topic, where, key=0)
 
 
 def related_number(number: int) -> int:
@@ -418,23 +415,6 @@ def related_number(number: int) -> int:
 def more_names(number: int, count: int, rng: Random) -> list[str]:
     """Names of other entities like those of table ``number``."""
     return _entities(SUB_CATEGORIES[number % len(SUB_CATEGORIES)], count, rng)
-
-
-def _rows(sub: SubCategory, places: list[str], rng: Random) -> list[list[Cell]]:
-    names = _entities(sub, ROWS, rng)
-    return [[name, *(_cell(field, places, rng) for field in sub.fields)] for name in names]
-
-
-def _panel_rows(sub: SubCategory, places: list[str], rng: Random) -> list[list[Cell]]:
-    """Every entity in several years; the first field is the year."""
-    first = sub.fields[0]
-    rows: list[list[Cell]] = []
-    for name in _entities(sub, ENTITIES_OF_PANEL, rng):
-        years = range(int(first.low), int(first.high) + 1)
-        for year in sorted(rng.sample(years, rng.randint(2, 5))):
-            others = [_cell(field, places, rng) for field in sub.fields[1:]]
-            rows.append([name, str(year), *others])
-    return rows
 
 
 def _entities(sub: SubCategory, count: int, rng: Random) -> list[str]:
@@ -457,7 +437,10 @@ def _cell(field: Field, places: list[str], rng: Random) -> str:
             last = date(int(field.high), 12, 31).toordinal()
             return write_day(date.fromordinal(rng.randint(first, last)))
         case "number":
-            return _number(field, rng)
+            low, high, share = field.low, field.high, rng.random()
+            is_wide = low > 0 and high / low > 50  # small values are then more frequent
+            value = low * (high / low) ** share if is_wide else low + (high - low) * share
+            return f"{value:,.{field.decimals}f}{field.unit}"
         case "choice":
             return rng.choice(field.options)
         case "person":
@@ -468,19 +451,7 @@ def _cell(field: Field, places: list[str], rng: Random) -> str:
             return rng.choice(FIRMS).format(rng.choice(FAMILY))
 
 
-def _number(field: Field, rng: Random) -> str:
-    """Small values are more frequent than large ones where the range is wide."""
-    share = rng.random()
-    if field.low > 0 and field.high / field.low > 50:
-        value = field.low * (field.high / field.low) ** share
-    else:
-        value = field.low + (field.high - field.low) * share
-    return f"{value:,.{field.decimals}f}{field.unit}"
-
-
 # ---- domains ----
-
-UNKNOWN = "unknown"
 
 
 @cache

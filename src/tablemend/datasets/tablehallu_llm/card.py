@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.backends.names import ModelName
-from tablemend.datasets.card import command_of, table_of
-from tablemend.datasets.statistics_plot import CARD_PART
+from tablemend.datasets.card import CARD_PART, command_of, table_of
 from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS, say_cost, say_usage
 from tablemend.datasets.tablehallu_llm.settings import FREE, LlmSynthesis
 from tablemend.tasks.tablehallu.dataset import (

@@ -23,7 +23,7 @@ from tablemend.datasets.tablehallu_llm.statements import (
     wordings,
 )
 from tablemend.detector.keys import primary_key
-from tablemend.detector.order import is_sorted
+from tablemend.detector.query import is_sorted
 from tablemend.prompting.replies import Problem
 from tablemend.records import Fact, Mention
 from tablemend.tables.table import Table

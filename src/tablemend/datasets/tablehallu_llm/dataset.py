@@ -23,8 +23,8 @@ from tablemend.datasets.build import (
     refuse_other_files,
     split_files,
 )
+from tablemend.datasets.card import FILE, draw_statistics
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.statistics_plot import FILE, draw_statistics
 from tablemend.datasets.tablehallu_llm.asking import Rejection, Row
 from tablemend.datasets.tablehallu_llm.card import card_of
 from tablemend.datasets.tablehallu_llm.counts import Counts, cost_of, estimate, has_failed

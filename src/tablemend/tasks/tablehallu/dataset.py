@@ -17,16 +17,19 @@ from tablemend.datasets.build import (
     make_by_number,
     refuse_empty_splits,
 )
-from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
+from tablemend.datasets.card import (
+    CARD_PART,
+    command_of,
+    counted_parts,
+    distributions_of,
+    draw_statistics,
+    table_of,
+    write_card,
+)
 from tablemend.datasets.shortcut_probe import say_shortcuts
 from tablemend.datasets.source_tables.renaming import read_words
 from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.splits import POOL, split_of
-from tablemend.datasets.statistics_plot import (
-    CARD_PART,
-    distributions_of,
-    draw_statistics,
-)
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import to_line

@@ -31,13 +31,19 @@ from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import small_world
-from tablemend.tasks.tablehallu.arithmetic import is_measure, with_computed_column
 from tablemend.tasks.tablehallu.borrowed_names import Donors, Usable
 from tablemend.tasks.tablehallu.compose import Context
 from tablemend.tasks.tablehallu.contexts import Part, Sizes, refuse_alike
 from tablemend.tasks.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
 from tablemend.tasks.tablehallu.labels import without_odd_labels
-from tablemend.tasks.tablehallu.query import Subject, choose_subject, subject_of, write_query
+from tablemend.tasks.tablehallu.query import (
+    Subject,
+    choose_subject,
+    is_measure,
+    subject_of,
+    with_computed_column,
+    write_query,
+)
 from tablemend.tasks.tablehallu.rows import RowMaker
 from tablemend.tasks.tablehallu.sentences import Speaker, capital
 from tablemend.tasks.tablehallu.settings import Difficulty, Shape, Synthesis
@@ -146,18 +152,6 @@ class SmallWorld:
         return []
 
 
-class QueryTarget(NamedTuple):
-    """A group that a query asks for.
-
-    Attributes:
-        part: which of the tables it is of.
-        group: its number within that.
-    """
-
-    part: int
-    group: int
-
-
 class Drawn(NamedTuple):
     """A context, and what is asked of it.
 
@@ -213,7 +207,12 @@ class Engine:
         for attempt in range(TABLES_TRIED):
             try:
                 place = self._place(number, attempt, rng)
-                table = self._table(place, f"rename:{self._settings.seed}:{number}:{attempt}")
+                if self._vocabulary is None:
+                    table = self._open(place)
+                else:  # under names of its own
+                    seed = f"rename:{self._settings.seed}:{number}:{attempt}"
+                    words = self._donors.words_for(place)
+                    table = self._read(place, Renaming(self._vocabulary, words, Random(seed)))
             except TablemendError as error:
                 self.rejected[str(error)] += 1
                 continue
@@ -229,13 +228,6 @@ class Engine:
                     continue
                 return drawn
         return None
-
-    def _table(self, place: Place, seed: str) -> OpenTable:
-        """The table at a place, under names of its own where tables are renamed."""
-        if self._vocabulary is None:
-            return self._open(place)
-        renaming = Renaming(self._vocabulary, self._donors.words_for(place), Random(seed))
-        return self._read(place, renaming)
 
     def _read(self, place: Place, renaming: Renaming | None = None) -> OpenTable:
         names = self._donors.names_for(place)
@@ -271,13 +263,13 @@ class Engine:
         return order
 
     def _draw(
-        self, table: OpenTable, place: Place, difficulty: Difficulty, few: bool, rng: Random
+        self, table: OpenTable, at: Place, difficulty: Difficulty, few: bool, rng: Random
     ) -> Drawn:
         settings = self._settings
         weights = settings.distractor_types.model_dump()
         beside, share = None, weights.pop("entity")
         if not settings.arithmetic and rng.random() * (share + sum(weights.values())) < 2 * share:
-            beside = self._beside(table, place)
+            beside = self._beside(table, at)
         tables = [table] if beside is None else [table, beside]
         parts = self._parts(tables, GROUPS[difficulty], few, rng)
         refuse_alike(parts)
@@ -287,39 +279,36 @@ class Engine:
             self.shortest = min(tokens, self.shortest or tokens)
             raise Rejected(TOO_LONG)
         # What is asked for is drawn last, so nothing in the context can say what it is.
-        groups = [
-            QueryTarget(n, group) for n, part in enumerate(parts) for group in range(part.count)
-        ]
+        groups = [(n, group) for n, part in enumerate(parts) for group in range(part.count)]
         queries = min(len(groups), settings.queries_of(table.typed.source_hash))
         keys = [one.typed.columns[one.typed.key].name for one in parts for _ in one.rows]
         drawn, counts = Drawn(context, keys, [], []), Counter[str]()
         # Where one calculates, each group must allow it: a group with a zero would never be gold.
         order = rng.sample(groups, len(groups) if settings.arithmetic else queries)
-        for number, asked in enumerate(order):
-            part = parts[asked.part]
-            question = part.ask(asked.group, rng)
-            before = sum(len(one.rows) for one in parts[: asked.part])
+        for number, (place, group) in enumerate(order):
+            part, read = parts[place], tables[place].read
+            question = part.ask(group, rng)
+            before = sum(len(one.rows) for one in parts[:place])
             gold = [before + row for row in question.rows]
             violated = [
                 broken
                 for one in parts
                 for broken in (
-                    part.violated(asked.group)
+                    part.violated(group)
                     if one is part
                     else [one.typed.columns[one.typed.key].name] * len(one.rows)
                 )
             ]
             query, constraints = write_query(
-                part.typed, question, subjects[asked.part], part.speaker, rng
+                part.typed, question, subjects[place], part.speaker, rng
             )
             composition = context.ask(gold, violated)
             cells, header = part.typed.table.rows, part.typed.table.columns
             gold_table = Table(
                 tuple(header[column] for column in question.columns),
                 tuple(tuple(cells[n][c] for c in question.columns) for n in question.rows),
-                tables[asked.part].read.topic,
+                read.topic,
             )
-            read = tables[asked.part].read
             example = Example(
                 topic=read.topic,
                 category=read.category,

@@ -27,7 +27,7 @@ from tablemend.detector.algorithm import (
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.errors import INVENTS_ROWS, OMITTED_CELL, omits_cell
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
-from tablemend.detector.order import SortRule, ordered_pairs
+from tablemend.detector.query import SortRule, ordered_pairs
 from tablemend.detector.similarity import Similarity
 from tablemend.errors import TablemendError
 from tablemend.records import Example, Finding, Judgement, Share

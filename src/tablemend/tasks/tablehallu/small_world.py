@@ -129,30 +129,19 @@ SIZES = {
 so on the large one fine-tuning does not solve all there is within a few minutes."""
 
 
-def _value(topic: Topic, column: str, rng: Random) -> str:
-    if column in topic.counts:
-        return str(rng.choice(NUMBERS))
-    return rng.choice(topic.kinds[column][1])
-
-
-def _phrase(topic: Topic, column: str) -> str:
-    slot = "{" + column + "}"
-    if column in topic.counts:
-        return f"{slot} {topic.counts[column]}"
-    return topic.kinds[column][0].format(slot)
-
-
-def _listing(phrases: list[str]) -> str:
-    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
-
-
 def _state(topic: Topic, values: dict[str, str | None], rng: Random) -> StatedRow:
     """One sentence that states the year and every non-blank cell of a row exactly once."""
     given = {column: value for column, value in values.items() if value is not None}
     columns = [column for column in given if column not in (topic.key, SCOPE_COLUMN)]
     rng.shuffle(columns)
-    phrases = _listing([_phrase(topic, column) for column in columns])
-    pattern = f"In {{{SCOPE_COLUMN}}}, {{{topic.key}}} {rng.choice(topic.verbs)} {phrases}."
+    phrases = [
+        f"{{{column}}} {topic.counts[column]}"
+        if column in topic.counts
+        else topic.kinds[column][0].format(f"{{{column}}}")
+        for column in columns
+    ]
+    said = " and ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
+    pattern = f"In {{{SCOPE_COLUMN}}}, {{{topic.key}}} {rng.choice(topic.verbs)} {said}."
     return StatedRow(given[topic.key], (fill(pattern, given),))
 
 
@@ -172,7 +161,10 @@ def _rows(
         for entity, value in zip(entities, rng.sample(NUMBERS, own), strict=True):
             row: dict[str, str | None] = {SCOPE_COLUMN: year, topic.key: entity}
             for column in attributes:
-                row[column] = str(value) if column == sort else _value(topic, column, rng)
+                if column in topic.counts:
+                    row[column] = str(value if column == sort else rng.choice(NUMBERS))
+                else:
+                    row[column] = rng.choice(topic.kinds[column][1])
             rows.append(row)
     for year in years:
         if rng.random() < size.blank:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from tablemend.datasets.source_tables.columns import read_date, read_number, words_of
-from tablemend.detector.order import is_sorted
+from tablemend.detector.query import is_sorted
 from tablemend.records import Condition, Example, Fact
 
 _QUOTED = re.compile(r'"([^"]*)"')

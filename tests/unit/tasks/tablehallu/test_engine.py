@@ -30,7 +30,7 @@ from tablemend.datasets.source_tables.sources import open_source
 from tablemend.datasets.splits import split_of
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table

@@ -11,8 +11,7 @@ import pytest
 from tablemend.config import parse
 from tablemend.datasets.source_tables.columns import Column, is_whole, type_table
 from tablemend.datasets.source_tables.names import with_capital
-from tablemend.detector.order import SortRule
-from tablemend.detector.query import columns_from_query, sort_rule_from_query
+from tablemend.detector.query import SortRule, columns_from_query, sort_rule_from_query
 from tablemend.records import Condition, Example
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import query

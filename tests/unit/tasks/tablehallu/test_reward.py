@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.detector.algorithm import detect_in_answer
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.errors import TablemendError
 from tablemend.recipe.reward import Reward
 from tablemend.records import CONTEXT_KINDS, Example
